@@ -1,0 +1,43 @@
+/// A number that keeps its text, so that long integers and `1.50` survive.
+///
+/// The text is a JSON number, or one of `NaN`, `Infinity`, `-Infinity`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number(Box<str>);
+
+impl Number {
+    /// Takes the text of a JSON number as it stands.
+    pub(crate) fn from_text(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The number as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is an integer, as Python's `json.loads` would read it.
+    pub fn is_integer(&self) -> bool {
+        self.0.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    }
+
+    /// The nearest double.
+    pub fn as_f64(&self) -> f64 {
+        match &*self.0 {
+            "NaN" => f64::NAN,
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            text => text.parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The value as a 64-bit integer, where it is one and fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.0.parse().ok()
+    }
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Self(value.to_string().into())
+    }
+}

@@ -1,0 +1,95 @@
+use super::Number;
+
+/// A JSON object; keys keep their order.
+pub type Object = indexmap::IndexMap<String, Value>;
+
+/// Any JSON value.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Value {
+    /// `null`
+    #[default]
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as it was written
+    Number(Number),
+    /// A string
+    String(String),
+    /// An array
+    List(Vec<Value>),
+    /// An object
+    Object(Object),
+}
+
+impl Value {
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The elements of a list.
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The entries of an object.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Value::Object(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The value of a key, where this is an object that has it.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_object()?.get(key)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::String(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::String(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Number(value.into())
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Value::List(items)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(entries: Object) -> Self {
+        Value::Object(entries)
+    }
+}
+
+impl<const N: usize> From<[(&str, Value); N]> for Value {
+    fn from(entries: [(&str, Value); N]) -> Self {
+        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+}
