@@ -1,6 +1,10 @@
 //! What Backchat has to say to a person: one shape for every complaint, rendered in several ways.
 
+mod place;
+
 use std::ops::Range;
+
+pub use place::{Place, line_column};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,17 +17,15 @@ pub enum Severity {
     Error,
 }
 
-/// Where in a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The file as the user named it.
-    pub file: Option<String>,
-    /// Bytes of the file.
-    pub span: Option<Range<usize>>,
-    /// 1-based line and column (code points), where `span` starts.
-    pub line_column: Option<(usize, usize)>,
-    /// Path of the JSON value, such as `fields.tool_calls.open`.
-    pub path: Option<String>,
+impl Severity {
+    /// The word a reader sees.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
 }
 
 /// One thing to say: what is wrong, where, and what to do about it.
@@ -37,6 +39,82 @@ pub struct Diagnostic {
     pub message: String,
     /// Where it is.
     pub place: Option<Place>,
+    /// Other places that belong to it, each with what it has to do with the problem.
+    pub labels: Vec<Label>,
     /// What to do.
     pub help: Option<String>,
+    /// A change that removes the problem.
+    pub fix: Option<Fix>,
+}
+
+/// A second place that a diagnostic points at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub place: Place,
+    /// What stands there.
+    pub message: String,
+}
+
+/// A change to the diagnostic's file that a tool may make by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What the change does.
+    pub message: String,
+    /// What to replace, in the order of the file, without overlaps.
+    pub edits: Vec<Edit>,
+}
+
+/// One replacement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Bytes of the file to take out.
+    pub span: Range<usize>,
+    /// What to put there.
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// A diagnostic with a message and nothing else.
+    pub fn new(severity: Severity, id: &'static str, message: impl Into<String>) -> Self {
+        Self { id, severity, message: message.into(), place: None, labels: Vec::new(), help: None, fix: None }
+    }
+
+    /// Something that cannot be used as it is.
+    pub fn error(id: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, id, message)
+    }
+
+    /// Something that loads or runs, and will hurt.
+    pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, id, message)
+    }
+
+    /// Says where it is.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Points at a second place.
+    #[must_use]
+    pub fn label(mut self, place: Place, message: impl Into<String>) -> Self {
+        self.labels.push(Label { place, message: message.into() });
+        self
+    }
+
+    /// Offers a change that removes the problem.
+    #[must_use]
+    pub fn fix(mut self, message: impl Into<String>, edits: Vec<Edit>) -> Self {
+        self.fix = Some(Fix { message: message.into(), edits });
+        self
+    }
 }

@@ -6,10 +6,12 @@
 //! to know at which byte a value stands. No general crate gives all three, so this room does.
 
 mod number;
+mod place;
 mod read;
 mod value;
 mod write;
 
 pub use number::Number;
-pub use read::{Error, read};
+pub use place::{Path, Places, Step};
+pub use read::{Error, MAX_DEPTH, read, read_with_places};
 pub use value::{Object, Value};

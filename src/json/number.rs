@@ -20,6 +20,11 @@ impl Number {
         self.0.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     }
 
+    /// Whether the text is a number in JSON itself, not NaN or an infinity.
+    pub fn is_json(&self) -> bool {
+        !self.0.ends_with(['N', 'y'])
+    }
+
     /// The nearest double.
     pub fn as_f64(&self) -> f64 {
         match &*self.0 {
@@ -33,6 +38,18 @@ impl Number {
     /// The value as a 64-bit integer, where it is one and fits.
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
+    }
+}
+
+impl From<f64> for Number {
+    /// The shortest text that reads back as the same double, always with a point or an exponent.
+    fn from(value: f64) -> Self {
+        Self(match value {
+            nan if nan.is_nan() => "NaN".into(),
+            f64::INFINITY => "Infinity".into(),
+            f64::NEG_INFINITY => "-Infinity".into(),
+            finite => format!("{finite:?}").into(),
+        })
     }
 }
 

@@ -1,4 +1,5 @@
-use super::{Number, Object, Value};
+use super::place::Below;
+use super::{Number, Object, Places, Value};
 
 /// Why a text is not JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,28 +10,52 @@ pub struct Error {
     pub offset: usize,
 }
 
+impl std::fmt::Display for Error {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} (at byte {})", self.message, self.offset)
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// How deep arrays and objects may nest: Python's `json.loads` gives up at about this depth.
-const MAX_DEPTH: usize = 990;
+pub const MAX_DEPTH: usize = 990;
 
 /// Reads one JSON value, as `json.loads` does.
 pub fn read(text: &str) -> Result<Value, Error> {
-    let mut reader = Reader { text, at: 0, depth: 0 };
-    reader.skip_space();
-    let value = reader.value()?;
-    reader.skip_space();
-    if reader.at < text.len() {
-        return Err(reader.error("text after the end of the value"));
-    }
-    Ok(value)
+    Reader { text, at: 0, depth: 0, places: None }.document()
+}
+
+/// Reads one JSON value, and where it and everything below it stands.
+pub fn read_with_places(text: &str) -> Result<(Value, Places), Error> {
+    let mut reader = Reader { text, at: 0, depth: 0, places: Some(Vec::new()) };
+    let value = reader.document()?;
+    let places = reader.places.and_then(|mut done| done.pop()).unwrap_or_default();
+    Ok((value, places))
 }
 
 struct Reader<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    /// The places of values read and not yet taken up by the list or object around them.
+    places: Option<Vec<Places>>,
 }
 
 impl<'t> Reader<'t> {
+    fn document(&mut self) -> Result<Value, Error> {
+        if self.text.starts_with('\u{FEFF}') {
+            return Err(self.error("the text begins with a byte order mark, which JSON does not allow"));
+        }
+        self.skip_space();
+        let value = self.value()?;
+        self.skip_space();
+        if self.at < self.text.len() {
+            return Err(self.error("text after the end of the value"));
+        }
+        Ok(value)
+    }
+
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or("")
     }
@@ -50,91 +75,127 @@ impl<'t> Reader<'t> {
     }
 
     fn value(&mut self) -> Result<Value, Error> {
-        const WORDS: [&str; 6] = ["null", "true", "false", "NaN", "Infinity", "-Infinity"];
-        for word in WORDS {
-            if self.rest().starts_with(word) {
-                self.at += word.len();
-                return Ok(match word {
-                    "null" => Value::Null,
-                    "true" => Value::Bool(true),
-                    "false" => Value::Bool(false),
-                    number => Value::Number(Number::from_text(number)),
-                });
-            }
+        let start = self.at;
+        let value = match self.peek() {
+            Some(b'"') => Value::String(self.string()?),
+            Some(b'[') => return self.nested(Self::list),
+            Some(b'{') => return self.nested(Self::object),
+            Some(b'-') if self.rest().starts_with("-Infinity") => self.word("-Infinity", number("-Infinity"))?,
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b'n') => self.word("null", Value::Null)?,
+            Some(b't') => self.word("true", Value::Bool(true))?,
+            Some(b'f') => self.word("false", Value::Bool(false))?,
+            Some(b'N') => self.word("NaN", number("NaN"))?,
+            Some(b'I') => self.word("Infinity", number("Infinity"))?,
+            Some(_) => return Err(self.error("expected a value")),
+            None => return Err(self.error("the text ends where a value should stand")),
+        };
+        self.placed(start, Below::Nothing, Vec::new());
+        Ok(value)
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, Error> {
+        if !self.rest().starts_with(word) {
+            return Err(self.error("expected a value"));
         }
-        match self.peek() {
-            Some(b'"') => self.string().map(Value::String),
-            Some(b'[') => self.nested(Self::list),
-            Some(b'{') => self.nested(Self::object),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(_) => Err(self.error("expected a value")),
-            None => Err(self.error("the text ends where a value should stand")),
+        self.at += word.len();
+        Ok(value)
+    }
+
+    fn placed(&mut self, start: usize, below: Below, overridden: Vec<(String, std::ops::Range<usize>)>) {
+        let value = start..self.at;
+        if let Some(done) = &mut self.places {
+            done.push(Places::new(value, below, overridden));
         }
     }
 
     fn nested(&mut self, body: fn(&mut Self) -> Result<Value, Error>) -> Result<Value, Error> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.error("nested too deep"));
+            return Err(self.error(&format!("lists and objects nest more than {MAX_DEPTH} deep here")));
         }
         self.depth += 1;
-        self.at += 1;
-        self.skip_space();
         let value = body(self)?;
         self.depth -= 1;
         Ok(value)
     }
 
     fn list(&mut self) -> Result<Value, Error> {
+        let start = self.at;
+        let outer = self.places.as_ref().map_or(0, Vec::len);
         let mut items = Vec::new();
+        self.at += 1;
+        self.skip_space();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Value::List(items));
-        }
-        loop {
-            self.skip_space();
-            items.push(self.value()?);
-            self.skip_space();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b']') => {
-                    self.at += 1;
-                    return Ok(Value::List(items));
+        } else {
+            loop {
+                self.skip_space();
+                items.push(self.value()?);
+                self.skip_space();
+                match self.peek() {
+                    Some(b',') => self.at += 1,
+                    Some(b']') => {
+                        self.at += 1;
+                        break;
+                    }
+                    None => return Err(self.error("the text ends inside a list")),
+                    Some(_) => return Err(self.error("expected `,` or `]`")),
                 }
-                _ => return Err(self.error("expected `,` or `]`")),
             }
         }
+        let below = self.places.as_mut().map(|done| Below::List(done.split_off(outer)));
+        self.placed(start, below.unwrap_or_default(), Vec::new());
+        Ok(Value::List(items))
     }
 
     fn object(&mut self) -> Result<Value, Error> {
+        let start = self.at;
         let mut entries = Object::new();
+        let mut below = indexmap::IndexMap::new();
+        let mut overridden = Vec::new();
+        self.at += 1;
+        self.skip_space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Object(entries));
-        }
-        loop {
-            self.skip_space();
-            if self.peek() != Some(b'"') {
-                return Err(self.error("expected a key in double quotes"));
-            }
-            let key = self.string()?;
-            self.skip_space();
-            if self.peek() != Some(b':') {
-                return Err(self.error("expected `:`"));
-            }
-            self.at += 1;
-            self.skip_space();
-            let value = self.value()?;
-            entries.insert(key, value);
-            self.skip_space();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => {
-                    self.at += 1;
-                    return Ok(Value::Object(entries));
+        } else {
+            loop {
+                self.skip_space();
+                let key_start = self.at;
+                match self.peek() {
+                    Some(b'"') => {}
+                    None => return Err(self.error("the text ends inside an object")),
+                    Some(_) => return Err(self.error("expected a key in double quotes")),
                 }
-                _ => return Err(self.error("expected `,` or `}`")),
+                let key = self.string()?;
+                let key_place = key_start..self.at;
+                self.skip_space();
+                if self.peek() != Some(b':') {
+                    return Err(self.error("expected `:` after the key"));
+                }
+                self.at += 1;
+                self.skip_space();
+                let value = self.value()?;
+                if let Some(mut places) = self.places.as_mut().and_then(Vec::pop) {
+                    places.key = Some(key_place);
+                    if let Some(Places { key: Some(earlier), .. }) = below.insert(key.clone(), places) {
+                        overridden.push((key.clone(), earlier));
+                    }
+                }
+                entries.insert(key, value);
+                self.skip_space();
+                match self.peek() {
+                    Some(b',') => self.at += 1,
+                    Some(b'}') => {
+                        self.at += 1;
+                        break;
+                    }
+                    None => return Err(self.error("the text ends inside an object")),
+                    Some(_) => return Err(self.error("expected `,` or `}`")),
+                }
             }
         }
+        self.placed(start, Below::Object(below), overridden);
+        Ok(Value::Object(entries))
     }
 
     fn number(&mut self) -> Result<Value, Error> {
@@ -159,8 +220,7 @@ impl<'t> Reader<'t> {
                 self.digits();
             }
         }
-        let text = self.text.get(start..self.at).unwrap_or("");
-        Ok(Value::Number(Number::from_text(text)))
+        Ok(number(self.text.get(start..self.at).unwrap_or("")))
     }
 
     fn digits(&mut self) {
@@ -170,6 +230,7 @@ impl<'t> Reader<'t> {
     }
 
     fn string(&mut self) -> Result<String, Error> {
+        let start = self.at;
         let mut out = String::new();
         self.at += 1;
         loop {
@@ -184,7 +245,7 @@ impl<'t> Reader<'t> {
                 }
                 Some(b'\\') => self.escape(&mut out)?,
                 Some(_) => return Err(self.error("a control character must be escaped in a string")),
-                None => return Err(self.error("the string is never closed")),
+                None => return Err(Error { message: "the string is never closed".to_owned(), offset: start }),
             }
         }
     }
@@ -200,7 +261,7 @@ impl<'t> Reader<'t> {
             Some(b'\\') => '\\',
             Some(b'/') => '/',
             Some(b'u') => return self.unicode_escape(out),
-            _ => return Err(self.error("unknown escape")),
+            _ => return Err(self.error("unknown escape; a backslash itself is written `\\\\`")),
         };
         out.push(plain);
         self.at += 2;
@@ -229,4 +290,8 @@ impl<'t> Reader<'t> {
             .and_then(|digits| u32::from_str_radix(digits, 16).ok())
             .ok_or_else(|| self.error("`\\u` needs four hexadecimal digits"))
     }
+}
+
+fn number(text: &str) -> Value {
+    Value::Number(Number::from_text(text))
 }

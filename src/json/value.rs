@@ -46,6 +46,38 @@ impl Value {
         }
     }
 
+    /// The truth of a bool.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// What a reader would call this kind of value: `a string`, `null`, …
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "a bool",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::List(_) => "a list",
+            Value::Object(_) => "an object",
+        }
+    }
+
+    /// Whether Python takes it for true: anything but null, false, zero and what is empty.
+    pub fn is_truthy(&self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(value) => *value,
+            Value::Number(number) => number.as_f64() != 0.0,
+            Value::String(text) => !text.is_empty(),
+            Value::List(items) => !items.is_empty(),
+            Value::Object(entries) => !entries.is_empty(),
+        }
+    }
+
     /// The value of a key, where this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
@@ -72,6 +104,12 @@ impl From<bool> for Value {
 
 impl From<i64> for Value {
     fn from(value: i64) -> Self {
+        Value::Number(value.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
         Value::Number(value.into())
     }
 }
