@@ -1,5 +1,8 @@
 //! Backchat: the workbench for response templates.
 
 pub mod chat;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod diagnostic;
 pub mod json;
+pub mod template;

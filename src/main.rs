@@ -1,5 +1,5 @@
 //! The `backchat` command.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    backchat::cli::main()
 }

@@ -12,6 +12,6 @@ mod value;
 mod write;
 
 pub use number::Number;
-pub use place::{Path, Places, Step};
+pub use place::{Path, Places, Step, offset_as_written};
 pub use read::{Error, MAX_DEPTH, read, read_with_places};
 pub use value::{Object, Value};

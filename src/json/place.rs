@@ -1,5 +1,6 @@
 use std::fmt::{self, Display};
 use std::ops::Range;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 
@@ -12,9 +13,11 @@ pub enum Step {
     Index(usize),
 }
 
-/// The way from a document's root to one of its values, written `fields.tool_calls.open[1]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Path(Vec<Step>);
+/// The way from a document's root to one of its values, written `fields.tool_calls.open[1]`; the root itself is `$`.
+///
+/// A path shares its beginning with the paths it was made from, so walking a document costs a step for each value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path(Option<Arc<(Path, Step)>>);
 
 impl Path {
     /// The path of the document itself.
@@ -34,26 +37,39 @@ impl Path {
         self.step(Step::Index(index))
     }
 
-    fn step(&self, step: Step) -> Self {
-        let mut steps = self.0.clone();
-        steps.push(step);
-        Self(steps)
+    /// The path one step below this one.
+    #[must_use]
+    pub fn step(&self, step: Step) -> Self {
+        Self(Some(Arc::new((self.clone(), step))))
+    }
+
+    /// The path of the value that holds this one, and the step from there.
+    pub fn split_last(&self) -> Option<(&Path, &Step)> {
+        self.0.as_deref().map(|(above, step)| (above, step))
     }
 
     /// The steps from the root.
-    pub fn steps(&self) -> &[Step] {
-        &self.0
+    pub fn steps(&self) -> Vec<&Step> {
+        let mut steps: Vec<_> =
+            std::iter::successors(self.split_last(), |(above, _)| above.split_last()).map(|(_, step)| step).collect();
+        steps.reverse();
+        steps
     }
 
-    /// Whether this is the document itself.
-    pub fn is_root(&self) -> bool {
-        self.0.is_empty()
+    /// This path, seen from a document in which its root stands at `base`.
+    #[must_use]
+    pub fn below(&self, base: &Path) -> Self {
+        self.steps().into_iter().fold(base.clone(), |path, step| path.step(step.clone()))
     }
 }
 
 impl Display for Path {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, step) in self.0.iter().enumerate() {
+        let steps = self.steps();
+        if steps.is_empty() {
+            return out.write_str("$");
+        }
+        for (i, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Index(index) => write!(out, "[{index}]")?,
                 Step::Key(key) if is_plain(key) => write!(out, "{}{key}", if i > 0 { "." } else { "" })?,
@@ -94,12 +110,52 @@ impl Places {
         Self { value, key: None, overridden, below }
     }
 
+    /// The places of the values one step below.
+    pub fn below(&self) -> Vec<(Step, &Places)> {
+        match &self.below {
+            Below::Nothing => Vec::new(),
+            Below::List(items) => items.iter().enumerate().map(|(i, item)| (Step::Index(i), item)).collect(),
+            Below::Object(entries) => entries.iter().map(|(key, item)| (Step::Key(key.clone()), item)).collect(),
+        }
+    }
+
     /// The places of the value at the end of `path`, where the document has it.
     pub fn at(&self, path: &Path) -> Option<&Places> {
-        path.steps().iter().try_fold(self, |here, step| match (&here.below, step) {
+        path.steps().into_iter().try_fold(self, |here, step| match (&here.below, step) {
             (Below::List(items), Step::Index(index)) => items.get(*index),
             (Below::Object(entries), Step::Key(key)) => entries.get(key),
             _ => None,
         })
+    }
+}
+
+/// The byte of a string as it was written, quotes included, at which the byte `offset` of its text stands.
+pub fn offset_as_written(written: &str, offset: usize) -> usize {
+    let mut at = 1;
+    let mut decoded = 0;
+    while decoded < offset {
+        let rest = written.get(at..).unwrap_or("");
+        let (step, bytes) = match rest.strip_prefix('\\') {
+            None => match rest.chars().next() {
+                Some(c) => (c.len_utf8(), c.len_utf8()),
+                None => break,
+            },
+            Some(escape) if escape.starts_with('u') => unicode_escape(escape),
+            Some(_) => (2, 1),
+        };
+        at += step;
+        decoded += bytes;
+    }
+    at.min(written.len())
+}
+
+/// How many bytes the escape whose text follows a backslash takes up, and how many its character has in UTF-8.
+fn unicode_escape(escape: &str) -> (usize, usize) {
+    let code = escape.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0);
+    let low =
+        escape.get(5..11).and_then(|low| low.strip_prefix("\\u")).and_then(|low| u32::from_str_radix(low, 16).ok());
+    match (code, low) {
+        (0xD800..0xDC00, Some(0xDC00..0xE000)) => (12, 4),
+        _ => (6, char::from_u32(code).unwrap_or('\u{FFFD}').len_utf8()),
     }
 }

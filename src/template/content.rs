@@ -1,0 +1,143 @@
+use std::sync::Arc;
+
+/// The name of a content parser: how a region's body becomes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContentParser {
+    /// The body itself.
+    Text,
+    /// An integer, as Python's `int` reads it.
+    Int,
+    /// A double, as Python's `float` reads it.
+    Float,
+    /// True where the body is `true` or `1`.
+    Bool,
+    /// JSON, or a dialect of it.
+    Json,
+    /// An object of tagged values.
+    XmlInline,
+    /// An object of lines with a key and a value.
+    KvLines,
+}
+
+impl ContentParser {
+    /// Every parser, in the order of the format's documentation.
+    pub const ALL: [Self; 7] =
+        [Self::Text, Self::Int, Self::Float, Self::Bool, Self::Json, Self::XmlInline, Self::KvLines];
+
+    /// Its name in a template.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Bool => "bool",
+            Self::Json => "json",
+            Self::XmlInline => "xml-inline",
+            Self::KvLines => "kv-lines",
+        }
+    }
+
+    /// The parser of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|parser| parser.name() == name)
+    }
+
+    /// Whether a chunk of such a region is raw text of a structured value, not yet the value's own text.
+    pub fn is_structured(self) -> bool {
+        matches!(self, Self::Json | Self::XmlInline | Self::KvLines)
+    }
+}
+
+/// A content parser with its arguments, ready to run.
+///
+/// The reference looks at most arguments only when a region closes. So whatever is wrong with them is a warning of the
+/// loader's, and stands here as the reason why a region will give no value.
+#[derive(Clone, Debug)]
+pub enum ContentSpec {
+    /// The body itself.
+    Text {
+        /// Whether the body is trimmed.
+        strip: bool,
+    },
+    /// An integer.
+    Int {
+        /// Whether the body is trimmed.
+        strip: bool,
+    },
+    /// A double.
+    Float {
+        /// Whether the body is trimmed.
+        strip: bool,
+    },
+    /// True or false, never an error.
+    Bool {
+        /// Whether the body is trimmed.
+        strip: bool,
+    },
+    /// JSON, or a dialect of it.
+    Json(JsonArgs),
+    /// An object of tagged values.
+    XmlInline(XmlInlineArgs),
+    /// An object of lines with a key and a value.
+    KvLines(KvLinesArgs),
+    /// Its arguments are such that no body gives a value.
+    Unusable {
+        /// The parser asked for, where it is one.
+        parser: Option<ContentParser>,
+        /// Why every region fails.
+        reason: String,
+    },
+}
+
+/// Arguments of `json`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JsonArgs {
+    /// Whether the body is trimmed.
+    pub strip: bool,
+    /// Whether keys may stand without quotes.
+    pub unquoted_keys: bool,
+    /// Pairs of marks that enclose a string, beside `"`.
+    pub string_delims: Vec<(String, String)>,
+    /// Whether a body that is no JSON is given as text.
+    pub allow_non_json: bool,
+}
+
+/// Arguments of `xml-inline`.
+#[derive(Clone, Debug)]
+pub struct XmlInlineArgs {
+    /// Finds each tagged value. Only where it matches something must it have a group `key`.
+    pub tag_pattern: String,
+    /// What each value is read with; the value's own text where absent.
+    pub value_parser: Option<Arc<ContentSpec>>,
+    /// Whether a key's second value makes a list.
+    pub merge_duplicates: bool,
+}
+
+/// Arguments of `kv-lines`.
+#[derive(Clone, Debug)]
+pub struct KvLinesArgs {
+    /// What separates two lines; any run of white space where absent.
+    pub line_sep: Option<String>,
+    /// What separates a key from its value, or why no line can be split.
+    pub kv_sep: Result<String, String>,
+    /// Whether lines, keys and values are trimmed.
+    pub strip: bool,
+    /// What each value is read with; the value's own text where absent.
+    pub value_parser: Option<Arc<ContentSpec>>,
+}
+
+impl ContentSpec {
+    /// Which parser it is, where it is one.
+    pub fn parser(&self) -> Option<ContentParser> {
+        Some(match self {
+            Self::Text { .. } => ContentParser::Text,
+            Self::Int { .. } => ContentParser::Int,
+            Self::Float { .. } => ContentParser::Float,
+            Self::Bool { .. } => ContentParser::Bool,
+            Self::Json(_) => ContentParser::Json,
+            Self::XmlInline(_) => ContentParser::XmlInline,
+            Self::KvLines(_) => ContentParser::KvLines,
+            Self::Unusable { parser, .. } => return *parser,
+        })
+    }
+}

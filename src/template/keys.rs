@@ -1,0 +1,139 @@
+//! Every key of the format: what the loader accepts, what it suggests, and what `backchat schema` prints.
+
+use super::ContentParser;
+
+/// One key of an object of the format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// What it means, in one sentence.
+    pub about: &'static str,
+}
+
+/// What the value of a key must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The number 1.
+    Version,
+    /// An object with any content.
+    Object,
+    /// A string, or a list of strings; none empty, and at least one.
+    Literals,
+    /// A pattern in the Python dialect.
+    Pattern,
+    /// The fields of the template by name, at least one.
+    Fields,
+    /// `true` or `false`.
+    Flag,
+    /// A string or null.
+    TextOrNull,
+    /// A string that is not empty.
+    Separator,
+    /// A string that is not empty, or null for any run of white space.
+    LineSeparator,
+    /// The name of a content parser.
+    ContentParser,
+    /// The arguments of the field's content parser.
+    ContentArgs,
+    /// Any JSON value, with placeholders.
+    Shape,
+    /// A list of `[open, close]` pairs of strings.
+    Pairs,
+    /// A content parser and its arguments.
+    ValueParser,
+}
+
+const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
+    Key { name, kind, about }
+}
+
+/// Keys of the template itself.
+pub(crate) const TEMPLATE: &[Key] = &[
+    key("version", Kind::Version, "The version of the format."),
+    key("defaults", Kind::Object, "Values present in every message, such as its role."),
+    key(
+        "start_anchor",
+        Kind::Literals,
+        "The prompt is cut after the last of these; what follows belongs to the message.",
+    ),
+    key("start_anchor_pattern", Kind::Pattern, "The same as `start_anchor`, as a pattern."),
+    key("fields", Kind::Fields, "One entry for each key of the message."),
+];
+
+/// Keys of a field.
+pub(crate) const FIELD: &[Key] = &[
+    key("open", Kind::Literals, "What opens a region. A field with no opening takes the text outside every other."),
+    key("open_pattern", Kind::Pattern, "The same as `open`, as a pattern; named groups can be used in `transform`."),
+    key("close", Kind::Literals, "What closes a region. A field with no closing runs to the end of the output."),
+    key("close_pattern", Kind::Pattern, "The same as `close`, as a pattern."),
+    key("repeats", Kind::Flag, "Whether the field is a list and each region appends to it."),
+    key("join", Kind::TextOrNull, "With `repeats`: text regions are glued into one string with this between them."),
+    key("optional", Kind::Flag, "Whether the message may lack the field; `true` by default."),
+    key("content", Kind::ContentParser, "How the body of a region becomes a value; `text` by default."),
+    key("content_args", Kind::ContentArgs, "Arguments of the content parser."),
+    key(
+        "transform",
+        Kind::Shape,
+        "A shape for the value. A string that is wholly `{name}` or `{name.key}` is replaced by `content` or a capture.",
+    ),
+    key("transform_each", Kind::Flag, "Whether the value is a list of objects and the shape is applied to each."),
+];
+
+const STRIP: Key = key("strip", Kind::Flag, "Whether white space around the body is dropped; `true` by default.");
+
+const VALUE_PARSER_ARGUMENT: Key =
+    key("value_parser", Kind::ValueParser, "What each value is read with; where absent it stays text.");
+
+const SCALAR_ARGUMENTS: &[Key] = &[STRIP];
+
+const JSON_ARGUMENTS: &[Key] = &[
+    STRIP,
+    key("unquoted_keys", Kind::Flag, "Whether keys may stand without quotes."),
+    key("string_delims", Kind::Pairs, "Pairs of marks that enclose a string."),
+    key("allow_non_json", Kind::Flag, "Whether a body that is not JSON is given as text."),
+];
+
+const XML_INLINE_ARGUMENTS: &[Key] = &[
+    key("tag_pattern", Kind::Pattern, "Finds each value; its groups are `key` and `value`."),
+    VALUE_PARSER_ARGUMENT,
+    key("merge_duplicates", Kind::Flag, "Whether the second value of a key makes a list."),
+];
+
+const KV_LINES_ARGUMENTS: &[Key] = &[
+    key("line_sep", Kind::LineSeparator, "What separates two lines; a newline by default."),
+    key("kv_sep", Kind::Separator, "What separates a key from its value; `:` by default."),
+    key("strip", Kind::Flag, "Whether white space around lines, keys and values is dropped; `true` by default."),
+    VALUE_PARSER_ARGUMENT,
+];
+
+/// Arguments of a content parser.
+pub(crate) fn arguments(parser: Option<ContentParser>) -> &'static [Key] {
+    match parser {
+        None => &[],
+        Some(ContentParser::Text | ContentParser::Int | ContentParser::Float | ContentParser::Bool) => SCALAR_ARGUMENTS,
+        Some(ContentParser::Json) => JSON_ARGUMENTS,
+        Some(ContentParser::XmlInline) => XML_INLINE_ARGUMENTS,
+        Some(ContentParser::KvLines) => KV_LINES_ARGUMENTS,
+    }
+}
+
+/// Keys of a `value_parser`.
+pub(crate) const VALUE_PARSER: &[Key] = &[
+    key("name", Kind::ContentParser, "The content parser; `text` by default."),
+    key("args", Kind::ContentArgs, "Its arguments."),
+];
+
+/// The name among `names` that `typed` was probably meant to be.
+pub(crate) fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    if typed.len() > 40 {
+        return None;
+    }
+    let typed = typed.to_lowercase().replace('-', "_");
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&typed, &name.replace('-', "_")), name))
+        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}

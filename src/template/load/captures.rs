@@ -1,0 +1,77 @@
+use super::problems::Problem;
+use super::values::{At, Checker, compile, listed};
+use crate::template::Transform;
+
+/// Named groups that nothing uses, and placeholders that nothing fills.
+pub(super) fn check(check: &mut Checker, at: &At<'_>, transform: Option<&Transform>, misspelt: &[&str]) {
+    let groups = |key: &str| -> Vec<String> {
+        at.get(key).and_then(|value| value.as_str()).and_then(|source| compile(source).ok()).unwrap_or_default()
+    };
+    let (opened, closed) = (groups("open_pattern"), groups("close_pattern"));
+    let Some(transform) = transform else {
+        for (key, groups) in [("open_pattern", &opened), ("close_pattern", &closed)] {
+            if groups.is_empty() || misspelt.contains(&"transform") {
+                continue;
+            }
+            let names = listed(groups.iter().map(String::as_str));
+            check.problems.add(
+                Problem::error("captures-without-transform", &at.path(key), format!("`{key}` captures {names}, and no `transform` uses it"))
+                    .help("add a `transform` such as `{\"name\": \"{name}\", \"value\": \"{content}\"}`, or make the group `(?:…)`"),
+            );
+        }
+        return;
+    };
+
+    let used: Vec<_> =
+        transform.shape.placeholders().into_iter().map(|placeholder| placeholder.name.as_str()).collect();
+    for name in &opened {
+        if name == "content" && !transform.each {
+            check.problems.add(
+                Problem::warning(
+                    "shadowed-capture",
+                    &at.path("open_pattern"),
+                    "the group `content` is never seen: `{content}` is the region's value",
+                )
+                .help("give the group another name"),
+            );
+        } else if !used.contains(&name.as_str()) {
+            check.problems.add(
+                Problem::warning(
+                    "unused-capture",
+                    &at.path("open_pattern"),
+                    format!("the group `{name}` never reaches the `transform`"),
+                )
+                .help(format!("use `\"{{{name}}}\"` in it, or make the group `(?:…)`")),
+            );
+        }
+    }
+    for name in &closed {
+        check.problems.add(
+            Problem::warning(
+                "unused-capture",
+                &at.path("close_pattern"),
+                format!("the group `{name}` of the close never reaches the `transform`"),
+            )
+            .help("capture it in `open_pattern`, or make the group `(?:…)`: only what opens a region can be used"),
+        );
+    }
+    // Under `transform_each` any other name may be a key of the element.
+    let given = |name: &str| opened.iter().any(|group| group == name) || (name == "content") != transform.each;
+    let mut missing: Vec<_> = used.into_iter().filter(|name| !given(name)).collect();
+    missing.dedup();
+    for name in missing {
+        let (message, help) = if transform.each {
+            (
+                "`{content}` is not there under `transform_each`, unless an element has such a key".to_owned(),
+                "name a key of the elements".to_owned(),
+            )
+        } else {
+            let names = ["content"].into_iter().chain(opened.iter().map(String::as_str));
+            (
+                format!("nothing fills `{{{name}}}`: every region will fail"),
+                format!("there {} {}", if opened.is_empty() { "is only" } else { "are" }, listed(names)),
+            )
+        };
+        check.problems.add(Problem::warning("unfilled-placeholder", &at.path("transform"), message).help(help));
+    }
+}

@@ -1,0 +1,208 @@
+use super::arguments;
+use super::captures;
+use super::problems::Problem;
+use super::values::{At, Checker, listed, shorten};
+use crate::diagnostic::Severity;
+use crate::json::{Object, Path, Value};
+use crate::template::keys;
+use crate::template::{ContentParser, ContentSpec, Field, Placeholder, Shape, Transform};
+
+/// Whether a field takes the text outside the others; a misspelt `open` is not held against it.
+pub(super) fn is_implicit(value: &Value) -> bool {
+    let Some(entries) = value.as_object() else { return false };
+    let opens = |key: &str| key.starts_with("open") || keys::closest(key, ["open", "open_pattern"]).is_some();
+    !entries.keys().any(|key| opens(key))
+}
+
+pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) -> Option<Field> {
+    let Some(entries) = value.as_object() else {
+        let help = "write an object with `open`, `close` and the like, or `{}` for the text outside every other field";
+        return check.wrong_type(&path, value, "an object", help);
+    };
+    let at = At::new(entries, path);
+    let misspelt = check.keys(&at, keys::FIELD, "a field", Severity::Error);
+
+    let content = content_parser(check, &at);
+    let open = check.delimiter(&at, ["open", "open_pattern"]);
+    let close = check.delimiter(&at, ["close", "close_pattern"]);
+    let repeats = flag(check, &at, "repeats", false);
+    let optional = flag(check, &at, "optional", true);
+    let join = join(check, &at, repeats || misspelt.contains(&"repeats"));
+    let transform = transform(check, &at, &misspelt);
+    let content_args = at.get("content_args").cloned().unwrap_or_else(|| Value::Object(Object::new()));
+    let content = content.map(|parser| arguments::content(check, parser, &content_args, &at.path("content_args")));
+    captures::check(check, &at, transform.as_ref(), &misspelt);
+    if let Some(content) = &content {
+        shape_of_value(check, &at, content, join.is_some(), transform.as_ref());
+    }
+    Some(Field {
+        name: name.to_owned(),
+        open,
+        close,
+        repeats,
+        join,
+        optional,
+        content: content?,
+        transform,
+        content_args,
+    })
+}
+
+fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
+    let known = || format!("known are {}", listed(ContentParser::ALL.map(ContentParser::name)));
+    let path = at.path("content");
+    match at.get("content") {
+        None => Some(ContentParser::Text),
+        Some(Value::String(name)) => ContentParser::from_name(name).or_else(|| {
+            let closest = keys::closest(name, ContentParser::ALL.map(ContentParser::name));
+            let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("there is no content parser `{}`{suggestion}", shorten(name));
+            check.problems.add(Problem::error("unknown-content-parser", &path, message).help(known()));
+            None
+        }),
+        Some(other) => check.wrong_type(&path, other, "the name of a content parser", &known()),
+    }
+}
+
+/// A flag that the reference reads by Python's truth of any value.
+pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -> bool {
+    let Some(value) = at.get(key) else { return default };
+    if value.as_bool().is_none() {
+        let taken = value.is_truthy();
+        check.problems.add(
+            Problem::warning(
+                "not-a-bool",
+                &at.path(key),
+                format!("`{key}` is {}, and taken for {taken}", value.kind()),
+            )
+            .help(format!("write `{taken}`")),
+        );
+    }
+    value.is_truthy()
+}
+
+fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {
+    let path = at.path("join");
+    let join = match at.get("join")? {
+        Value::Null => return None,
+        Value::String(join) => Some(join.clone()),
+        other => check.wrong_type(
+            &path,
+            other,
+            "a string",
+            "write the text that stands between two regions, such as `\"\\n\"`",
+        ),
+    };
+    if !repeats {
+        check.problems.add(
+            Problem::error(
+                "join-without-repeats",
+                &path,
+                "`join` glues regions of a field that repeats, and this one does not",
+            )
+            .on_key()
+            .help("add `\"repeats\": true`, or remove `join`"),
+        );
+    }
+    join
+}
+
+fn transform(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Transform> {
+    let each_path = at.path("transform_each");
+    let each = match at.get("transform_each") {
+        None => false,
+        Some(Value::Bool(each)) => *each,
+        Some(other) => check
+            .wrong_type(&each_path, other, "a bool", "write `true` or `false`, or leave the key out")
+            .unwrap_or(false),
+    };
+    let shape = at.get("transform").filter(|shape| **shape != Value::Null);
+    if each && shape.is_none() && !misspelt.contains(&"transform") {
+        check.problems.add(
+            Problem::error(
+                "transform-each-without-transform",
+                &each_path,
+                "`transform_each` is set, and there is no `transform`",
+            )
+            .on_key()
+            .help("add the `transform` that each element gets, or remove `transform_each`"),
+        );
+    }
+    let shape = shape?;
+    mixed_placeholders(check, &at.path("transform"), shape);
+    Some(Transform { shape: Shape::of(shape), each })
+}
+
+/// Complains of strings that hold a placeholder and something else, and of keys that hold one.
+fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
+    match shape {
+        Value::String(text) if Placeholder::read(text).is_none() => {
+            if Placeholder::is_in(text) {
+                let message = format!("`{}` mixes a placeholder with other text", shorten(text));
+                check.problems.add(Problem::error("mixed-placeholder", path, message).help(
+                    "a placeholder must be the whole string, such as `\"{content}\"`: text cannot be glued to it",
+                ));
+            } else if looks_like_placeholder(text) {
+                let message = format!("`{}` is no placeholder and is given as it stands", shorten(text));
+                check.problems.add(
+                    Problem::warning("literal-braces", path, message)
+                        .help("a placeholder is `{name}` or `{name.key}`, of letters, digits and `_`, without spaces"),
+                );
+            }
+        }
+        Value::List(items) => {
+            items.iter().enumerate().for_each(|(index, item)| mixed_placeholders(check, &path.index(index), item));
+        }
+        Value::Object(entries) => {
+            for (key, item) in entries {
+                let path = path.key(key);
+                if Placeholder::is_in(key) {
+                    let message = format!("the key `{}` holds a placeholder, and keys are not replaced", shorten(key));
+                    check.problems.add(
+                        Problem::warning("placeholder-in-key", &path, message)
+                            .on_key()
+                            .help("put the placeholder into the value"),
+                    );
+                }
+                mixed_placeholders(check, &path, item);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn looks_like_placeholder(text: &str) -> bool {
+    text.strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'))
+        .is_some_and(|inner| !inner.is_empty() && !inner.contains(['{', '}', '"', ':']))
+}
+
+/// Values that can never pass through `join` or `transform_each`.
+fn shape_of_value(
+    check: &mut Checker,
+    at: &At<'_>,
+    content: &ContentSpec,
+    joined: bool,
+    transform: Option<&Transform>,
+) {
+    let Some(parser) = content.parser() else { return };
+    if joined && transform.is_none() && !matches!(parser, ContentParser::Text | ContentParser::Json) {
+        let message = format!("`join` needs text, and `{}` never gives any: every region will fail", parser.name());
+        check.problems.add(
+            Problem::warning("join-of-values", &at.path("join"), message)
+                .on_key()
+                .help("remove `join` to get a list, or read the body as `text`"),
+        );
+    }
+    if transform.is_some_and(|transform| transform.each) && parser != ContentParser::Json {
+        let message = format!(
+            "`transform_each` needs a list of objects, and `{}` never gives one: every region will fail",
+            parser.name()
+        );
+        check.problems.add(
+            Problem::warning("transform-each-of-values", &at.path("transform_each"), message)
+                .on_key()
+                .help("remove `transform_each`, or read the body as `json`"),
+        );
+    }
+}

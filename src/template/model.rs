@@ -1,0 +1,89 @@
+use std::sync::Arc;
+
+use super::{ContentSpec, Transform};
+use crate::json::{Object, Value};
+
+/// A response template: what a model's output means, field by field.
+///
+/// It is cheap to clone and can be shared by any number of parsers.
+#[derive(Clone, Debug)]
+pub struct Template {
+    parts: Arc<Parts>,
+}
+
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub defaults: Object,
+    pub start_anchor: Delimiter,
+    pub fields: Vec<Field>,
+}
+
+/// One key of the message, and how to find its text.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The key of the message.
+    pub name: String,
+    /// What opens a region; absent in the implicit field, which takes the text outside every other region.
+    pub open: Option<Delimiter>,
+    /// What closes it; where absent it runs to the end of the output.
+    pub close: Option<Delimiter>,
+    /// Whether the field is a list, to which each region appends.
+    pub repeats: bool,
+    /// With `repeats`: text regions are glued into one string, with this between them.
+    pub join: Option<String>,
+    /// Whether the message may lack the field.
+    pub optional: bool,
+    /// How the body becomes a value.
+    pub content: ContentSpec,
+    /// What shape the value gets.
+    pub transform: Option<Transform>,
+    /// The arguments of `content` as they were written.
+    pub(super) content_args: Value,
+}
+
+/// What marks a place in the text.
+#[derive(Clone, Debug)]
+pub enum Delimiter {
+    /// Any of these strings, as they were written; none is empty, and there is at least one.
+    Literals(Vec<String>),
+    /// A pattern in the Python dialect.
+    Pattern(String),
+}
+
+impl Template {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self { parts: Arc::new(parts) }
+    }
+
+    /// Values present in every message.
+    pub fn defaults(&self) -> &Object {
+        &self.parts.defaults
+    }
+
+    /// The prompt is cut after the last of these.
+    pub fn start_anchor(&self) -> &Delimiter {
+        &self.parts.start_anchor
+    }
+
+    /// The fields, in the order of the template.
+    pub fn fields(&self) -> &[Field] {
+        &self.parts.fields
+    }
+
+    /// The field of that name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields().iter().find(|field| field.name == name)
+    }
+
+    /// The field that takes the text outside every other region, where there is one.
+    pub fn implicit_field(&self) -> Option<&Field> {
+        self.fields().iter().find(|field| field.open.is_none())
+    }
+}
+
+/// Two templates are equal where they are written equally.
+impl PartialEq for Template {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_value() == other.to_value()
+    }
+}
