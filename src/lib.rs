@@ -3,6 +3,7 @@
 pub mod chat;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod content;
 pub mod diagnostic;
 pub mod json;
 pub mod template;

@@ -20,9 +20,9 @@ impl Number {
         self.0.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     }
 
-    /// Whether the text is a number in JSON itself, not NaN or an infinity.
+    /// Whether every reader of JSON takes it: neither NaN nor an infinity, nor so large that it reads as one.
     pub fn is_json(&self) -> bool {
-        !self.0.ends_with(['N', 'y'])
+        self.is_integer() || self.as_f64().is_finite()
     }
 
     /// The nearest double.

@@ -8,6 +8,8 @@ pub struct Error {
     pub message: String,
     /// The byte at which it is wrong.
     pub offset: usize,
+    /// Whether it is the depth of the nesting, not the syntax.
+    pub too_deep: bool,
 }
 
 impl std::fmt::Display for Error {
@@ -65,7 +67,7 @@ impl<'t> Reader<'t> {
     }
 
     fn error(&self, message: &str) -> Error {
-        Error { message: message.to_owned(), offset: self.at }
+        Error { message: message.to_owned(), offset: self.at, too_deep: false }
     }
 
     fn skip_space(&mut self) {
@@ -111,7 +113,8 @@ impl<'t> Reader<'t> {
 
     fn nested(&mut self, body: fn(&mut Self) -> Result<Value, Error>) -> Result<Value, Error> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.error(&format!("lists and objects nest more than {MAX_DEPTH} deep here")));
+            let error = self.error(&format!("lists and objects nest more than {MAX_DEPTH} deep here"));
+            return Err(Error { too_deep: true, ..error });
         }
         self.depth += 1;
         let value = body(self)?;
@@ -245,7 +248,13 @@ impl<'t> Reader<'t> {
                 }
                 Some(b'\\') => self.escape(&mut out)?,
                 Some(_) => return Err(self.error("a control character must be escaped in a string")),
-                None => return Err(Error { message: "the string is never closed".to_owned(), offset: start }),
+                None => {
+                    return Err(Error {
+                        message: "the string is never closed".to_owned(),
+                        offset: start,
+                        too_deep: false,
+                    });
+                }
             }
         }
     }

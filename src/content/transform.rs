@@ -1,0 +1,154 @@
+//! `transform`: the shape a field gives to its value.
+
+use super::{Capture, Reason};
+use crate::json::{Object, Value};
+use crate::template::{Placeholder, Shape, Transform};
+
+/// Gives the value its shape. Names are `content` and the captures; with `transform_each` the shape is applied to each
+/// element, whose keys come before the captures, and `content` is no name.
+pub fn transform(transform: &Transform, content: Value, captures: &[Capture]) -> Result<Value, Reason> {
+    if !transform.each {
+        return fill(&transform.shape, &Names { content: Some(&content), element: None, captures });
+    }
+    let Value::List(items) = &content else { return Err(Reason::EachNeedsList { found: content.kind() }) };
+    let shaped = items.iter().enumerate().map(|(index, item)| {
+        let element = item.as_object().ok_or(Reason::EachNeedsObjects { found: item.kind(), index })?;
+        fill(&transform.shape, &Names { content: None, element: Some(element), captures })
+    });
+    shaped.collect::<Result<_, _>>().map(Value::List)
+}
+
+/// What a placeholder may name.
+struct Names<'a> {
+    content: Option<&'a Value>,
+    element: Option<&'a Object>,
+    captures: &'a [Capture],
+}
+
+fn fill(shape: &Shape, names: &Names<'_>) -> Result<Value, Reason> {
+    match shape {
+        Shape::Placeholder(placeholder) => names.resolve(placeholder),
+        Shape::Literal(value) => Ok(value.clone()),
+        Shape::List(items) => items.iter().map(|item| fill(item, names)).collect::<Result<_, _>>().map(Value::List),
+        Shape::Object(entries) => {
+            let filled = entries.iter().map(|(key, shape)| Ok((key.clone(), fill(shape, names)?)));
+            filled.collect::<Result<_, _>>().map(Value::Object)
+        }
+    }
+}
+
+impl Names<'_> {
+    fn resolve(&self, placeholder: &Placeholder) -> Result<Value, Reason> {
+        let name = placeholder.name.as_str();
+        let value = self.content.filter(|_| name == "content").or_else(|| self.element?.get(name));
+        let Some(value) = value else {
+            let capture = self.captures.iter().find(|capture| &*capture.name == name);
+            return match (capture, placeholder.keys.first()) {
+                (Some(capture), None) => Ok(Value::String(capture.text.clone())),
+                (Some(_), Some(key)) => Err(Reason::NotObject {
+                    placeholder: placeholder.to_string(),
+                    key: key.clone(),
+                    found: Value::from("").kind(),
+                }),
+                (None, _) => {
+                    Err(Reason::Undefined { placeholder: placeholder.to_string(), available: self.available() })
+                }
+            };
+        };
+        descend(value, placeholder).cloned()
+    }
+
+    fn available(&self) -> Vec<String> {
+        let content = self.content.map(|_| "content".to_owned());
+        let keys = self.element.into_iter().flat_map(Object::keys).cloned();
+        let mut names: Vec<_> = content.into_iter().chain(keys).collect();
+        for capture in self.captures {
+            if !names.iter().any(|name| **name == *capture.name) {
+                names.push(capture.name.to_string());
+            }
+        }
+        names
+    }
+}
+
+fn descend<'v>(value: &'v Value, placeholder: &Placeholder) -> Result<&'v Value, Reason> {
+    placeholder.keys.iter().try_fold(value, |value, key| {
+        let entries = value.as_object().ok_or_else(|| Reason::NotObject {
+            placeholder: placeholder.to_string(),
+            key: key.clone(),
+            found: value.kind(),
+        })?;
+        entries.get(key).ok_or_else(|| Reason::MissingKey { placeholder: placeholder.to_string(), key: key.clone() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    fn captures() -> Vec<Capture> {
+        vec![Capture { name: "name".into(), text: "N".into() }, Capture { name: "content".into(), text: "C".into() }]
+    }
+
+    fn shaped(shape: &str, each: bool, content: &str) -> String {
+        let transform_ = Transform { shape: Shape::of(&json::read(shape).unwrap()), each };
+        match transform(&transform_, json::read(content).unwrap(), &captures()) {
+            Ok(value) => value.to_string(),
+            Err(reason) => format!("! {reason}"),
+        }
+    }
+
+    #[test]
+    fn a_placeholder_is_replaced_by_what_it_names() {
+        let content = r#"{"a": {"b": 1.50}, "é": null}"#;
+        let cases = [
+            (r#""{content}""#, content),
+            (r#""{name}""#, r#""N""#),
+            (r#""{content.a}""#, r#"{"b": 1.50}"#),
+            (r#""{content.a.b}""#, "1.50"),
+            (r#""{content.é}""#, "null"),
+            (r#"["{content.a}", ["{name}"]]"#, r#"[{"b": 1.50}, ["N"]]"#),
+            (r#"{"{name}": "{name}", "k": null, "l": [1, {}]}"#, r#"{"{name}": "N", "k": null, "l": [1, {}]}"#),
+            (r#""{ content }""#, r#""{ content }""#),
+            (r#""{}""#, r#""{}""#),
+            (r#""{a-b}""#, r#""{a-b}""#),
+            ("[]", "[]"),
+            ("false", "false"),
+            (r#""{mode}""#, "! the transform's {mode} is not defined here; there are: content, name"),
+            (r#""{mode.x}""#, "! the transform's {mode.x} is not defined here; there are: content, name"),
+            (r#""{name.x}""#, "! the transform's {name.x} asks for `x` of a string, which is no object"),
+            (r#""{content.a.b.c}""#, "! the transform's {content.a.b.c} asks for `c` of a number, which is no object"),
+            (r#""{content.a.c}""#, "! the transform's {content.a.c} asks for `c`, which the object does not have"),
+        ];
+        for (shape, want) in cases {
+            assert_eq!(shaped(shape, false, content), want, "{shape}");
+        }
+        assert_eq!(
+            shaped(r#""{content.0}""#, false, "[1]"),
+            "! the transform's {content.0} asks for `0` of a list, which is no object"
+        );
+    }
+
+    #[test]
+    fn transform_each_names_an_elements_keys_before_the_captures() {
+        let cases = [
+            (
+                r#"{"q": "{a}", "n": "{name}"}"#,
+                r#"[{"a": 1}, {"a": 2, "name": "z"}]"#,
+                r#"[{"q": 1, "n": "N"}, {"q": 2, "n": "z"}]"#,
+            ),
+            (r#""{a.x}""#, r#"[{"a": {"x": [1]}}]"#, "[[1]]"),
+            (r#""{content}""#, r#"[{"content": 7}, {}]"#, r#"[7, "C"]"#),
+            (r#""{a}""#, "[]", "[]"),
+            ("{}", "[{}]", "[{}]"),
+            (r#""{a}""#, r#"[{"b": 1}]"#, "! the transform's {a} is not defined here; there are: b, name, content"),
+            (r#""{a}""#, r#"{"a": 1}"#, "! transform_each needs a list, and the body is an object"),
+            (r#""x""#, "null", "! transform_each needs a list, and the body is null"),
+            (r#""{a}""#, r#"[{"a": 1}, [2]]"#, "! transform_each needs a list of objects, and element 1 is a list"),
+        ];
+        for (shape, content, want) in cases {
+            assert_eq!(shaped(shape, true, content), want, "{shape} of {content}");
+        }
+    }
+}
