@@ -221,7 +221,7 @@ def cut(source, messages, going_on, tools, variables):
     prompt = render(source, messages[:-1], tools, True, variables)
     if prompt == render(source, messages[:-1], tools, False, variables):
         # This template asks for another turn whether told to or not, so it also did after the last one.
-        last = last.removesuffix(after(prompt, variables["eos_token"]))
+        last = last.removesuffix(after(prompt, before).rpartition(variables["eos_token"])[2])
     return {
         "last turn": after(last, before),
         "earlier turn": after(earlier[: earlier.index(going_on[0]["content"])], before),
@@ -321,6 +321,7 @@ def main():
         entry["name"]: {"bos_token": entry.get("bos_token") or "", "eos_token": entry.get("eos_token") or ""}
         for entry in json.loads((corpus / "index.json").read_text())
     }
+    total = Counter()
     for name, relatives in FAMILIES.items():
         if options.only and name not in options.only:
             continue
@@ -331,6 +332,11 @@ def main():
             for switch in [{}, *SWITCHES.get(name, [])]:
                 rows = list(compare(ours, theirs, ADAPTED.get(relative, list), {**tokens[relative], **switch}))
                 print_pair(relative, switch, rows, options.diff)
+                total.update(row[2] if row[2] in ("same", "refused", "differ") else "reason" for row in rows)
+    print(
+        f"in all: {total['same']} turns and prompts are the same, {total['reason']} but for what theirs drop, trim or"
+        f" write for none, {total['differ']} differ, {total['refused']} conversations are refused by theirs"
+    )
     missing = sorted(path.stem for path in OURS.glob("*.jinja") if path.stem not in FAMILIES)
     print(f"not in the corpus: {', '.join(missing)}")
 
