@@ -6,4 +6,5 @@ pub mod cli;
 pub mod content;
 pub mod diagnostic;
 pub mod json;
+pub mod pattern;
 pub mod template;

@@ -1,0 +1,151 @@
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
+
+/// A set of characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Class {
+    ascii: u128,
+    /// The ranges from U+0080 on, ascending and apart.
+    rest: Box<[(char, char)]>,
+}
+
+impl Class {
+    pub fn new(set: &ClassUnicode) -> Self {
+        let mut ascii = 0u128;
+        let mut rest = Vec::new();
+        for range in set.ranges() {
+            for c in range.start() as u32..=(range.end() as u32).min(127) {
+                ascii |= 1 << c;
+            }
+            if range.end() as u32 >= 128 {
+                rest.push((range.start().max('\u{80}'), range.end()));
+            }
+        }
+        Self { ascii, rest: rest.into() }
+    }
+
+    /// Every character.
+    pub fn any() -> Self {
+        Self::new(&ClassUnicode::new([ClassUnicodeRange::new('\0', char::MAX)]))
+    }
+
+    pub fn is_any(&self) -> bool {
+        self.ascii == u128::MAX && matches!(*self.rest, [('\u{80}', char::MAX)])
+    }
+
+    pub fn has_ascii(&self, byte: u8) -> bool {
+        byte < 128 && self.ascii >> byte & 1 == 1
+    }
+
+    #[inline]
+    pub fn contains(&self, c: char) -> bool {
+        if (c as u32) < 128 {
+            return self.ascii >> (c as u32) & 1 == 1;
+        }
+        self.rest
+            .binary_search_by(|&(low, high)| {
+                if high < c {
+                    std::cmp::Ordering::Less
+                } else if low > c {
+                    std::cmp::Ordering::Greater
+                } else {
+                    std::cmp::Ordering::Equal
+                }
+            })
+            .is_ok()
+    }
+
+    /// The length in bytes of the longest beginning of a text that has only characters of the set.
+    pub fn prefix_length(&self, text: &str) -> usize {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            if byte < 128 {
+                if !self.has_ascii(byte) {
+                    return at;
+                }
+                at += 1;
+            } else {
+                match text.get(at..).and_then(|rest| rest.chars().next()) {
+                    Some(c) if self.contains(c) => at += c.len_utf8(),
+                    _ => return at,
+                }
+            }
+        }
+        at
+    }
+
+    /// The ranges of the set from U+0080 on.
+    pub fn beyond_ascii(&self) -> &[(char, char)] {
+        &self.rest
+    }
+}
+
+/// The set of `\d`, `\w` or `\s`.
+pub(super) fn perl(letter: char, ascii_only: bool) -> ClassUnicode {
+    let mut set = match letter {
+        'd' => property("Nd"),
+        'w' => syntax(r"\w"),
+        _ => property("White_Space"),
+    }
+    .unwrap_or_else(ClassUnicode::empty);
+    if ascii_only {
+        set.intersect(&ClassUnicode::new([ClassUnicodeRange::new('\0', '\x7f')]));
+    }
+    set
+}
+
+/// A property by name, such as `Lu`, `Greek` or `Script=Greek`; `None` where nothing has that name.
+pub(super) fn property(name: &str) -> Option<ClassUnicode> {
+    let name = name.trim().replace(':', "=");
+    if name.is_empty() || name.contains(['{', '}', '\\']) {
+        return None;
+    }
+    let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-')).collect::<String>().to_lowercase();
+    let posix = match plain.strip_prefix("posix").unwrap_or(&plain) {
+        "alnum" => Some(r"[\p{Alphabetic}\p{Nd}]"),
+        "blank" => Some(r"[\t\p{Zs}]"),
+        "cntrl" => Some(r"\p{Cc}"),
+        "graph" => Some(r"[^\s\p{Cc}\p{Cs}\p{Cn}]"),
+        "print" => Some(r"[[^\s\p{Cc}\p{Cs}\p{Cn}]\p{Zs}]"),
+        "word" => Some(r"\w"),
+        "xdigit" => Some(r"[0-9A-Fa-f\u{FF10}-\u{FF19}\u{FF21}-\u{FF26}\u{FF41}-\u{FF46}]"),
+        "l&" => Some(r"\p{LC}"),
+        "any" => Some(r"(?s:.)"),
+        "assigned" => Some(r"\P{Cn}"),
+        _ => None,
+    };
+    posix.and_then(syntax).or_else(|| syntax(&format!(r"\p{{{name}}}"))).or_else(|| {
+        let script = plain.strip_prefix("is").filter(|script| !script.is_empty())?;
+        syntax(&format!(r"\p{{{script}}}"))
+    })
+}
+
+/// The set that a class written in Rust's syntax stands for.
+fn syntax(source: &str) -> Option<ClassUnicode> {
+    match regex_syntax::parse(source).ok()?.into_kind() {
+        HirKind::Class(regex_syntax::hir::Class::Unicode(set)) => Some(set),
+        HirKind::Class(regex_syntax::hir::Class::Bytes(set)) => set.to_unicode_class(),
+        _ => None,
+    }
+}
+
+/// The set and everything that differs from it only in case: simple case folding and the Turkish i's, which `regex`
+/// holds equal to `i` and `I`.
+pub(super) fn fold(set: &mut ClassUnicode) {
+    let has = |set: &ClassUnicode, c: char| set.ranges().iter().any(|r| r.start() <= c && c <= r.end());
+    let turkish = [('i', 'İ'), ('I', 'ı')].map(|(plain, turkish)| (plain, has(set, plain), turkish, has(set, turkish)));
+    // Cannot fail: the case tables are compiled in.
+    let _ = set.try_case_fold_simple();
+    for (plain, has_plain, turkish, has_turkish) in turkish {
+        if has_plain {
+            set.push(ClassUnicodeRange::new(turkish, turkish));
+        }
+        if has_turkish {
+            set.push(ClassUnicodeRange::new(plain, plain));
+        }
+    }
+}
+
+pub(super) fn of(chars: impl IntoIterator<Item = (char, char)>) -> ClassUnicode {
+    ClassUnicode::new(chars.into_iter().map(|(low, high)| ClassUnicodeRange::new(low, high)))
+}

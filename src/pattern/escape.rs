@@ -1,0 +1,265 @@
+//! Escapes and character sets of the Python dialect.
+
+use regex_syntax::hir::ClassUnicode;
+
+use super::PatternError;
+use super::class::{self, Class};
+use super::read::Reader;
+use super::tree::{Assertion, Node};
+
+/// One member of a character set.
+enum Member {
+    Char(char),
+    Set(ClassUnicode),
+}
+
+impl Reader<'_> {
+    /// What follows a backslash outside of a set.
+    pub(super) fn escape(&mut self) -> Result<Node, PatternError> {
+        let place = self.place();
+        let start = place - 1;
+        let Some(c) = self.next() else {
+            return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
+        };
+        Ok(match c {
+            'A' => Node::Assert(Assertion::Start),
+            'Z' | 'z' => Node::Assert(Assertion::End),
+            'b' => Node::Assert(Assertion::WordBoundary),
+            'B' => Node::Assert(Assertion::NotWordBoundary),
+            'm' => Node::Assert(Assertion::WordStart),
+            'M' => Node::Assert(Assertion::WordEnd),
+            'G' => Node::Assert(Assertion::SearchStart),
+            'K' => return Err(self.refused("`\\K`", start)),
+            'X' => return Err(self.refused("a grapheme (`\\X`)", start)),
+            'L' => return Err(PatternError::new("a named list (`\\L<…>`) is not given to this pattern", start)),
+            'R' => {
+                let newline = Class::new(&class::of([('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]));
+                let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
+                Node::Atomic(Box::new(Node::Alternate(vec![pair, Node::Class(newline)])))
+            }
+            'g' => self.group_reference(place)?,
+            '0'..='9' => self.digits(c, place)?,
+            _ => match self.class_escape(c, start)? {
+                Member::Char(c) => self.char(c)?,
+                Member::Set(set) => self.class(set)?,
+            },
+        })
+    }
+
+    /// `\g<name>`; elsewhere `\g` is the letter.
+    fn group_reference(&mut self, place: usize) -> Result<Node, PatternError> {
+        let name = self.rest().strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(name, _)| name.to_owned());
+        match name {
+            Some(name) if !name.starts_with('-') => {
+                self.go_to(place + 1 + name.len() + 2);
+                self.reference(&name, place)
+            }
+            _ => self.char('g'),
+        }
+    }
+
+    /// `\1` to `\99` are groups; `\0…` and three octal digits are a character.
+    fn digits(&mut self, first: char, place: usize) -> Result<Node, PatternError> {
+        let octal = |c: char| ('0'..='7').contains(&c);
+        let rest: Vec<char> = self.rest().chars().take(2).collect();
+        let three = octal(first) && rest.len() == 2 && rest.iter().all(|&c| octal(c));
+        if first == '0' || three {
+            let mut code = first.to_digit(8).unwrap_or(0);
+            for digit in rest.iter().map_while(|c| c.to_digit(8)) {
+                self.next();
+                code = code * 8 + digit;
+            }
+            return self.char(char::from_u32(code).unwrap_or('\0'));
+        }
+        let mut group = first.to_digit(10).unwrap_or(0);
+        if let Some(digit) = rest.first().and_then(|c| c.to_digit(10)) {
+            self.next();
+            group = group * 10 + digit;
+        }
+        self.numbered_reference(group, place)
+    }
+
+    /// An escape that may also stand in a set.
+    fn class_escape(&mut self, c: char, start: usize) -> Result<Member, PatternError> {
+        let ascii = self.flags.ascii;
+        Ok(match c {
+            'a' => Member::Char('\u{7}'),
+            'f' => Member::Char('\u{c}'),
+            'n' => Member::Char('\n'),
+            'r' => Member::Char('\r'),
+            't' => Member::Char('\t'),
+            'v' => Member::Char('\u{b}'),
+            'd' | 'w' | 's' => Member::Set(class::perl(c, ascii)),
+            'D' | 'W' | 'S' => {
+                let mut set = class::perl(c.to_ascii_lowercase(), ascii);
+                set.negate();
+                Member::Set(set)
+            }
+            'h' => Member::Set(class::property("blank").unwrap_or_else(ClassUnicode::empty)),
+            'p' | 'P' => self.property(c == 'P')?,
+            'x' => Member::Char(self.code(2, start)?),
+            'u' => Member::Char(self.code(4, start)?),
+            'U' => Member::Char(self.code(8, start)?),
+            'N' if self.rest().starts_with('{') => {
+                return Err(self.refused("a character by its name (`\\N{…}`)", start));
+            }
+            'N' => Member::Char('N'),
+            c if c.is_ascii_alphabetic() => {
+                return Err(PatternError::new(format!("there is no escape `\\{c}`"), start));
+            }
+            c => Member::Char(c),
+        })
+    }
+
+    /// A character by its code in so many hexadecimal digits.
+    fn code(&mut self, digits: usize, start: usize) -> Result<char, PatternError> {
+        let place = self.place();
+        let hex: String = self.rest().chars().take(digits).take_while(char::is_ascii_hexdigit).collect();
+        if hex.len() < digits {
+            return Err(PatternError::new(format!("this escape takes {digits} hexadecimal digits"), start));
+        }
+        self.go_to(place + digits);
+        u32::from_str_radix(&hex, 16)
+            .ok()
+            .and_then(char::from_u32)
+            .ok_or_else(|| PatternError::new(format!("U+{hex} is no character"), start))
+    }
+
+    /// `\p{Lu}`, `\pL`, `\p{^Lu}`; where nothing of the kind follows, the letter `p`.
+    fn property(&mut self, negated: bool) -> Result<Member, PatternError> {
+        let letter = Member::Char(if negated { 'P' } else { 'p' });
+        let place = self.place();
+        let (name, length) = match self.rest().strip_prefix('{') {
+            Some(rest) => match rest.split_once('}') {
+                Some((name, _)) if name.chars().all(|c| c.is_alphanumeric() || " _-^&=:./".contains(c)) => {
+                    (name.to_owned(), name.len() + 2)
+                }
+                _ => return Ok(letter),
+            },
+            None => match self.peek() {
+                Some(c) if "LMNPSZC".contains(c) => (c.to_string(), 1),
+                _ => return Ok(letter),
+            },
+        };
+        let (name, caret) = match name.strip_prefix('^') {
+            Some(name) => (name.to_owned(), true),
+            None => (name, false),
+        };
+        let Some(mut set) = class::property(&name) else {
+            return Err(PatternError::new(format!("there is no property `{name}` here"), place));
+        };
+        self.go_to(place + length);
+        if negated != caret {
+            set.negate();
+        }
+        Ok(Member::Set(set))
+    }
+
+    /// A set, from behind its `[` on.
+    pub(super) fn set(&mut self) -> Result<Node, PatternError> {
+        let negated = self.eat("^");
+        let mut set = ClassUnicode::empty();
+        let mut first = true;
+        loop {
+            let start = self.place();
+            match self.member(first)? {
+                None => break,
+                Some(Member::Set(members)) => set.union(&members),
+                Some(Member::Char(low)) => {
+                    let high = self.range_end()?;
+                    if high.is_some_and(|high| high < low) {
+                        return Err(PatternError::new("the range runs backwards", start));
+                    }
+                    set.union(&class::of([(low, high.unwrap_or(low))]));
+                }
+            }
+            first = false;
+        }
+        if self.flags.ignore_case {
+            if self.flags.full_case {
+                return Err(self.refused("full case folding (`(?f)` with `(?i)`)", self.place()));
+            }
+            class::fold(&mut set);
+        }
+        if negated {
+            set.negate();
+        }
+        Ok(Node::Class(Class::new(&set)))
+    }
+
+    /// The upper end of a range, where `-` and a single character follow.
+    fn range_end(&mut self) -> Result<Option<char>, PatternError> {
+        let start = self.place();
+        if !self.eat("-") || self.peek() == Some(']') {
+            self.go_to(start);
+            return Ok(None);
+        }
+        match self.member(true)? {
+            Some(Member::Char(high)) => Ok(Some(high)),
+            _ => {
+                self.go_to(start);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The next member; `None` behind the `]` that ends the set, which as its first character is itself.
+    fn member(&mut self, first: bool) -> Result<Option<Member>, PatternError> {
+        let start = self.place();
+        let Some(c) = self.next() else {
+            return Err(PatternError::new("a character set is not closed: `]` is missing", start));
+        };
+        Ok(Some(match c {
+            ']' if !first => return Ok(None),
+            '[' => match self.posix()? {
+                Some(set) => Member::Set(set),
+                None => Member::Char('['),
+            },
+            '\\' => {
+                let Some(c) = self.next() else {
+                    return Err(PatternError::new(
+                        "a backslash ends the pattern; write `\\\\` for the character",
+                        start,
+                    ));
+                };
+                match c {
+                    'b' => Member::Char('\u{8}'),
+                    '0'..='7' => {
+                        let mut code = c.to_digit(8).unwrap_or(0);
+                        let rest: Vec<u32> = self.rest().chars().take(2).map_while(|c| c.to_digit(8)).collect();
+                        for digit in rest {
+                            self.next();
+                            code = code * 8 + digit;
+                        }
+                        Member::Char(char::from_u32(code).unwrap_or('\0'))
+                    }
+                    '8' | '9' => return Err(PatternError::new(format!("there is no escape `\\{c}` in a set"), start)),
+                    'g' | 'm' | 'M' | 'z' | 'A' | 'Z' | 'B' | 'G' | 'K' | 'X' | 'R' | 'L' => {
+                        return Err(PatternError::new(format!("there is no escape `\\{c}` in a set"), start));
+                    }
+                    c => self.class_escape(c, start)?,
+                }
+            }
+            c => Member::Char(c),
+        }))
+    }
+
+    /// `[:alpha:]`, from behind its `[` on.
+    fn posix(&mut self) -> Result<Option<ClassUnicode>, PatternError> {
+        let start = self.place();
+        if self.eat(":") {
+            let negated = self.eat("^");
+            let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
+            if self.eat(":]") {
+                let set = class::property(&name);
+                let mut set = set.ok_or_else(|| PatternError::new(format!("there is no class `{name}`"), start))?;
+                if negated {
+                    set.negate();
+                }
+                return Ok(Some(set));
+            }
+        }
+        self.go_to(start);
+        Ok(None)
+    }
+}

@@ -1,0 +1,265 @@
+//! One pattern in the dialect of Python's `regex` module, as response templates write it: V0, DOTALL, Unicode.
+//!
+//! Two ways to use it. Over text that is all there: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream the parser
+//! asks the same pattern whether anything in the text so far could still become a match, and from where.
+
+mod class;
+mod escape;
+mod machine;
+mod program;
+mod read;
+#[allow(dead_code)]
+mod search;
+mod starts;
+mod tree;
+
+use std::fmt;
+use std::sync::Arc;
+
+use machine::{Edge, Hay};
+use program::Program;
+use starts::Starts;
+use tree::Node;
+
+pub(crate) use search::{Found, Search};
+
+/// A compiled pattern. Cloning it is cheap.
+#[derive(Clone)]
+pub struct Pattern {
+    parts: Arc<Parts>,
+}
+
+struct Parts {
+    source: String,
+    program: Program,
+    starts: Starts,
+    names: Vec<(String, u32)>,
+    can_be_empty: bool,
+    reach_behind: Option<usize>,
+}
+
+/// Why a pattern is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError {
+    /// What is wrong.
+    pub message: String,
+    /// Where in the pattern, in bytes.
+    pub offset: usize,
+}
+
+/// A search took more steps than it may; its pattern is one that backtracks without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuchWork;
+
+impl PatternError {
+    fn new(message: impl Into<String>, offset: usize) -> Self {
+        Self { message: message.into(), offset }
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+impl fmt::Display for TooMuchWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the pattern needs more steps on this text than are allowed")
+    }
+}
+
+impl std::error::Error for TooMuchWork {}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pattern").field(&self.source()).finish()
+    }
+}
+
+impl Pattern {
+    /// Reads a pattern. What Python's `regex` refuses is refused, and what cannot be run exactly as it runs it.
+    ///
+    /// ```
+    /// use backchat::pattern::Pattern;
+    ///
+    /// let call = Pattern::new(r"<call:(?P<name>\w+)>")?;
+    /// let found = call.find_at("a <call:add>", 0).unwrap().unwrap();
+    /// assert_eq!(found.span(), (2, 12));
+    /// assert_eq!(found.name("name"), Some("add"));
+    /// assert_eq!(Pattern::new("(a").unwrap_err().offset, 2);
+    /// # Ok::<(), backchat::pattern::PatternError>(())
+    /// ```
+    pub fn new(source: &str) -> Result<Self, PatternError> {
+        let reading = read::read(source)?;
+        Ok(Self {
+            parts: Arc::new(Parts {
+                source: source.to_owned(),
+                starts: Starts::of(&reading.node),
+                can_be_empty: reading.node.can_be_empty(),
+                reach_behind: reading.node.reach_behind(),
+                program: Program::compile(&reading),
+                names: reading.names,
+            }),
+        })
+    }
+
+    /// The pattern that matches any of these strings, the longest first.
+    pub fn literals<S: AsRef<str>>(literals: &[S]) -> Self {
+        let mut sorted: Vec<&str> = literals.iter().map(AsRef::as_ref).collect();
+        sorted.sort_by_key(|literal| std::cmp::Reverse(literal.chars().count()));
+        sorted.dedup();
+        let mut branches: Vec<Node> =
+            sorted.iter().map(|literal| Node::Concat(literal.chars().map(Node::Char).collect())).collect();
+        let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
+        let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
+        let reading = read::Reading { node, groups: 1, names: Vec::new() };
+        Self {
+            parts: Arc::new(Parts {
+                source,
+                starts: Starts::of(&reading.node),
+                can_be_empty: reading.node.can_be_empty(),
+                reach_behind: Some(0),
+                program: Program::compile(&reading),
+                names: Vec::new(),
+            }),
+        }
+    }
+
+    /// The pattern as it was written.
+    pub fn source(&self) -> &str {
+        &self.parts.source
+    }
+
+    /// The names of its groups, in the order of their numbers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.names.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Whether it can match without consuming a character.
+    pub fn can_be_empty(&self) -> bool {
+        self.parts.can_be_empty
+    }
+
+    /// How many characters before a match it may have to see; `None` where there is no bound.
+    pub fn reach_behind(&self) -> Option<usize> {
+        self.parts.reach_behind
+    }
+
+    /// The leftmost match that begins at `from` or later. What stands before `from` is seen by look-behinds.
+    pub fn find_at<'t>(&self, text: &'t str, from: usize) -> Result<Option<Match<'t>>, TooMuchWork> {
+        let mut search = Search::default();
+        search.begin(self, from, false);
+        self.complete(&mut search, text)
+    }
+
+    /// The matches from left to right, as `finditer` gives them: none overlaps another, and one of nothing may follow
+    /// right behind another match.
+    pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
+        Matches { pattern: self.clone(), text, search: Search::default(), finished: false }
+    }
+
+    fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
+        match search.advance(self, Hay { text, base: 0, edge: Edge::End })? {
+            Found::Match { start, end } => {
+                let group = |&(ref name, index): &(String, u32)| {
+                    let (start, end) = search.group(index as usize)?;
+                    Some((name.clone(), text.get(start..end)?))
+                };
+                Ok(Some(Match { text, span: (start, end), names: self.parts.names.iter().filter_map(group).collect() }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn named_groups(&self) -> &[(String, u32)] {
+        &self.parts.names
+    }
+
+    /// Whether a match can begin with this byte.
+    #[allow(dead_code)]
+    pub(crate) fn can_begin_with(&self, byte: u8) -> bool {
+        self.parts.starts.bytes.has(byte)
+    }
+
+    fn program(&self) -> &Program {
+        &self.parts.program
+    }
+
+    fn starts(&self) -> &Starts {
+        &self.parts.starts
+    }
+}
+
+/// A match in a text.
+#[derive(Clone, Debug)]
+pub struct Match<'t> {
+    text: &'t str,
+    span: (usize, usize),
+    names: Vec<(String, &'t str)>,
+}
+
+impl<'t> Match<'t> {
+    /// Where it starts and ends, in bytes.
+    pub fn span(&self) -> (usize, usize) {
+        self.span
+    }
+
+    /// The text it matched.
+    pub fn text(&self) -> &'t str {
+        self.text.get(self.span.0..self.span.1).unwrap_or("")
+    }
+
+    /// The text of a named group, where it took part.
+    pub fn name(&self, name: &str) -> Option<&'t str> {
+        self.names.iter().find(|(other, _)| other == name).map(|&(_, text)| text)
+    }
+}
+
+/// The matches of a pattern in a text.
+#[derive(Debug)]
+pub struct Matches<'t> {
+    pattern: Pattern,
+    text: &'t str,
+    search: Search,
+    finished: bool,
+}
+
+impl<'t> Iterator for Matches<'t> {
+    type Item = Result<Match<'t>, TooMuchWork>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.finished {
+            return None;
+        }
+        match self.pattern.complete(&mut self.search, self.text) {
+            Ok(Some(found)) => {
+                let (start, end) = found.span();
+                self.search.begin(&self.pattern, end, start == end);
+                Some(Ok(found))
+            }
+            Ok(None) => {
+                self.finished = true;
+                None
+            }
+            Err(error) => {
+                self.finished = true;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+fn escape_literal(literal: &str) -> String {
+    let mut out = String::new();
+    for c in literal.chars() {
+        if r"\.+*?()|[]{}^$#-&~".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -1,0 +1,456 @@
+//! A pattern as instructions for the [machine](super::machine).
+
+use super::class::Class;
+use super::read::Reading;
+use super::tree::{Assertion, Greed, Node};
+
+/// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.
+const MAX_WRITTEN_OUT: usize = 600;
+
+#[derive(Clone, Debug)]
+pub(super) enum Inst {
+    Literal(Box<str>),
+    LiteralBehind(Box<str>),
+    Class(Class),
+    ClassBehind(Class),
+    Run(Run),
+    /// Goes on at `first`, and at `second` where that fails.
+    Split {
+        first: usize,
+        second: usize,
+        memo: Option<usize>,
+    },
+    Jump(usize),
+    /// Remembers the place in a slot: two slots a group, its start and its end.
+    Save(usize),
+    Assert(Assertion),
+    /// A look whose inside follows, up to `LookEnd`. `span` remembers where its inside is known to match.
+    Look {
+        negate: bool,
+        next: usize,
+        span: Option<usize>,
+    },
+    LookEnd,
+    /// A group whose inside follows, up to `AtomicEnd`.
+    Atomic,
+    AtomicEnd,
+    Backref {
+        group: usize,
+        fold: bool,
+        behind: bool,
+    },
+    IfGroup {
+        group: usize,
+        no: usize,
+    },
+    /// Puts the place into a register, without a way back.
+    Mark(usize),
+    /// Puts the place into a register.
+    Note(usize),
+    Zero(usize),
+    Add(usize),
+    /// Another round of a counted group, which follows, or out of it.
+    Count {
+        counter: usize,
+        min: usize,
+        max: usize,
+        lazy: bool,
+        exit: usize,
+    },
+    /// Out of the loop where a round consumed nothing.
+    LeaveIfEmpty {
+        noted: usize,
+        counter: Option<(usize, usize)>,
+        exit: usize,
+    },
+    Match,
+}
+
+/// One set of characters, again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub class: Class,
+    /// Whether every character is in the set.
+    pub any: bool,
+    pub min: u32,
+    pub max: u32,
+    pub greed: Greed,
+    pub behind: bool,
+    pub memo: Option<usize>,
+    /// The byte with which whatever follows has to start, where there is only one.
+    pub next: Option<u8>,
+}
+
+impl Run {
+    pub fn is_unbounded(&self) -> bool {
+        self.max == u32::MAX
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub insts: Vec<Inst>,
+    pub slots: usize,
+    pub registers: usize,
+    /// How many splits remember where they fail.
+    pub splits: usize,
+    /// How many runs do.
+    pub runs: usize,
+    /// How many looks remember where they match.
+    pub spans: usize,
+    /// Whether what fails at a place also fails there in a search that began elsewhere.
+    pub depends_on_search_start: bool,
+}
+
+impl Program {
+    pub fn compile(reading: &Reading) -> Self {
+        let mut compiler =
+            Compiler { program: Self::empty(reading.groups as usize * 2), plain: !has_memory(&reading.node) };
+        compiler.node(&reading.node, false);
+        compiler.push(Inst::Match);
+        let mut program = compiler.program;
+        program.note_next_bytes();
+        program
+    }
+
+    fn empty(slots: usize) -> Self {
+        Self { insts: Vec::new(), slots, registers: 0, splits: 0, runs: 0, spans: 0, depends_on_search_start: false }
+    }
+
+    /// Tells each run what has to follow it.
+    fn note_next_bytes(&mut self) {
+        let nexts: Vec<Option<u8>> = (0..self.insts.len()).map(|at| self.next_byte(at + 1)).collect();
+        for (inst, next) in self.insts.iter_mut().zip(nexts) {
+            if let Inst::Run(run) = inst {
+                run.next = next.filter(|_| !run.behind);
+            }
+        }
+    }
+
+    fn next_byte(&self, mut at: usize) -> Option<u8> {
+        for _ in 0..8 {
+            match self.insts.get(at)? {
+                Inst::Literal(text) => return text.bytes().next(),
+                Inst::Jump(to) => at = *to,
+                Inst::Save(_) | Inst::Mark(_) => at += 1,
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Whether what follows a place in the pattern may depend on what a group took.
+fn has_memory(node: &Node) -> bool {
+    match node {
+        Node::Backref { .. } | Node::IfGroup { .. } => true,
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            has_memory(node)
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_memory),
+        _ => false,
+    }
+}
+
+struct Compiler {
+    program: Program,
+    /// Whether a place that failed once fails always, whatever came before it.
+    plain: bool,
+}
+
+impl Compiler {
+    fn here(&self) -> usize {
+        self.program.insts.len()
+    }
+
+    fn push(&mut self, inst: Inst) -> usize {
+        self.program.insts.push(inst);
+        self.here() - 1
+    }
+
+    fn register(&mut self) -> usize {
+        self.program.registers += 1;
+        self.program.registers - 1
+    }
+
+    fn split(&mut self) -> usize {
+        self.push(Inst::Split { first: 0, second: 0, memo: None })
+    }
+
+    /// Points a split to its two ways, in the order in which they are tried.
+    fn aim(&mut self, split: usize, to_first: usize, to_second: usize, in_loop: bool) {
+        let remembers = in_loop && self.plain;
+        let number = self.program.splits;
+        if let Some(Inst::Split { first, second, memo }) = self.program.insts.get_mut(split) {
+            (*first, *second) = (to_first, to_second);
+            if remembers {
+                *memo = Some(number);
+                self.program.splits += 1;
+            }
+        }
+    }
+
+    fn aim_jump(&mut self, jump: usize, target: usize) {
+        match self.program.insts.get_mut(jump) {
+            Some(Inst::Jump(to)) => *to = target,
+            Some(Inst::Look { next, .. }) => *next = target,
+            Some(Inst::IfGroup { no, .. }) => *no = target,
+            Some(Inst::Count { exit, .. } | Inst::LeaveIfEmpty { exit, .. }) => *exit = target,
+            _ => {}
+        }
+    }
+
+    fn node(&mut self, node: &Node, behind: bool) {
+        match node {
+            Node::Empty => {}
+            Node::Char(c) => self.literal(c.to_string(), behind),
+            Node::Class(class) => {
+                let class = class.clone();
+                self.push(if behind { Inst::ClassBehind(class) } else { Inst::Class(class) });
+            }
+            Node::Assert(assertion) => {
+                self.program.depends_on_search_start |= *assertion == Assertion::SearchStart;
+                self.push(Inst::Assert(*assertion));
+            }
+            Node::Group { index, node } => {
+                let (start, end) = (*index as usize * 2, *index as usize * 2 + 1);
+                self.push(Inst::Save(if behind { end } else { start }));
+                self.node(node, behind);
+                self.push(Inst::Save(if behind { start } else { end }));
+            }
+            Node::Concat(items) => self.concat(items, behind),
+            Node::Alternate(items) => self.alternate(items, behind),
+            Node::Repeat { node, min, max, greed } => self.repeat(node, *min, *max, *greed, behind),
+            Node::Look { node, behind, negate } => self.look(node, *behind, *negate),
+            Node::Atomic(node) => {
+                self.push(Inst::Atomic);
+                self.node(node, behind);
+                self.push(Inst::AtomicEnd);
+            }
+            Node::Backref { group, fold } => {
+                self.push(Inst::Backref { group: *group as usize, fold: *fold, behind });
+            }
+            Node::IfGroup { group, yes, no } => {
+                let test = self.push(Inst::IfGroup { group: *group as usize, no: 0 });
+                self.node(yes, behind);
+                let end = self.push(Inst::Jump(0));
+                self.aim_jump(test, self.here());
+                self.node(no, behind);
+                self.aim_jump(end, self.here());
+            }
+        }
+    }
+
+    fn literal(&mut self, text: String, behind: bool) {
+        let text = text.into();
+        self.push(if behind { Inst::LiteralBehind(text) } else { Inst::Literal(text) });
+    }
+
+    fn concat(&mut self, items: &[Node], behind: bool) {
+        let mut pieces: Vec<(String, Option<&Node>)> = Vec::new();
+        for item in items {
+            match (item, pieces.last_mut()) {
+                (Node::Char(c), Some((text, None))) => text.push(*c),
+                (Node::Char(c), _) => pieces.push((c.to_string(), None)),
+                (item, _) => pieces.push((String::new(), Some(item))),
+            }
+        }
+        if behind {
+            pieces.reverse();
+        }
+        for (text, item) in pieces {
+            match item {
+                Some(item) => self.node(item, behind),
+                None => self.literal(text, behind),
+            }
+        }
+    }
+
+    fn alternate(&mut self, items: &[Node], behind: bool) {
+        let mut ends = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            if index + 1 == items.len() {
+                self.node(item, behind);
+            } else {
+                let split = self.split();
+                self.node(item, behind);
+                ends.push(self.push(Inst::Jump(0)));
+                self.aim(split, split + 1, self.here(), false);
+            }
+        }
+        for end in ends {
+            self.aim_jump(end, self.here());
+        }
+    }
+
+    fn look(&mut self, node: &Node, behind: bool, negate: bool) {
+        let span = self.plain && !behind && !has_group(node);
+        let (run, rest) = match node {
+            Node::Concat(items) => match items.split_first() {
+                Some((run @ Node::Repeat { node, min: 0, max: None, greed }, rest))
+                    if span && is_single(node) && *greed != Greed::Possessive =>
+                {
+                    (Some(run), rest)
+                }
+                _ => (None, [].as_slice()),
+            },
+            _ => (None, [].as_slice()),
+        };
+        let Some(run) = run else {
+            let look = self.push(Inst::Look { negate, next: 0, span: None });
+            self.node(node, behind);
+            self.push(Inst::LookEnd);
+            self.aim_jump(look, self.here());
+            return;
+        };
+        // Where the run ended is remembered: had the look begun anywhere in the run, it would match as well.
+        let mark = self.register();
+        let look = self.push(Inst::Look { negate, next: 0, span: Some(mark) });
+        self.program.spans = self.program.spans.max(mark + 1);
+        self.node(run, false);
+        self.push(Inst::Mark(mark));
+        self.concat(rest, false);
+        self.push(Inst::LookEnd);
+        self.aim_jump(look, self.here());
+    }
+
+    fn repeat(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {
+        if max == Some(0) {
+            return;
+        }
+        if let Some(class) = single(node) {
+            let memo =
+                (self.plain && max.is_none() && greed != Greed::Possessive && !behind).then_some(self.program.runs);
+            self.program.runs += usize::from(memo.is_some());
+            let any = class.is_any();
+            let max = max.unwrap_or(u32::MAX);
+            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, next: None }));
+            return;
+        }
+        if greed == Greed::Possessive {
+            self.push(Inst::Atomic);
+            self.repeat(node, min, max, Greed::Greedy, behind);
+            self.push(Inst::AtomicEnd);
+            return;
+        }
+        let copies = max.map_or(min as usize, |max| max as usize).max(1);
+        if copies.saturating_mul(size(node)) > MAX_WRITTEN_OUT {
+            self.counted(node, min, max, greed, behind);
+            return;
+        }
+        // All but the last of an open-ended repeat's own rounds come first: `X{2,}` is `X` and `X+`.
+        let ahead = if max.is_none() { min.saturating_sub(1) } else { min };
+        for _ in 0..ahead {
+            self.node(node, behind);
+        }
+        match max {
+            None => self.open_loop(node, min > 0, greed, behind),
+            Some(max) => self.optional(node, max - min, greed, behind),
+        }
+    }
+
+    /// `X?`, up to so many times: each only after the one before it.
+    fn optional(&mut self, node: &Node, times: u32, greed: Greed, behind: bool) {
+        let mut splits = Vec::new();
+        for _ in 0..times {
+            splits.push(self.split());
+            self.node(node, behind);
+        }
+        let end = self.here();
+        for split in splits {
+            let (first, second) = if greed == Greed::Lazy { (end, split + 1) } else { (split + 1, end) };
+            self.aim(split, first, second, false);
+        }
+    }
+
+    /// `X*`, or `X+` where `at_least_once`.
+    fn open_loop(&mut self, node: &Node, at_least_once: bool, greed: Greed, behind: bool) {
+        let enter = at_least_once.then(|| self.push(Inst::Jump(0)));
+        let split = self.split();
+        let body = self.here();
+        if let Some(enter) = enter {
+            self.aim_jump(enter, body);
+        }
+        let plain = self.plain;
+        let noted = node.can_be_empty().then(|| {
+            self.plain = false;
+            self.register()
+        });
+        if let Some(noted) = noted {
+            self.push(Inst::Note(noted));
+        }
+        self.node(node, behind);
+        let leave = noted.map(|noted| self.push(Inst::LeaveIfEmpty { noted, counter: None, exit: 0 }));
+        self.push(Inst::Jump(split));
+        let exit = self.here();
+        if let Some(leave) = leave {
+            self.aim_jump(leave, exit);
+        }
+        let (first, second) = if greed == Greed::Lazy { (exit, body) } else { (body, exit) };
+        self.plain = plain;
+        self.aim(split, first, second, true);
+    }
+
+    fn counted(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {
+        let plain = std::mem::replace(&mut self.plain, false);
+        let counter = self.register();
+        self.push(Inst::Zero(counter));
+        let (min, max) = (min as usize, max.map_or(usize::MAX, |max| max as usize));
+        let count = self.push(Inst::Count { counter, min, max, lazy: greed == Greed::Lazy, exit: 0 });
+        self.push(Inst::Add(counter));
+        let noted = node.can_be_empty().then(|| self.register());
+        if let Some(noted) = noted {
+            self.push(Inst::Note(noted));
+        }
+        self.node(node, behind);
+        let leave = noted.map(|noted| {
+            let counter = Some((counter, min));
+            self.push(Inst::LeaveIfEmpty { noted, counter, exit: 0 })
+        });
+        self.push(Inst::Jump(count));
+        let exit = self.here();
+        self.aim_jump(count, exit);
+        if let Some(leave) = leave {
+            self.aim_jump(leave, exit);
+        }
+        self.plain = plain;
+    }
+}
+
+fn is_single(node: &Node) -> bool {
+    matches!(node, Node::Char(_) | Node::Class(_))
+}
+
+/// The set of a node that is one character.
+fn single(node: &Node) -> Option<Class> {
+    match node {
+        Node::Char(c) => Some(Class::new(&super::class::of([(*c, *c)]))),
+        Node::Class(class) => Some(class.clone()),
+        _ => None,
+    }
+}
+
+fn has_group(node: &Node) -> bool {
+    match node {
+        Node::Group { .. } => true,
+        Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => has_group(node),
+        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_group),
+        Node::IfGroup { yes, no, .. } => has_group(yes) || has_group(no),
+        _ => false,
+    }
+}
+
+/// About how many instructions a node becomes.
+fn size(node: &Node) -> usize {
+    match node {
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => size(node) + 2,
+        Node::Repeat { node, min, max, .. } if !is_single(node) => {
+            let copies = max.map_or(*min, |max| max).max(1) as usize;
+            let written_out = copies.saturating_mul(size(node) + 1);
+            if written_out > MAX_WRITTEN_OUT { size(node) + 6 } else { written_out + 4 }
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().map(|item| size(item) + 2).sum(),
+        Node::IfGroup { yes, no, .. } => size(yes) + size(no) + 2,
+        _ => 1,
+    }
+}

@@ -1,0 +1,119 @@
+use super::class::Class;
+
+/// A pattern as it was read.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// Matches the empty string.
+    Empty,
+    /// One exact character.
+    Char(char),
+    /// One character of a set.
+    Class(Class),
+    /// A place in the text, no characters.
+    Assert(Assertion),
+    /// A group whose text is remembered.
+    Group { index: u32, node: Box<Node> },
+    /// One after the other.
+    Concat(Vec<Node>),
+    /// The first that lets the rest match.
+    Alternate(Vec<Node>),
+    /// The same again and again.
+    Repeat { node: Box<Node>, min: u32, max: Option<u32>, greed: Greed },
+    /// A look ahead or behind, which consumes nothing.
+    Look { node: Box<Node>, behind: bool, negate: bool },
+    /// A group that is never entered again once it has matched.
+    Atomic(Box<Node>),
+    /// The text of a group again.
+    Backref { group: u32, fold: bool },
+    /// One of two, by whether a group took part.
+    IfGroup { group: u32, yes: Box<Node>, no: Box<Node> },
+}
+
+/// What a repeat prefers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Greed {
+    Greedy,
+    Lazy,
+    Possessive,
+}
+
+/// A place in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assertion {
+    /// `\A`, and `^` outside of multi-line mode.
+    Start,
+    /// `^` in multi-line mode.
+    LineStart,
+    /// `\Z`
+    End,
+    /// `$` outside of multi-line mode: the end, or before a newline that ends the text.
+    EndOrFinalNewline,
+    /// `$` in multi-line mode.
+    LineEnd,
+    /// `\b`
+    WordBoundary,
+    /// `\B`
+    NotWordBoundary,
+    /// `\m`
+    WordStart,
+    /// `\M`
+    WordEnd,
+    /// `\G`: where the search began.
+    SearchStart,
+}
+
+impl Node {
+    /// Whether it can match without consuming a character.
+    pub fn can_be_empty(&self) -> bool {
+        match self {
+            Node::Empty | Node::Assert(_) | Node::Look { .. } | Node::Backref { .. } => true,
+            Node::Char(_) | Node::Class(_) => false,
+            Node::Group { node, .. } | Node::Atomic(node) => node.can_be_empty(),
+            Node::Concat(items) => items.iter().all(Node::can_be_empty),
+            Node::Alternate(items) => items.iter().any(Node::can_be_empty),
+            Node::Repeat { node, min, .. } => *min == 0 || node.can_be_empty(),
+            Node::IfGroup { yes, no, .. } => yes.can_be_empty() || no.can_be_empty(),
+        }
+    }
+
+    /// How many characters before a match it may have to see: the reach of its look-behinds; `None` where unbounded.
+    pub fn reach_behind(&self) -> Option<usize> {
+        self.reach().map(|(behind, _)| behind)
+    }
+
+    /// The reach behind its start, and the most characters it consumes (`usize::MAX`: no bound).
+    fn reach(&self) -> Option<(usize, usize)> {
+        let several = |items: &[Node]| {
+            items.iter().try_fold((0, 0), |(behind, length), item| {
+                let (b, l) = item.reach()?;
+                Some((b.max(behind), l.saturating_add(length)))
+            })
+        };
+        match self {
+            Node::Empty => Some((0, 0)),
+            Node::Char(_) | Node::Class(_) => Some((0, 1)),
+            Node::Assert(Assertion::Start | Assertion::SearchStart) => Some((1, 0)),
+            Node::Assert(_) => Some((1, 0)),
+            Node::Group { node, .. } | Node::Atomic(node) => node.reach(),
+            Node::Concat(items) => several(items),
+            Node::Alternate(items) => items.iter().try_fold((0, 0), |(behind, length), item| {
+                let (b, l) = item.reach()?;
+                Some((b.max(behind), l.max(length)))
+            }),
+            Node::Repeat { node, max, .. } => {
+                let (behind, length) = node.reach()?;
+                Some((behind, max.map_or(usize::MAX, |max| length.saturating_mul(max as usize))))
+            }
+            Node::Look { node, behind: false, .. } => node.reach().map(|(behind, _)| (behind, 0)),
+            Node::Look { node, behind: true, .. } => {
+                let (behind, length) = node.reach()?;
+                (length != usize::MAX).then_some((behind.saturating_add(length), 0))
+            }
+            Node::Backref { .. } => Some((0, usize::MAX)),
+            Node::IfGroup { yes, no, .. } => {
+                let ((a, b), (c, d)) = (yes.reach()?, no.reach()?);
+                Some((a.max(c), b.max(d)))
+            }
+        }
+    }
+}
