@@ -2,13 +2,18 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::Global;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Format, Sources, render};
 
 /// Why a command could not run.
 #[derive(Debug)]
 pub enum Failure {
     /// Something the user gave is wrong.
-    Diagnostics(Vec<Diagnostic>),
+    Diagnostics {
+        /// What is wrong, and where.
+        diagnostics: Vec<Diagnostic>,
+        /// The texts it is about.
+        sources: Sources,
+    },
     /// Standard input or output failed.
     Io(io::Error),
 }
@@ -21,26 +26,19 @@ impl From<io::Error> for Failure {
 
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
-        Self::Diagnostics(vec![diagnostic])
-    }
-}
-
-impl From<crate::template::LoadError> for Failure {
-    fn from(error: crate::template::LoadError) -> Self {
-        Self::Diagnostics(error.diagnostics)
+        Self::Diagnostics { diagnostics: vec![diagnostic], sources: Sources::none() }
     }
 }
 
 impl Failure {
     /// Tells the user, and gives the exit code: 2, or 0 where only the reader of a pipe went away.
-    pub fn report(&self, _global: &Global) -> ExitCode {
+    pub fn report(&self, global: &Global) -> ExitCode {
         let text = match self {
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Self::Io(error) => format!("error: {error}\n"),
-            Self::Diagnostics(diagnostics) => diagnostics
-                .iter()
-                .map(|diagnostic| format!("{}: {}\n", diagnostic.severity.name(), diagnostic.message))
-                .collect(),
+            Self::Diagnostics { diagnostics, sources } => {
+                render(diagnostics, Format::Full, sources, global.colours(&io::stderr()))
+            }
         };
         // Where standard error is gone there is nobody left to tell.
         let _ = io::stderr().write_all(text.as_bytes());

@@ -1,10 +1,16 @@
 //! What Backchat has to say to a person: one shape for every complaint, rendered in several ways.
 
+mod escape;
 mod place;
+mod render;
+mod sources;
 
 use std::ops::Range;
 
+pub use escape::escape;
 pub use place::{Place, line_column};
+pub use render::{Case, Format, Suite, render, render_junit};
+pub use sources::Sources;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

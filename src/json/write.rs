@@ -35,7 +35,7 @@ impl Display for Value {
 impl Value {
     /// The value as JSON over several lines, each level set in by `indent`; no newline at the end.
     ///
-    /// Lists and objects without lists or objects inside them stay on one line where that is short.
+    /// What is short stays on one line, the value as a whole excepted.
     pub fn to_pretty(&self, indent: &str) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
@@ -44,12 +44,26 @@ impl Value {
     }
 }
 
-/// The longest list or object that [`Value::to_pretty`] leaves on one line.
+/// The longest list or object that [`Value::to_pretty`] leaves on one line, in bytes.
 const SHORT: usize = 60;
 
+/// Takes up to so many bytes, then fails.
+struct Room(usize);
+
+impl Write for Room {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.checked_sub(text.len()).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
 fn pretty(value: &Value, indent: &str, depth: usize, out: &mut String) -> fmt::Result {
-    if is_short(value) {
-        return write!(out, "{value}");
+    let is_short = || write!(Room(SHORT), "{value}").is_ok();
+    match value {
+        Value::List(items) if items.is_empty() => return out.write_str("[]"),
+        Value::Object(entries) if entries.is_empty() => return out.write_str("{}"),
+        Value::List(_) | Value::Object(_) if depth > 0 && is_short() => return write!(out, "{value}"),
+        _ => {}
     }
     let mut first = true;
     let mut next_line = |out: &mut String, depth: usize| {
@@ -83,18 +97,6 @@ fn pretty(value: &Value, indent: &str, depth: usize, out: &mut String) -> fmt::R
     Ok(())
 }
 
-/// Whether a value is written on one line: scalars, what is empty, and short flat lists and objects.
-fn is_short(value: &Value) -> bool {
-    let nests = |value: &Value| matches!(value, Value::List(_) | Value::Object(_));
-    match value {
-        Value::List(items) if items.is_empty() => true,
-        Value::Object(entries) if entries.is_empty() => true,
-        Value::List(items) => !items.iter().any(nests) && value.to_string().len() <= SHORT,
-        Value::Object(entries) => !entries.values().any(nests) && value.to_string().len() <= SHORT,
-        _ => true,
-    }
-}
-
 fn write_scalar(value: &Value, out: &mut impl Write) -> fmt::Result {
     match value {
         Value::Bool(value) => write!(out, "{value}"),
@@ -104,16 +106,20 @@ fn write_scalar(value: &Value, out: &mut impl Write) -> fmt::Result {
     }
 }
 
+/// Writes a string. Beside what JSON asks for, DEL and the C1 controls are escaped, as a terminal would obey them.
 fn string(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')?;
     let mut plain_from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
+    let mut bytes = text.bytes().enumerate().peekable();
+    while let Some((at, byte)) = bytes.next() {
+        let code = match (byte, bytes.peek()) {
+            (b'"' | b'\\' | 0x7F | ..0x20, _) => byte,
+            (0xC2, Some((_, low @ 0x80..0xA0))) => *low,
+            _ => continue,
+        };
         out.write_str(text.get(plain_from..at).unwrap_or(""))?;
         plain_from = at + 1;
-        match byte {
+        match code {
             b'"' => out.write_str("\\\"")?,
             b'\\' => out.write_str("\\\\")?,
             b'\n' => out.write_str("\\n")?,
@@ -122,6 +128,10 @@ fn string(text: &str, out: &mut impl Write) -> fmt::Result {
             0x08 => out.write_str("\\b")?,
             0x0C => out.write_str("\\f")?,
             control => write!(out, "\\u{control:04x}")?,
+        }
+        if byte == 0xC2 {
+            bytes.next();
+            plain_from += 1;
         }
     }
     out.write_str(text.get(plain_from..).unwrap_or(""))?;

@@ -60,14 +60,14 @@ fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
     let pair = |item: &Value| match item {
         Value::List(pair) => match pair.as_slice() {
             [Value::String(open), Value::String(close)] => Ok((open.clone(), close.clone())),
-            [_, _] => Err(wrong("pairs of other values")),
-            _ => Err(wrong(&format!("a list of {} values", pair.len()))),
+            [_, _] => Err(wrong("a list with pairs of other values")),
+            _ => Err(wrong(&format!("a list with a list of {} in it", pair.len()))),
         },
         Value::String(text) => match text.chars().collect::<Vec<_>>().as_slice() {
             [open, close] => Ok((open.to_string(), close.to_string())),
-            _ => Err(wrong("a list with a string")),
+            _ => Err(wrong("a list with a string in it")),
         },
-        other => Err(wrong(&format!("a list with {}", other.kind()))),
+        other => Err(wrong(&format!("a list with {} in it", other.kind()))),
     };
     items.iter().map(pair).collect()
 }

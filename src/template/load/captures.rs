@@ -5,7 +5,11 @@ use crate::template::Transform;
 /// Named groups that nothing uses, and placeholders that nothing fills.
 pub(super) fn check(check: &mut Checker, at: &At<'_>, transform: Option<&Transform>, misspelt: &[&str]) {
     let groups = |key: &str| -> Vec<String> {
-        at.get(key).and_then(|value| value.as_str()).and_then(|source| compile(source).ok()).unwrap_or_default()
+        let source = at.get(key).and_then(|value| value.as_str());
+        let mut names = source.and_then(|source| compile(source).ok()).unwrap_or_default();
+        names.sort();
+        names.dedup();
+        names
     };
     let (opened, closed) = (groups("open_pattern"), groups("close_pattern"));
     let Some(transform) = transform else {
@@ -69,7 +73,7 @@ pub(super) fn check(check: &mut Checker, at: &At<'_>, transform: Option<&Transfo
             let names = ["content"].into_iter().chain(opened.iter().map(String::as_str));
             (
                 format!("nothing fills `{{{name}}}`: every region will fail"),
-                format!("there {} {}", if opened.is_empty() { "is only" } else { "are" }, listed(names)),
+                format!("what can stand here: {}", listed(names)),
             )
         };
         check.problems.add(Problem::warning("unfilled-placeholder", &at.path("transform"), message).help(help));

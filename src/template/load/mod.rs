@@ -92,11 +92,16 @@ impl Template {
 
 /// The one thing to say about a text that is not JSON.
 pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
-    let end = text.get(error.offset..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
-    let place = Place::span(text, error.offset..error.offset + end);
+    let rest = text.get(error.offset..).unwrap_or("");
+    let length = rest.chars().next().map_or(0, char::len_utf8);
+    let help = match rest {
+        "" => "the text ends too early: was it cut short?",
+        rest if rest.starts_with('\u{FEFF}') => "save the file without it, as UTF-8",
+        _ => "correct the JSON here; nothing after this place was read",
+    };
     Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
-        .at(place)
-        .help("correct the JSON here; nothing after this place was read")
+        .at(Place::span(text, error.offset..error.offset + length))
+        .help(help)
 }
 
 /// Loads the template that stands at `base` of a document.

@@ -32,7 +32,7 @@ pub(super) struct Problem {
 enum Spot {
     Value,
     Key,
-    /// The value is missing: the start of the object that should have it.
+    /// The value is missing: the start of what should have it.
     Missing,
     /// A byte of the string, counted in its text.
     InString(usize),
@@ -96,8 +96,8 @@ impl Problem {
             Spot::Value => Some(source.places.at(&self.path)?.value.clone()),
             Spot::Key => key_span(&self.path, source),
             Spot::Missing => {
-                let (above, _) = self.path.split_last()?;
-                let start = source.places.at(above)?.value.start;
+                let above = std::iter::successors(Some(&self.path), |path| Some(path.split_last()?.0));
+                let start = above.filter_map(|path| source.places.at(path)).next()?.value.start;
                 Some(start..start + 1)
             }
             Spot::InString(offset) => {

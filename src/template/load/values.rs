@@ -85,7 +85,7 @@ impl Checker {
                 Problem::error(
                     "conflicting-keys",
                     &at.path(pattern),
-                    format!("`{literal}` and `{pattern}` exclude each other, even where one is null"),
+                    format!("`{literal}` and `{pattern}` exclude each other"),
                 )
                 .on_key()
                 .label(at.path(literal), "the other one")
@@ -96,7 +96,7 @@ impl Checker {
     }
 
     fn literals(&mut self, path: &Path, value: &Value) -> Option<Vec<String>> {
-        let help = "write a string such as `\"<think>\"`, or a list of them; leave the key out where there is none";
+        let help = "write a string or a list of strings, none of them empty";
         let name = last_name(path);
         let items = match value {
             Value::String(_) => std::slice::from_ref(value),
@@ -177,10 +177,12 @@ fn elsewhere(name: &str) -> Option<String> {
         return Some("it belongs at the top of the template, beside `fields`".to_owned());
     }
     if is_in(keys::FIELD) {
-        return Some("it belongs into a field, an entry of `fields`".to_owned());
+        return Some("it belongs in a field, an entry of `fields`".to_owned());
     }
-    let parser = ContentParser::ALL.into_iter().rev().find(|parser| is_in(keys::arguments(Some(*parser))))?;
-    Some(format!("it is an argument of `{}`: it belongs into `content_args`", parser.name()))
+    let of = ContentParser::ALL.map(|parser| (parser, is_in(keys::arguments(Some(parser)))));
+    let parsers = of.into_iter().filter(|(_, is_argument)| *is_argument).map(|(parser, _)| parser.name());
+    let parsers = listed(parsers);
+    (!parsers.is_empty()).then(|| format!("it belongs in `content_args`, as an argument of {parsers}"))
 }
 
 /// `a`, `b` and `c`, each in backticks.

@@ -1,0 +1,42 @@
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A text that is safe to print: what would move the cursor, change colours, reorder or hide characters is written as
+/// its escape. Newlines and tabs are escaped as well, so the result stays on one line.
+///
+/// ```
+/// use backchat::diagnostic::escape;
+///
+/// assert_eq!(escape("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+/// ```
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_hostile(c) => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character does something to a terminal, or to the reading of the line, beside being shown.
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{FEFF}'
+            | '\u{200B}'..='\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}'
+            | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E007F}')
+}

@@ -1,0 +1,63 @@
+use crate::diagnostic::{Diagnostic, Edit, Place};
+use crate::json::{Object, Value};
+
+/// One object: the version of this shape, and the diagnostics, one on each line.
+pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
+    let lines: Vec<_> = diagnostics.iter().map(|diagnostic| format!("\n  {}", to_value(diagnostic))).collect();
+    format!("{{\"schema\": 1, \"diagnostics\": [{}\n]}}\n", lines.join(","))
+}
+
+/// A diagnostic as JSON; what it does not have is left out.
+fn to_value(diagnostic: &Diagnostic) -> Value {
+    let mut out = Object::new();
+    out.insert("id".to_owned(), diagnostic.id.into());
+    out.insert("severity".to_owned(), diagnostic.severity.name().into());
+    out.insert("message".to_owned(), diagnostic.message.as_str().into());
+    if let Some(place) = &diagnostic.place {
+        add_place(&mut out, place);
+    }
+    if !diagnostic.labels.is_empty() {
+        let labels = diagnostic.labels.iter().map(|label| {
+            let mut out = Object::new();
+            out.insert("message".to_owned(), label.message.as_str().into());
+            add_place(&mut out, &label.place);
+            Value::Object(out)
+        });
+        out.insert("labels".to_owned(), Value::List(labels.collect()));
+    }
+    if let Some(help) = &diagnostic.help {
+        out.insert("help".to_owned(), help.as_str().into());
+    }
+    if let Some(fix) = &diagnostic.fix {
+        let edits = fix.edits.iter().map(|Edit { span, text }| {
+            Value::from([("span", list([span.start, span.end])), ("text", text.as_str().into())])
+        });
+        let fix = [("message", fix.message.as_str().into()), ("edits", Value::List(edits.collect()))];
+        out.insert("fix".to_owned(), Value::from(fix));
+    }
+    Value::Object(out)
+}
+
+fn add_place(out: &mut Object, place: &Place) {
+    if let Some(file) = &place.file {
+        out.insert("file".to_owned(), file.as_str().into());
+    }
+    if let Some((line, column)) = place.line_column {
+        out.insert("line".to_owned(), number(line));
+        out.insert("column".to_owned(), number(column));
+    }
+    if let Some(span) = &place.span {
+        out.insert("span".to_owned(), list([span.start, span.end]));
+    }
+    if let Some(path) = &place.path {
+        out.insert("path".to_owned(), path.as_str().into());
+    }
+}
+
+fn number(count: usize) -> Value {
+    i64::try_from(count).unwrap_or(i64::MAX).into()
+}
+
+fn list<const N: usize>(numbers: [usize; N]) -> Value {
+    Value::List(numbers.map(number).to_vec())
+}

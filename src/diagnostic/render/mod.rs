@@ -1,0 +1,55 @@
+mod concise;
+mod full;
+mod github;
+mod json;
+mod junit;
+mod sarif;
+
+use super::{Diagnostic, Place, Sources, escape};
+
+pub use junit::{Case, Suite};
+
+/// How diagnostics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// An excerpt of the file with the place underlined, and what to do: for people.
+    Full,
+    /// One line each.
+    Concise,
+    /// One JSON object.
+    Json,
+    /// Annotations of a GitHub workflow.
+    Github,
+    /// A JUnit report.
+    Junit,
+    /// A SARIF log.
+    Sarif,
+}
+
+/// Writes diagnostics in a format; colours matter to [`Format::Full`] and [`Format::Concise`] only.
+pub fn render(diagnostics: &[Diagnostic], format: Format, sources: &Sources, colour: bool) -> String {
+    match format {
+        Format::Full => full::render(diagnostics, sources, colour),
+        Format::Concise => concise::render(diagnostics, colour),
+        Format::Json => json::render(diagnostics),
+        Format::Github => github::render(diagnostics),
+        Format::Junit => render_junit(&Suite::by_file(diagnostics)),
+        Format::Sarif => sarif::render(diagnostics, sources),
+    }
+}
+
+/// Writes the outcome of many cases, also of those without a diagnostic, as a JUnit report.
+pub fn render_junit(suites: &[Suite]) -> String {
+    junit::render(suites)
+}
+
+/// `file:line:column`, as far as it is known, safe to print.
+fn position(place: &Place) -> Option<String> {
+    let file = place.file.as_deref().map(escape);
+    match (file, place.line_column) {
+        (Some(file), Some((line, column))) => Some(format!("{file}:{line}:{column}")),
+        (Some(file), None) => Some(file.into_owned()),
+        (None, Some((line, column))) => Some(format!("{line}:{column}")),
+        (None, None) => None,
+    }
+}

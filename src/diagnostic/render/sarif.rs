@@ -1,0 +1,126 @@
+use std::ops::Range;
+
+use crate::diagnostic::{Diagnostic, Fix, Place, Severity, Sources, line_column};
+use crate::json::{Object, Value};
+
+/// A SARIF 2.1.0 log with one run.
+pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    let mut ids: Vec<_> = diagnostics.iter().map(|diagnostic| diagnostic.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let rules = ids.iter().map(|id| Value::from([("id", (*id).into())])).collect();
+    let driver = Value::from([
+        ("name", "backchat".into()),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("rules", Value::List(rules)),
+    ]);
+    let results = diagnostics.iter().map(|diagnostic| result(diagnostic, sources)).collect();
+    let run = Value::from([
+        ("tool", Value::from([("driver", driver)])),
+        ("columnKind", "unicodeCodePoints".into()),
+        ("results", Value::List(results)),
+    ]);
+    let log = Value::from([
+        ("$schema", "https://json.schemastore.org/sarif-2.1.0.json".into()),
+        ("version", "2.1.0".into()),
+        ("runs", Value::List(vec![run])),
+    ]);
+    log.to_pretty("  ") + "\n"
+}
+
+fn result(diagnostic: &Diagnostic, sources: &Sources) -> Value {
+    let level = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let text = match &diagnostic.help {
+        Some(help) => format!("{}. Help: {help}", diagnostic.message),
+        None => diagnostic.message.clone(),
+    };
+    let mut out = Object::new();
+    out.insert("ruleId".to_owned(), diagnostic.id.into());
+    out.insert("level".to_owned(), level.into());
+    out.insert("message".to_owned(), message(&text));
+    if let Some(place) = &diagnostic.place {
+        out.insert("locations".to_owned(), Value::List(vec![Value::Object(location(place, sources))]));
+    }
+    if !diagnostic.labels.is_empty() {
+        let related = diagnostic.labels.iter().map(|label| {
+            let mut location = location(&label.place, sources);
+            location.insert("message".to_owned(), message(&label.message));
+            Value::Object(location)
+        });
+        out.insert("relatedLocations".to_owned(), Value::List(related.collect()));
+    }
+    let fix = diagnostic.place.as_ref().zip(diagnostic.fix.as_ref());
+    if let Some(fix) = fix.and_then(|(place, fix)| to_fix(fix, place, sources)) {
+        out.insert("fixes".to_owned(), Value::List(vec![fix]));
+    }
+    Value::Object(out)
+}
+
+fn message(text: &str) -> Value {
+    Value::from([("text", text.into())])
+}
+
+fn location(place: &Place, sources: &Sources) -> Object {
+    let mut out = Object::new();
+    if let Some(file) = &place.file {
+        let mut physical = Object::new();
+        physical.insert("artifactLocation".to_owned(), artifact(file));
+        let text = sources.text(place.file.as_deref());
+        let region = match (text, &place.span, place.line_column) {
+            (Some(text), Some(span), _) => Some(region(text, span)),
+            (_, _, Some((line, column))) => {
+                Some(Value::from([("startLine", number(line)), ("startColumn", number(column))]))
+            }
+            _ => None,
+        };
+        physical.extend(region.map(|region| ("region".to_owned(), region)));
+        out.insert("physicalLocation".to_owned(), Value::Object(physical));
+    }
+    if let Some(path) = &place.path {
+        let logical = Value::from([("fullyQualifiedName", path.as_str().into())]);
+        out.insert("logicalLocations".to_owned(), Value::List(vec![logical]));
+    }
+    out
+}
+
+fn region(text: &str, span: &Range<usize>) -> Value {
+    let (start_line, start_column) = line_column(text, span.start);
+    let (end_line, end_column) = line_column(text, span.end);
+    Value::from([
+        ("startLine", number(start_line)),
+        ("startColumn", number(start_column)),
+        ("endLine", number(end_line)),
+        ("endColumn", number(end_column)),
+    ])
+}
+
+fn to_fix(fix: &Fix, place: &Place, sources: &Sources) -> Option<Value> {
+    let file = place.file.as_deref()?;
+    let text = sources.text(Some(file))?;
+    let replacements = fix.edits.iter().map(|edit| {
+        Value::from([("deletedRegion", region(text, &edit.span)), ("insertedContent", message(&edit.text))])
+    });
+    let change =
+        Value::from([("artifactLocation", artifact(file)), ("replacements", Value::List(replacements.collect()))]);
+    Some(Value::from([("description", message(&fix.message)), ("artifactChanges", Value::List(vec![change]))]))
+}
+
+/// A file name as a URI reference.
+fn artifact(file: &str) -> Value {
+    let mut uri = String::new();
+    for byte in file.replace('\\', "/").bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(byte.into()),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    Value::from([("uri", uri.into())])
+}
+
+fn number(count: usize) -> Value {
+    i64::try_from(count).unwrap_or(i64::MAX).into()
+}
