@@ -15,7 +15,7 @@ struct Tag<'t> {
 pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result<Value, Reason> {
     let mut entries = Object::new();
     for tag in tags(body, args)? {
-        let key = tag.key.ok_or_else(|| Reason::NoKey { pattern: args.tag_pattern.to_string() })?;
+        let key = tag.key.ok_or_else(|| Reason::NoKey { pattern: args.tag_pattern.source().to_owned() })?;
         let value = match &args.value_parser {
             Some(parser) => parsed(parser, key, tag.value, mode)?,
             None => tag.value.map_or(Value::Null, Value::from),
@@ -27,13 +27,11 @@ pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result
 
 /// Every match of the tag pattern, from left to right.
 fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason> {
-    let given_up = |error: fancy_regex::Error| Reason::Pattern(error.to_string());
-    let pattern = fancy_regex::Regex::new(&format!("(?s:{})", args.tag_pattern)).map_err(given_up)?;
-    let has_value = pattern.capture_names().any(|name| name == Some("value"));
-    let tags = pattern.captures_iter(body).map(|captures| {
-        let captures = captures.map_err(given_up)?;
-        let group = |name| captures.name(name).map(|group| group.as_str());
-        Ok(Tag { key: group("key"), value: if has_value { group("value") } else { Some("") } })
+    let has_value = args.tag_pattern.names().any(|name| name == "value");
+    let tags = args.tag_pattern.matches(body).map(|found| {
+        let found = found.map_err(|error| Reason::Pattern(error.to_string()))?;
+        let value = if has_value { found.name("value") } else { Some("") };
+        Ok(Tag { key: found.name("key"), value })
     });
     tags.collect()
 }
@@ -63,11 +61,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::pattern::Pattern;
     use crate::template::JsonArgs;
 
     fn args(tag_pattern: &str, value_parser: Option<ContentSpec>, merge_duplicates: bool) -> XmlInlineArgs {
         XmlInlineArgs {
-            tag_pattern: tag_pattern.to_owned(),
+            tag_pattern: Pattern::new(tag_pattern).unwrap(),
             value_parser: value_parser.map(Arc::new),
             merge_duplicates,
         }
@@ -103,7 +102,7 @@ mod tests {
         ];
         for (args, body, want) in cases {
             let got = xml_inline(body, &args, Mode::Reference).map(|value| value.to_string());
-            assert_eq!(got.as_deref(), Ok(want), "{body:?} with {}", args.tag_pattern);
+            assert_eq!(got.as_deref(), Ok(want), "{body:?} with {}", args.tag_pattern.source());
         }
     }
 

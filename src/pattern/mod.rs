@@ -45,6 +45,8 @@ pub struct PatternError {
     pub message: String,
     /// Where in the pattern, in bytes.
     pub offset: usize,
+    /// Whether Python's `regex` takes the pattern, and it is refused as it cannot be run exactly as there.
+    pub is_unsupported: bool,
 }
 
 /// A search took more steps than it may; its pattern is one that backtracks without end.
@@ -53,7 +55,7 @@ pub struct TooMuchWork;
 
 impl PatternError {
     fn new(message: impl Into<String>, offset: usize) -> Self {
-        Self { message: message.into(), offset }
+        Self { message: message.into(), offset, is_unsupported: false }
     }
 }
 

@@ -153,7 +153,8 @@ impl<'p> Reader<'p> {
     }
 
     pub(super) fn refused(&self, what: &str, offset: usize) -> PatternError {
-        PatternError::new(format!("{what} cannot be run here exactly as Python's `regex` runs it"), offset)
+        let message = format!("{what} cannot be run here exactly as Python's `regex` runs it");
+        PatternError { is_unsupported: true, ..PatternError::new(message, offset) }
     }
 
     /// The names of groups met so far.

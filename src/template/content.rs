@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use crate::pattern::Pattern;
+
 /// The name of a content parser: how a region's body becomes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContentParser {
@@ -106,7 +108,7 @@ pub struct JsonArgs {
 #[derive(Clone, Debug)]
 pub struct XmlInlineArgs {
     /// Finds each tagged value. Only where it matches something must it have a group `key`.
-    pub tag_pattern: String,
+    pub tag_pattern: Pattern,
     /// What each value is read with; the value's own text where absent.
     pub value_parser: Option<Arc<ContentSpec>>,
     /// Whether a key's second value makes a list.

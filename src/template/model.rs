@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::{ContentSpec, Transform};
 use crate::json::{Object, Value};
+use crate::pattern::Pattern;
 
 /// A response template: what a model's output means, field by field.
 ///
@@ -41,13 +42,35 @@ pub struct Field {
     pub(super) content_args: Value,
 }
 
-/// What marks a place in the text.
+/// What marks a place in the text, compiled.
 #[derive(Clone, Debug)]
 pub enum Delimiter {
-    /// Any of these strings, as they were written; none is empty, and there is at least one.
-    Literals(Vec<String>),
+    /// Any of some strings.
+    Literals {
+        /// The strings as they were written; none is empty, and there is at least one.
+        literals: Vec<String>,
+        /// The pattern that matches any of them, the longest first.
+        pattern: Pattern,
+    },
     /// A pattern in the Python dialect.
-    Pattern(String),
+    Pattern(Pattern),
+}
+
+impl Delimiter {
+    /// The pattern that finds it, whichever way it was written.
+    pub fn pattern(&self) -> &Pattern {
+        match self {
+            Self::Literals { pattern, .. } | Self::Pattern(pattern) => pattern,
+        }
+    }
+
+    /// The strings, where it was written as such.
+    pub fn literals(&self) -> Option<&[String]> {
+        match self {
+            Self::Literals { literals, .. } => Some(literals),
+            Self::Pattern(_) => None,
+        }
+    }
 }
 
 impl Template {

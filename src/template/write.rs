@@ -63,10 +63,10 @@ impl Field {
 fn write_delimiter(delimiter: Option<&Delimiter>, [literal, pattern]: [&str; 2], out: &mut Object) {
     match delimiter {
         None => {}
-        Some(Delimiter::Pattern(source)) => {
-            out.insert(pattern.to_owned(), source.as_str().into());
+        Some(Delimiter::Pattern(compiled)) => {
+            out.insert(pattern.to_owned(), compiled.source().into());
         }
-        Some(Delimiter::Literals(literals)) => {
+        Some(Delimiter::Literals { literals, .. }) => {
             let value = match literals.as_slice() {
                 [one] => one.as_str().into(),
                 several => Value::List(several.iter().map(|text| text.as_str().into()).collect()),

@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use super::field::flag;
 use super::problems::Problem;
-use super::values::{At, Checker, PATTERN_HELP, compile, listed, shorten};
+use super::values::{At, Checker, PATTERN_HELP, listed, refused_pattern, shorten};
 use crate::diagnostic::Severity;
 use crate::json::{Path, Value};
+use crate::pattern::Pattern;
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 
@@ -94,23 +95,24 @@ fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String>
             return Err(reason);
         }
     };
-    let groups = compile(source).map_err(|(message, offset)| {
-        let reason = format!("`tag_pattern` is no valid pattern: {message}");
-        check.problems.add(
-            Problem::warning("unusable-argument", &path, format!("{reason}: every region will fail"))
-                .in_string(offset)
+    let tag_pattern = Pattern::new(source).map_err(|error| {
+        let reason = format!("`tag_pattern` is no valid pattern: {error}");
+        check.problems.add(match error.is_unsupported {
+            true => refused_pattern(&path, &error),
+            false => Problem::warning("unusable-argument", &path, format!("{reason}; every region will fail"))
+                .in_string(error.offset)
                 .help(PATTERN_HELP),
-        );
+        });
         reason
     })?;
-    if !groups.iter().any(|group| group == "key") {
+    if !tag_pattern.names().any(|group| group == "key") {
         let message = "`tag_pattern` has no group `key`: every region in which it matches will fail";
         check.problems.add(Problem::warning("unusable-argument", &path, message).help(example));
-    } else if !groups.iter().any(|group| group == "value") {
+    } else if !tag_pattern.names().any(|group| group == "value") {
         let message = "`tag_pattern` has no group `value`: every value will be an empty string";
         check.problems.add(Problem::warning("no-value-group", &path, message).help(example));
     }
-    Ok(XmlInlineArgs { tag_pattern: source.clone(), value_parser, merge_duplicates })
+    Ok(XmlInlineArgs { tag_pattern, value_parser, merge_duplicates })
 }
 
 fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<KvLinesArgs, String> {

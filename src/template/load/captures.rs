@@ -1,17 +1,23 @@
 use super::problems::Problem;
-use super::values::{At, Checker, compile, listed};
-use crate::template::Transform;
+use super::values::{At, Checker, listed};
+use crate::template::{Delimiter, Transform};
 
 /// Named groups that nothing uses, and placeholders that nothing fills.
-pub(super) fn check(check: &mut Checker, at: &At<'_>, transform: Option<&Transform>, misspelt: &[&str]) {
-    let groups = |key: &str| -> Vec<String> {
-        let source = at.get(key).and_then(|value| value.as_str());
-        let mut names = source.and_then(|source| compile(source).ok()).unwrap_or_default();
+pub(super) fn check(
+    check: &mut Checker,
+    at: &At<'_>,
+    [open, close]: [Option<&Delimiter>; 2],
+    transform: Option<&Transform>,
+    misspelt: &[&str],
+) {
+    let groups = |delimiter: Option<&Delimiter>| -> Vec<String> {
+        let names = delimiter.into_iter().flat_map(|delimiter| delimiter.pattern().names());
+        let mut names: Vec<_> = names.map(str::to_owned).collect();
         names.sort();
         names.dedup();
         names
     };
-    let (opened, closed) = (groups("open_pattern"), groups("close_pattern"));
+    let (opened, closed) = (groups(open), groups(close));
     let Some(transform) = transform else {
         for (key, groups) in [("open_pattern", &opened), ("close_pattern", &closed)] {
             if groups.is_empty() || misspelt.contains(&"transform") {

@@ -31,7 +31,7 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
     let transform = transform(check, &at, &misspelt);
     let content_args = at.get("content_args").cloned().unwrap_or_else(|| Value::Object(Object::new()));
     let content = content.map(|parser| arguments::content(check, parser, &content_args, &at.path("content_args")));
-    captures::check(check, &at, transform.as_ref(), &misspelt);
+    captures::check(check, &at, [open.as_ref(), close.as_ref()], transform.as_ref(), &misspelt);
     if let Some(content) = &content {
         shape_of_value(check, &at, content, join.is_some(), transform.as_ref());
     }

@@ -1,6 +1,7 @@
 use super::problems::{Problem, Problems};
 use crate::diagnostic::Severity;
 use crate::json::{Object, Path, Places, Value};
+use crate::pattern::{Pattern, PatternError};
 use crate::template::Delimiter;
 use crate::template::keys::{self, Key};
 
@@ -92,7 +93,8 @@ impl Checker {
                 .help("remove one of them"),
             );
         }
-        literals.map(Delimiter::Literals).or(source.map(Delimiter::Pattern))
+        let literals = literals.map(|literals| Delimiter::Literals { pattern: Pattern::literals(&literals), literals });
+        literals.or(source.map(Delimiter::Pattern))
     }
 
     fn literals(&mut self, path: &Path, value: &Value) -> Option<Vec<String>> {
@@ -126,23 +128,12 @@ impl Checker {
         (literals.len() == items.len()).then_some(literals)
     }
 
-    fn pattern(&mut self, path: &Path, value: &Value) -> Option<String> {
+    fn pattern(&mut self, path: &Path, value: &Value) -> Option<Pattern> {
         let Some(source) = value.as_str() else {
             let help = "write the pattern as a string; leave the key out where there is none";
             return self.wrong_type(path, value, "a string with a pattern", help);
         };
-        match compile(source) {
-            Ok(_) => Some(source.to_owned()),
-            Err((message, offset)) => {
-                let problem = Problem::error(
-                    "invalid-pattern",
-                    path,
-                    format!("`{}` is no valid pattern: {message}", last_name(path)),
-                );
-                self.problems.add(problem.in_string(offset).help(PATTERN_HELP));
-                None
-            }
-        }
+        Pattern::new(source).inspect_err(|error| self.problems.add(refused_pattern(path, error))).ok()
     }
 
     /// Complains of each key that stands twice in one object: only the last of them counts.
@@ -158,16 +149,22 @@ impl Checker {
     }
 }
 
-pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` module; a character such as `[`, `(` or `|` that stands for itself needs a `\\` before it";
-
-/// The names of a pattern's groups, or what is wrong with it and at which byte.
-pub(super) fn compile(source: &str) -> Result<Vec<String>, (String, usize)> {
-    match fancy_regex::Regex::new(source) {
-        Ok(regex) => Ok(regex.capture_names().flatten().map(str::to_owned).collect()),
-        Err(fancy_regex::Error::ParseError(offset, error)) => Err((error.to_string(), offset)),
-        Err(error) => Err((error.to_string(), 0)),
+/// What there is to say about a pattern that was refused.
+pub(super) fn refused_pattern(path: &Path, error: &PatternError) -> Problem {
+    let name = last_name(path);
+    if error.is_unsupported {
+        let message = format!("`{name}` cannot be used: {error}");
+        return Problem::error("unsupported-pattern", path, message)
+            .in_string(error.offset)
+            .help("write the pattern without it");
     }
+    Problem::error("invalid-pattern", path, format!("`{name}` is no valid pattern: {error}"))
+        .in_string(error.offset)
+        .help(PATTERN_HELP)
 }
+
+pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` module; \
+    a character such as `[`, `(` or `|` that stands for itself needs a `\\` before it";
 
 /// Where a key belongs that is known in another object of the format.
 fn elsewhere(name: &str) -> Option<String> {
