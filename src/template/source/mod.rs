@@ -1,0 +1,192 @@
+//! Where templates are kept: in a JSON file of their own, or in a model's `tokenizer_config.json`.
+
+mod edit;
+mod replace;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path as FilePath, PathBuf};
+
+use super::load::{self, Source};
+use super::{Loaded, Template, keys};
+use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::json::{self, Path, Value};
+
+pub use replace::replace_file;
+
+/// The key of a `tokenizer_config.json` that holds the response template.
+const KEY: &str = "response_template";
+
+/// The file of a model folder that holds it.
+const CONFIG: &str = "tokenizer_config.json";
+
+/// The largest file that is read, in bytes.
+const LARGEST: u64 = 1 << 28;
+
+/// A template and the text it was read from.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The template, and what its author should know about it.
+    pub loaded: Loaded,
+    /// The file as messages name it.
+    pub file: String,
+    /// The text of the file, for excerpts.
+    pub sources: Sources,
+    /// Where the template stands in the file.
+    pub path: Path,
+}
+
+/// Why no template could be read, or written.
+#[derive(Clone, Debug)]
+pub struct SourceError {
+    /// Everything that is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text of the file, where it was read.
+    pub sources: Sources,
+}
+
+impl SourceError {
+    fn new(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: vec![diagnostic], sources: Sources::none() }
+    }
+}
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let messages: Vec<_> = self.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        out.write_str(&messages.join("; "))
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+/// Reads a template from its own JSON, from a `tokenizer_config.json` that holds one, from a model folder, or from
+/// standard input where `name` is `-`.
+pub fn open(name: &str) -> Result<Opened, SourceError> {
+    let (file, text) = match name {
+        "-" => ("<stdin>".to_owned(), read_text(io::stdin().lock(), "<stdin>")?),
+        _ => {
+            let path = file_of(name)?;
+            let file = path.display().to_string();
+            let text = File::open(&path).map_err(|error| unreadable(&file, &error))?;
+            let text = read_text(text, &file)?;
+            (file, text)
+        }
+    };
+    from_text(file, text)
+}
+
+/// Reads a template from the text of a file of either kind.
+pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
+    let result = find(&file, &text);
+    let sources = Sources::none().with(file.clone(), text);
+    match result {
+        Ok((loaded, path)) => Ok(Opened { loaded, file, sources, path }),
+        Err(diagnostics) => Err(SourceError { diagnostics, sources }),
+    }
+}
+
+fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
+    let (value, places) =
+        json::read_with_places(text).map_err(|error| vec![in_file(load::invalid_json(text, &error), file)])?;
+    let (value, path) = match value.get(KEY) {
+        Some(template) => (template, Path::root().key(KEY)),
+        None => (&value, Path::root()),
+    };
+    if path == Path::root() && holds_something_else(file, value) {
+        let message = format!("there is no response template here: the file has no key `{KEY}`");
+        let diagnostic = Diagnostic::error("no-template", message)
+            .at(Place::span(text, places.value.start..places.value.start + 1).in_file(file))
+            .help("name a file that has one, or add one with `backchat derive MODEL --write`");
+        return Err(vec![diagnostic]);
+    }
+    let places = places.at(&path).unwrap_or(&places);
+    match load::load_value(value, &path, Some(Source { text, places })) {
+        Ok(loaded) => Ok((loaded.in_file(file), path)),
+        Err(error) => Err(error.in_file(file).diagnostics),
+    }
+}
+
+/// Whether an object without a `response_template` is some other file, not a template with mistakes in it.
+fn holds_something_else(file: &str, value: &Value) -> bool {
+    let is_config = FilePath::new(file).file_name().is_some_and(|name| name == CONFIG);
+    let is_foreign = |entries: &json::Object| {
+        let has_known_key = keys::TEMPLATE.iter().any(|key| entries.contains_key(key.name));
+        !has_known_key && (entries.contains_key("chat_template") || entries.contains_key("tokenizer_class"))
+    };
+    is_config || value.as_object().is_some_and(is_foreign)
+}
+
+/// Writes a template into a `tokenizer_config.json`, or into that of a model folder.
+///
+/// Only the bytes of the key `response_template` change; where there is no such key it is added. The file is replaced
+/// as a whole, so it is never half-written.
+pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
+    let path = file_of(name)?;
+    let file = path.display().to_string();
+    let opened = File::open(&path).map_err(|error| unreadable(&file, &error))?;
+    let text = read_text(opened, &file)?;
+    let edited = edit::edit(&text, KEY, &template.to_value()).map_err(|diagnostic| SourceError {
+        diagnostics: vec![in_file(diagnostic, &file)],
+        sources: Sources::none().with(file.clone(), text.clone()),
+    })?;
+    replace_file(&path, edited.as_bytes()).map_err(|error| {
+        let message = format!("cannot write the file: {error}");
+        SourceError::new(
+            Diagnostic::error("unwritable-file", message)
+                .at(Place::file(&file))
+                .help("the file is as it was; check that you may write to its folder"),
+        )
+    })
+}
+
+/// The file that a name stands for: itself, or the config of a model folder.
+fn file_of(name: &str) -> Result<PathBuf, SourceError> {
+    let path = PathBuf::from(name);
+    if !path.is_dir() {
+        return Ok(path);
+    }
+    let config = path.join(CONFIG);
+    if config.is_file() {
+        return Ok(config);
+    }
+    let diagnostic = Diagnostic::error("no-template", format!("the folder has no `{CONFIG}`"))
+        .at(Place::file(name))
+        .help("name a model folder that has one, or the file with the response template");
+    Err(SourceError::new(diagnostic))
+}
+
+fn unreadable(file: &str, error: &io::Error) -> SourceError {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => "check the name; a template is read from a JSON file, a model folder, or `-`",
+        _ => "check that it is a file you may read",
+    };
+    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
+    SourceError::new(diagnostic.at(Place::file(file)).help(help))
+}
+
+/// Reads a text that must be UTF-8 and of bounded size.
+fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > LARGEST {
+        let message = format!("the file is larger than {} MB", LARGEST >> 20);
+        let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(file));
+        return Err(SourceError::new(diagnostic.help("a response template is a small JSON file: check the name")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let bytes = error.into_bytes();
+        let text = String::from_utf8_lossy(bytes.get(..good).unwrap_or(&[])).into_owned();
+        let byte = bytes.get(good).copied().unwrap_or(0);
+        let diagnostic = Diagnostic::error("invalid-utf8", format!("the byte 0x{byte:02X} is not UTF-8"))
+            .at(Place::span(&text, good..good).in_file(file))
+            .help("save the file as UTF-8");
+        SourceError { diagnostics: vec![diagnostic], sources: Sources::none().with(file, text) }
+    })
+}
+
+fn in_file(mut diagnostic: Diagnostic, file: &str) -> Diagnostic {
+    diagnostic.place.get_or_insert_default().file = Some(file.to_owned());
+    diagnostic
+}

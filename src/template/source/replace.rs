@@ -1,0 +1,32 @@
+//! A file that is never half-written.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Replaces the content of a file in one step: a reader sees what was there before, or all of what is written.
+///
+/// Permissions are kept, and a symbolic link stays one.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let target = match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
+        found => found?,
+    };
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".backchat-");
+    // A temporary file would be its owner's alone; a new file of the user's gets what the mask of the process leaves.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut new = builder.tempfile_in(folder)?;
+    if let Ok(old) = fs::metadata(&target) {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.write_all(content)?;
+    new.as_file().sync_all()?;
+    new.persist(&target)?;
+    Ok(())
+}
