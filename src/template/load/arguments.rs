@@ -42,11 +42,25 @@ fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, String> {
     let allow_non_json = flag(check, at, "allow_non_json", false);
     let string_delims = match at.get("string_delims") {
         None => Vec::new(),
-        Some(value) => string_delims(value).inspect_err(|reason| {
-            warn(check, &at.path("string_delims"), reason, "write a list of pairs, such as `[[\"<s>\", \"</s>\"]]`");
-        })?,
+        Some(value) => {
+            let path = at.path("string_delims");
+            let help = "write a list of pairs, such as `[[\"<s>\", \"</s>\"]]`";
+            let pairs = string_delims(value).inspect_err(|reason| warn(check, &path, reason, help))?;
+            let is_list = |value: &Value| value.as_list().is_some();
+            if !value.as_list().is_some_and(|items| items.iter().all(is_list)) {
+                let taken = shorten(&json_pairs(&pairs).to_string());
+                let message = format!("`string_delims` is no list of pairs, and taken for `{taken}`");
+                check.problems.add(Problem::warning("odd-string-delims", &path, message).help(help));
+            }
+            pairs
+        }
     };
     Ok(JsonArgs { strip, unquoted_keys, string_delims, allow_non_json })
+}
+
+fn json_pairs(pairs: &[(String, String)]) -> Value {
+    let pair = |(open, close): &(String, String)| Value::List(vec![open.as_str().into(), close.as_str().into()]);
+    Value::List(pairs.iter().map(pair).collect())
 }
 
 /// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and what is empty is no pairs.

@@ -133,17 +133,8 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     let at = At::new(entries, root);
     let misspelt = check.keys(&at, keys::TEMPLATE, "a response template", Severity::Error);
 
-    if let Some(version) = at.get("version")
-        && !is_one(version)
-    {
-        check.problems.add(
-            Problem::error(
-                "unsupported-version",
-                &at.path("version"),
-                format!("version {version} of the format is not known"),
-            )
-            .help("write `\"version\": 1`, the only one there is"),
-        );
+    if let Some(version) = at.get("version") {
+        check_version(check, version, &at.path("version"));
     }
     let defaults = match at.get("defaults") {
         None => Some(json::Object::new()),
@@ -168,13 +159,17 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     Some(Parts { defaults: defaults?, start_anchor: start_anchor?, fields: fields? })
 }
 
-/// Whether Python's `version == 1` holds: `1`, `1.0` and `true` do.
-fn is_one(version: &Value) -> bool {
-    match version {
-        Value::Bool(value) => *value,
-        Value::Number(number) => number.as_f64() == 1.0,
-        _ => false,
-    }
+/// Complains of a version for which Python's `version == 1` does not hold; `1.0` and `true` pass.
+fn check_version(check: &mut Checker, version: &Value, path: &Path) {
+    let problem = match version {
+        Value::Number(number) if number.as_f64() == 1.0 => return,
+        Value::Bool(true) => Problem::warning("odd-version", path, "the version is `true`, which is taken for 1"),
+        other => {
+            let shown = values::shorten(&other.to_string());
+            Problem::error("unsupported-version", path, format!("version {shown} of the format is not known"))
+        }
+    };
+    check.problems.add(problem.help("write `\"version\": 1`, the only one there is"));
 }
 
 fn fields(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Vec<Field>> {
