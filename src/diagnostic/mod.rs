@@ -35,6 +35,19 @@ impl Severity {
 }
 
 /// One thing to say: what is wrong, where, and what to do about it.
+///
+/// ```
+/// use backchat::diagnostic::{Diagnostic, Format, Place, Sources, render};
+///
+/// let text = "{\n  \"opens\": 1\n}";
+/// let diagnostic = Diagnostic::error("unknown-key", "unknown key `opens`")
+///     .at(Place::span(text, 4..11).in_file("a.json"))
+///     .help("rename it to `open`");
+/// let line = render(&[diagnostic.clone()], Format::Concise, &Sources::none(), false);
+/// assert_eq!(line, "a.json:2:3: error[unknown-key] unknown key `opens`\n");
+/// let excerpt = render(&[diagnostic], Format::Full, &Sources::none().with("a.json", text), false);
+/// assert!(excerpt.contains("2 |   \"opens\": 1\n  |   ^^^^^^^\n"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Stable name of the kind of problem.

@@ -24,11 +24,31 @@ impl std::error::Error for Error {}
 pub const MAX_DEPTH: usize = 990;
 
 /// Reads one JSON value, as `json.loads` does.
+///
+/// ```
+/// use backchat::json;
+///
+/// let value = json::read(r#"{"big": 123456789012345678901234567890, "price": 1.50}"#)?;
+/// assert_eq!(value.to_string(), r#"{"big": 123456789012345678901234567890, "price": 1.50}"#);
+/// assert_eq!(json::read("[1,]").unwrap_err().offset, 3);
+/// # Ok::<(), json::Error>(())
+/// ```
 pub fn read(text: &str) -> Result<Value, Error> {
     Reader { text, at: 0, depth: 0, places: None }.document()
 }
 
 /// Reads one JSON value, and where it and everything below it stands.
+///
+/// ```
+/// use backchat::json::{Path, read_with_places};
+///
+/// let text = r#"{"fields": {"a": [1, 2]}}"#;
+/// let (_, places) = read_with_places(text)?;
+/// let path = Path::root().key("fields").key("a").index(1);
+/// assert_eq!(path.to_string(), "fields.a[1]");
+/// assert_eq!(&text[places.at(&path).unwrap().value.clone()], "2");
+/// # Ok::<(), backchat::json::Error>(())
+/// ```
 pub fn read_with_places(text: &str) -> Result<(Value, Places), Error> {
     let mut reader = Reader { text, at: 0, depth: 0, places: Some(Vec::new()) };
     let value = reader.document()?;

@@ -7,6 +7,16 @@ use crate::pattern::Pattern;
 /// A response template: what a model's output means, field by field.
 ///
 /// It is cheap to clone and can be shared by any number of parsers.
+///
+/// ```
+/// use backchat::Template;
+///
+/// let text = r#"{"start_anchor": "<|a|>", "fields": {"content": {"close": ["<|end|>"]}}}"#;
+/// let template = Template::load(text)?.template;
+/// let content = template.implicit_field().unwrap();
+/// assert_eq!(content.close.as_ref().unwrap().pattern().find_at("Hi<|end|>", 0)?.unwrap().span(), (2, 9));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Template {
     parts: Arc<Parts>,

@@ -77,6 +77,15 @@ pub fn open(name: &str) -> Result<Opened, SourceError> {
 }
 
 /// Reads a template from the text of a file of either kind.
+///
+/// ```
+/// use backchat::template::source;
+///
+/// let config = r#"{"response_template": {"start_anchor": "<|a|>", "fields": {"content": {}}}}"#;
+/// let opened = source::from_text("tokenizer_config.json".to_owned(), config.to_owned())?;
+/// assert_eq!(opened.loaded.template.fields().len(), 1);
+/// # Ok::<(), source::SourceError>(())
+/// ```
 pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
     let result = find(&file, &text);
     let sources = Sources::none().with(file.clone(), text);
