@@ -1,5 +1,24 @@
 //! A chat template, rendered as transformers renders it.
+//!
+//! [`ChatTemplate`] compiles a template and renders conversations; it can watch what the template reads.
+//! The way of a template: [`syntax`] reads it as Jinja2 does, [`survey`] notes what it says of its variables,
+//! [`lower`] writes it anew for the engine, and [`dialect`] gives the engine Python's values, operators,
+//! filters and tests.
 
+mod clock;
+mod context;
+mod dialect;
+mod filters;
+mod functions;
+mod limits;
+mod lower;
+mod markup;
+mod python;
 mod render;
+mod survey;
+mod syntax;
+mod tests;
+mod watch;
 
-pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered, Watched};
+pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
+pub use watch::Watched;

@@ -1,8 +1,55 @@
-use crate::json::{Object, Value};
+//! Compiling a chat template, and rendering conversations with it.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use minijinja::{Environment, ErrorKind, Value};
+
+use super::clock;
+use super::context::{Context, Run};
+use super::dialect;
+use super::limits;
+use super::lower::{self, Lowered};
+use super::survey::Survey;
+use super::syntax::{self, SyntaxError};
+use super::watch::Watched;
+use crate::diagnostic::{Diagnostic, Place, line_column};
+use crate::json;
+
+const NAME: &str = "chat_template";
 
 /// A compiled chat template, ready to render any number of conversations.
+///
+/// It renders what transformers renders, byte for byte: Jinja2 with `trim_blocks`, `lstrip_blocks`, loop
+/// controls and the `generation` tag, in Python's dialect of values. Rendering reads no file, and stops with an
+/// error where a template does more than any honest one: in work, in time, in depth, in output.
+///
+/// ```
+/// use backchat::chat::{ChatTemplate, RenderOptions};
+/// use backchat::json;
+///
+/// let template = ChatTemplate::compile("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")?;
+/// let context = json::read(r#"{"messages": [{"role": "user", "content": "Hi"}]}"#)?;
+/// let rendered = template.render(context.as_object().unwrap(), &RenderOptions::default())?;
+/// assert_eq!(rendered.text, "<user>Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct ChatTemplate {
-    environment: minijinja::Environment<'static>,
+    environment: Environment<'static>,
+    source: String,
+    lowered: Lowered,
+    variables: Vec<String>,
+    compared: IndexMap<String, Vec<json::Value>>,
+}
+
+impl fmt::Debug for ChatTemplate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("ChatTemplate").field("source", &self.source).finish_non_exhaustive()
+    }
 }
 
 /// What a render may vary in, apart from its context.
@@ -10,7 +57,7 @@ pub struct ChatTemplate {
 pub struct RenderOptions {
     /// What `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time where absent.
     pub now: Option<String>,
-    /// Whether to report what the template read.
+    /// Whether to report what the template read. Watching changes no byte of the render.
     pub watch: bool,
 }
 
@@ -19,70 +66,168 @@ pub struct RenderOptions {
 pub struct Rendered {
     /// The prompt.
     pub text: String,
-    /// What `{% generation %}` blocks wrote, in code points.
+    /// What `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
     pub assistant_spans: Vec<(usize, usize)>,
     /// What the template read, where it was watched.
     pub watched: Option<Watched>,
 }
 
-/// What a template read while it rendered.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Watched {
-    /// Variables of the context it asked for, given or not, in the order of first reading.
-    pub variables: Vec<String>,
-    /// Paths below a message it asked for, such as `messages[].reasoning_content`, given or not.
-    pub paths: Vec<String>,
-}
-
-/// Why a render failed.
+/// Why a template does not compile or a render failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderError {
-    /// The template's own message where it raised, else the engine's.
+    /// The template's own message where it raised, else what is wrong.
     pub message: String,
     /// Whether the template itself refused, with `raise_exception`.
     pub raised: bool,
     /// 1-based line of the template.
     pub line: Option<usize>,
+    /// Bytes of [`ChatTemplate::normalise`]d source: the call, operator or tag that failed.
+    pub span: Option<Range<usize>>,
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(out, "{} (line {line} of the template)", self.message),
+            None => out.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for RenderError {}
+
+impl RenderError {
+    fn plain(message: impl Into<String>) -> Self {
+        Self { message: message.into(), raised: false, line: None, span: None }
+    }
+
+    /// The error as something to show, with its place in the template.
+    ///
+    /// `source` is the template's text, `file` what the user calls it.
+    pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
+        let source = ChatTemplate::normalise(source);
+        let (id, message) = if self.raised {
+            ("template-raised", format!("the template refused this conversation: {}", self.message))
+        } else {
+            ("template-failed", self.message.clone())
+        };
+        let place = match &self.span {
+            Some(span) => Place::span(&source, span.clone()).in_file(file),
+            None => Place::file(file),
+        };
+        Diagnostic::error(id, message).at(place)
+    }
 }
 
 impl ChatTemplate {
     /// Compiles the source of a chat template.
+    ///
+    /// Fails where Jinja2 would: on its syntax, and on filters and tests that do not exist.
     pub fn compile(source: &str) -> Result<Self, RenderError> {
-        let mut environment = minijinja::Environment::new();
-        let syntax = minijinja::syntax::SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .build()
-            .map_err(engine_error)?;
-        environment.set_syntax(syntax);
-        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        environment.add_template_owned("chat_template".to_owned(), source.to_owned()).map_err(engine_error)?;
-        Ok(Self { environment })
+        let source = Self::normalise(source);
+        let syntax_error = |problem: SyntaxError| RenderError {
+            message: problem.message,
+            raised: false,
+            line: Some(line_column(&source, problem.span.start).0),
+            span: Some(problem.span),
+        };
+        let tree = syntax::parse(&source).map_err(syntax_error)?;
+        let survey = Survey::of(&tree);
+        let lowered = lower::lower(&tree, &survey);
+        let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
+        let compared = survey.compared;
+        let mut environment = dialect::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
+        if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
+            return Err(located(&problem, &source, &lowered));
+        }
+        Ok(Self { environment, source, lowered, variables, compared })
+    }
+
+    /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
+    /// line feed, and none at the end.
+    pub fn normalise(source: &str) -> String {
+        syntax::normalise(source)
+    }
+
+    /// The variables it may ask the caller for, in the order they are first named: every name that is read
+    /// where no statement before is sure to have bound it, also in branches that no render takes.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+
+    /// Constants that it compares values with, by what it calls the value: `reasoning_effort` with `"high"`,
+    /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
+    pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
+        &self.compared
     }
 
     /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
-    pub fn render(&self, context: &Object, _options: &RenderOptions) -> Result<Rendered, RenderError> {
-        let template = self.environment.get_template("chat_template").map_err(engine_error)?;
-        let context: minijinja::Value = context.iter().map(|(key, value)| (key.clone(), engine_value(value))).collect();
-        let text = template.render(context).map_err(engine_error)?;
-        Ok(Rendered { text, ..Rendered::default() })
+    ///
+    /// Nothing is filled in: what the context does not have is undefined.
+    pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
+        let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::plain)?;
+        let run = Arc::new(Run::new(now, options.watch));
+        let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
+        let mut out = Sink { text: Vec::new(), run: run.clone() };
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let template = self.environment.get_template(NAME)?;
+            template.render_captured_to(Value::from_object(context), &mut out).map(drop)
+        }));
+        match outcome {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => {
+                let mut error = located(&problem, &self.source, &self.lowered);
+                if let Some(message) = run.take_raised() {
+                    (error.message, error.raised) = (message, true);
+                }
+                return Err(error);
+            }
+            Err(_) => return Err(RenderError::plain("the template engine failed on this template")),
+        }
+        let text = String::from_utf8(out.text).map_err(|_| RenderError::plain("the output is not UTF-8"))?;
+        let watched = run.recorder.as_ref().map(|recorder| recorder.watched());
+        Ok(Rendered { text, assistant_spans: run.take_spans(), watched })
     }
 }
 
-fn engine_error(error: minijinja::Error) -> RenderError {
-    RenderError { message: error.to_string(), raised: false, line: error.line() }
+/// Takes the output, and counts its code points.
+struct Sink {
+    text: Vec<u8>,
+    run: Arc<Run>,
 }
 
-fn engine_value(value: &Value) -> minijinja::Value {
-    match value {
-        Value::Null => minijinja::Value::from(()),
-        Value::Bool(value) => minijinja::Value::from(*value),
-        Value::Number(number) => match number.as_i64() {
-            Some(integer) => minijinja::Value::from(integer),
-            None => minijinja::Value::from(number.as_f64()),
+impl io::Write for Sink {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        if self.text.len() + piece.len() > limits::MAX_TEXT {
+            return Err(io::Error::other(format!("the render grew beyond {} MiB", limits::MAX_TEXT >> 20)));
+        }
+        self.text.extend_from_slice(piece);
+        self.run.advance(piece.iter().filter(|byte| (**byte & 0xc0) != 0x80).count());
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What an error of the engine says, without the engine's own words about where.
+fn message(problem: &minijinja::Error) -> String {
+    let detail = problem.detail().unwrap_or_default();
+    match problem.kind() {
+        ErrorKind::InvalidOperation | ErrorKind::SyntaxError if !detail.is_empty() => detail.to_owned(),
+        ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),
+        ErrorKind::WriteFailure => match std::error::Error::source(problem) {
+            Some(cause) => cause.to_string(),
+            None => problem.kind().to_string(),
         },
-        Value::String(text) => minijinja::Value::from(text.as_str()),
-        Value::List(items) => items.iter().map(engine_value).collect(),
-        Value::Object(entries) => entries.iter().map(|(key, value)| (key.clone(), engine_value(value))).collect(),
+        kind if detail.is_empty() => kind.to_string(),
+        kind => format!("{kind}: {detail}"),
     }
+}
+
+fn located(problem: &minijinja::Error, source: &str, lowered: &Lowered) -> RenderError {
+    let span = problem.range().and_then(|range| lowered.source_span(&range));
+    let line = span.as_ref().map(|span| line_column(source, span.start).0);
+    RenderError { message: message(problem), raised: false, line, span }
 }

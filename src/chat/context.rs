@@ -1,0 +1,215 @@
+//! The variables of one render, and what that render keeps track of.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use indexmap::IndexMap;
+use jiff::civil::DateTime;
+use minijinja::value::{Enumerator, Object};
+use minijinja::{Error, ErrorKind, State, Value};
+
+use super::functions::{self, Namespace};
+use super::limits::{MAX_NAMESPACES, Meter};
+use super::lower;
+use super::python::arguments::split;
+use super::python::containers::{self, Dict, Key};
+use super::python::number::LongInteger;
+use super::python::{Result, error, text};
+use super::watch::{Recorder, Watch};
+use crate::json;
+
+/// What one render keeps track of.
+#[derive(Debug)]
+pub(crate) struct Run {
+    now: Option<DateTime>,
+    /// Code points that have reached the output; what a block or macro gathers is not there yet.
+    written: AtomicUsize,
+    spans: Mutex<Vec<(usize, usize)>>,
+    raised: Mutex<Option<String>>,
+    namespaces: Mutex<Vec<Arc<Namespace>>>,
+    pub(crate) recorder: Option<Arc<Recorder>>,
+    pub(crate) meter: Meter,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Run {
+    pub(crate) fn new(now: Option<DateTime>, watch: bool) -> Self {
+        Self {
+            now,
+            written: AtomicUsize::new(0),
+            spans: Mutex::default(),
+            raised: Mutex::default(),
+            namespaces: Mutex::default(),
+            recorder: watch.then(Arc::default),
+            meter: Meter::new(Instant::now()),
+        }
+    }
+
+    pub(crate) fn now(&self) -> DateTime {
+        self.now.unwrap_or_else(super::clock::local_now)
+    }
+
+    pub(crate) fn advance(&self, code_points: usize) {
+        self.written.fetch_add(code_points, Ordering::Relaxed);
+    }
+
+    pub(crate) fn written(&self) -> usize {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn span(&self, start: usize, end: usize) {
+        locked(&self.spans).push((start, end));
+    }
+
+    pub(crate) fn take_spans(&self) -> Vec<(usize, usize)> {
+        std::mem::take(&mut locked(&self.spans))
+    }
+
+    pub(crate) fn raise(&self, message: &str) {
+        *locked(&self.raised) = Some(message.to_owned());
+    }
+
+    pub(crate) fn take_raised(&self) -> Option<String> {
+        locked(&self.raised).take()
+    }
+
+    /// Keeps a namespace until the render is over. It may come to hold itself, or a chain of others too long to
+    /// be dropped one inside the other.
+    pub(crate) fn keep(&self, namespace: &Arc<Namespace>) -> Result<()> {
+        let mut namespaces = locked(&self.namespaces);
+        if namespaces.len() == MAX_NAMESPACES {
+            return Err(error(format!("more than {MAX_NAMESPACES} namespaces")));
+        }
+        namespaces.push(namespace.clone());
+        Ok(())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        for namespace in locked(&self.namespaces).iter() {
+            namespace.clear();
+        }
+    }
+}
+
+/// The outermost scope: what the caller gave.
+#[derive(Debug)]
+pub(crate) struct Context {
+    variables: IndexMap<Box<str>, Value>,
+    pub(crate) run: Arc<Run>,
+}
+
+impl Context {
+    pub(crate) fn new(given: &json::Object, run: Arc<Run>) -> Result<Self> {
+        let convert = |(name, value): (&String, &json::Value)| {
+            let watch = run.recorder.as_ref().map(|recorder| Watch::new(recorder, name));
+            Ok((name.as_str().into(), engine_value(value, watch)?))
+        };
+        Ok(Self { variables: given.iter().map(convert).collect::<Result<_>>()?, run: run.clone() })
+    }
+
+    fn variable(&self, name: &str) -> Option<Value> {
+        let found = self.variables.get(name);
+        if let Some(recorder) = &self.run.recorder
+            && (found.is_some() || !functions::NAMES.contains(&name))
+        {
+            recorder.variable(name, found.is_some());
+        }
+        found.cloned()
+    }
+}
+
+impl Object for Context {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
+        if name == lower::CONTEXT { Some(Value::from_dyn_object(self.clone())) } else { self.variable(name) }
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Empty
+    }
+
+    fn call_method(self: &Arc<Self>, state: &mut State<'_, '_>, name: &str, arguments: &[Value]) -> Result<Value> {
+        if name == lower::GENERATION {
+            generation(&self.run, state, arguments)
+        } else {
+            Err(Error::from(ErrorKind::UnknownMethod))
+        }
+    }
+}
+
+/// A `{% generation %}` block: notes where in the output its body stands.
+///
+/// Inside a macro or set block the output is what was written before that began, as it is in transformers.
+fn generation(run: &Run, state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let (_, keywords) = split(arguments);
+    let caller: Value = keywords.ok_or_else(|| error("a generation block without a body"))?.get("caller")?;
+    let start = run.written();
+    let body = caller.call(state, &[])?;
+    run.span(start, start + text::to_str(&body).chars().count());
+    Ok(body)
+}
+
+/// What the render under way keeps track of.
+pub(crate) fn run_of(state: &State<'_, '_>) -> Option<Arc<Run>> {
+    let context = state.lookup(lower::CONTEXT)?;
+    context.downcast_object_ref::<Context>().map(|context| context.run.clone())
+}
+
+fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
+    Ok(match value {
+        json::Value::Null => Value::from(()),
+        json::Value::Bool(value) => Value::from(*value),
+        json::Value::Number(number) => engine_number(number),
+        json::Value::String(text) => Value::from(text.as_str()),
+        json::Value::List(items) => {
+            let element = watch.as_ref().map(Watch::element);
+            containers::list(items.iter().map(|item| engine_value(item, element.clone())).collect::<Result<_>>()?)?
+        }
+        json::Value::Object(entries) => {
+            let convert = |(key, value): (&String, &json::Value)| {
+                Ok((Key::from(key.as_str()), engine_value(value, watch.as_ref().map(|watch| watch.below(key)))?))
+            };
+            let entries = entries.iter().map(convert).collect::<Result<_>>()?;
+            Dict::given(entries, watch)?
+        }
+    })
+}
+
+fn engine_number(number: &json::Number) -> Value {
+    if !number.is_integer() {
+        return Value::from(number.as_f64());
+    }
+    if let Some(integer) = number.as_i64() {
+        return Value::from(integer);
+    }
+    match number.as_str().parse::<i128>() {
+        Ok(integer) => Value::from(integer),
+        Err(_) => Value::from_object(LongInteger(number.as_str().into())),
+    }
+}
+
+/// `x is defined`, of a variable: asking is not reading.
+pub(crate) fn is_defined(state: &State<'_, '_>, name: &str) -> bool {
+    let look = || state.lookup(name).is_some_and(|value| !value.is_undefined());
+    match run_of(state).and_then(|run| run.recorder.clone()) {
+        Some(recorder) => recorder.testing(look),
+        None => look(),
+    }
+}
+
+/// `{% set namespace.name = value %}`
+pub(crate) fn assign(target: &Value, name: &str, value: Value) -> Result<Value> {
+    match target.downcast_object_ref::<Namespace>() {
+        Some(namespace) => namespace.set(name, value).map(|()| Value::UNDEFINED),
+        None => Err(error("cannot assign attribute on non-namespace object")),
+    }
+}

@@ -1,0 +1,148 @@
+//! The engine, set up to run what [`lower`](super::lower) writes.
+
+use minijinja::value::{Rest, ValueOrKwargs};
+use minijinja::{AutoEscape, Environment, Error, Output, State, Value};
+
+use super::context::{is_defined, run_of};
+use super::python::containers::{self, Dict, Key};
+use super::python::text::to_str;
+use super::python::{Kind, Result, error, format, methods, operators};
+use super::{filters, functions, limits, lower, markup, tests};
+
+/// An engine without templates.
+pub(super) fn environment() -> Result<Environment<'static>> {
+    let mut environment = Environment::empty();
+    environment.set_syntax(minijinja::syntax::SyntaxConfig::builder().keep_trailing_newline(true).build()?);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_formatter(print);
+    environment.set_unknown_method_callback(call_method);
+    environment.set_debug(false);
+    environment.set_fuel(Some(limits::FUEL));
+    environment.set_recursion_limit(limits::RECURSION);
+    filters::register(&mut environment);
+    tests::register(&mut environment);
+    functions::register(&mut environment);
+    operators(&mut environment);
+    Ok(environment)
+}
+
+/// Writes a value where the template prints it.
+fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<()> {
+    let text = to_str(value);
+    if let Some(run) = run_of(state) {
+        run.meter.charge_bytes(text.len())?;
+    }
+    if matches!(state.auto_escape(), AutoEscape::None) || value.is_safe() {
+        out.write_str(&text)?;
+    } else {
+        let mut escaped = String::new();
+        markup::escape_into(&mut escaped, &text);
+        out.write_str(&escaped)?;
+    }
+    Ok(())
+}
+
+fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
+    if let Some(run) = run_of(state) {
+        run.meter.charge(std::slice::from_ref(value))?;
+    }
+    if name == lower::ASSIGN {
+        return match arguments {
+            [field, assigned] => super::context::assign(value, &to_str(field), assigned.clone()),
+            _ => Err(error("an assignment without a value")),
+        };
+    }
+    let result = methods::call(state, value, name, arguments)?;
+    if let Some(run) = run_of(state) {
+        run.meter.charge(std::slice::from_ref(&result))?;
+    }
+    Ok(result)
+}
+
+/// What an operator did has to be paid for.
+fn charged(state: &State<'_, '_>, result: Result<Value>) -> Result<Value> {
+    let result = result?;
+    if let Some(run) = run_of(state) {
+        run.meter.charge(std::slice::from_ref(&result))?;
+    }
+    Ok(result)
+}
+
+fn operators(environment: &mut Environment<'_>) {
+    type Unary = fn(&Value) -> Result<Value>;
+    type Binary = fn(&Value, &Value) -> Result<Value>;
+    let binary: [(&'static str, Binary); 13] = [
+        ("__add__", operators::add),
+        ("__sub__", operators::sub),
+        ("__mul__", operators::mul),
+        ("__div__", operators::div),
+        ("__floordiv__", operators::floor_div),
+        ("__rem__", remainder),
+        ("__pow__", operators::pow),
+        ("__lt__", |a, b| ordered("<", a, b)),
+        ("__le__", |a, b| ordered("<=", a, b)),
+        ("__gt__", |a, b| ordered(">", a, b)),
+        ("__ge__", |a, b| ordered(">=", a, b)),
+        ("__in__", |a, b| operators::contains(b, a).map(Value::from)),
+        ("__notin__", |a, b| operators::contains(b, a).map(|found| Value::from(!found))),
+    ];
+    for (name, operator) in binary {
+        environment
+            .add_filter(name, move |state: &mut State<'_, '_>, a: &Value, b: &Value| charged(state, operator(a, b)));
+    }
+    let unary: [(&'static str, Unary); 6] = [
+        ("__neg__", operators::neg),
+        ("__pos__", operators::pos),
+        ("__iter__", operators::iterate),
+        ("__list__", |items| containers::list(parts(items)?.to_vec())),
+        ("__tuple__", |items| containers::tuple(parts(items)?.to_vec())),
+        ("__dict__", dict),
+    ];
+    for (name, operator) in unary {
+        environment.add_filter(name, move |state: &mut State<'_, '_>, a: &Value| charged(state, operator(a)));
+    }
+    environment.add_filter("__concat__", |state: &mut State<'_, '_>, parts: Rest<ValueOrKwargs>| {
+        let joined = operators::concat(parts.iter().map(|part| -> &Value { part }));
+        charged(state, joined)
+    });
+    environment.add_filter(
+        "__slice__",
+        |state: &mut State<'_, '_>, value: &Value, start: &Value, stop: &Value, step: &Value| {
+            charged(state, operators::slice(value, [start, stop, step]))
+        },
+    );
+    environment.add_filter("__attr__", |value: &Value, name: &str| methods::attribute(value, name));
+    environment.add_filter("__item__", |value: &Value, name: &str| methods::item(value, name));
+    environment.add_filter("__defined__", |state: &mut State<'_, '_>, name: &str| is_defined(state, name));
+    environment.add_filter("__truth__", |value: &Value| value.is_true());
+    environment.add_filter(lower::REFUSE, |message: &Value| -> Result<Value> { Err(error(to_str(message))) });
+}
+
+fn remainder(a: &Value, b: &Value) -> Result<Value> {
+    match Kind::of(a) {
+        Kind::Str(text) => format::percent(a, text, b),
+        _ => operators::rem(a, b),
+    }
+}
+
+fn ordered(operator: &str, a: &Value, b: &Value) -> Result<Value> {
+    operators::compare(operator, a, b).map(|order| Value::from(operators::satisfies(operator, order)))
+}
+
+fn parts(items: &Value) -> Result<&[Value]> {
+    match Kind::of(items) {
+        Kind::List(items) => Ok(items),
+        _ => Err(Error::from(minijinja::ErrorKind::InvalidOperation)),
+    }
+}
+
+/// A dictionary from keys and values in turn.
+fn dict(items: &Value) -> Result<Value> {
+    let mut entries = indexmap::IndexMap::new();
+    for pair in parts(items)?.chunks_exact(2) {
+        if let [key, value] = pair {
+            entries.insert(Key::of(key)?, value.clone());
+        }
+    }
+    Dict::value(entries)
+}

@@ -1,0 +1,637 @@
+//! A template written anew in the engine's language, so that the engine does what Jinja2 would have done.
+//!
+//! White space is already decided, so text goes over as it is. Operators become filters that follow Python's
+//! rules, loops go over lists made by Python's rules, and variables that only the caller can have given are
+//! asked of the context itself, which keeps a macro from asking for all it mentions when it is declared.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::python::methods;
+use super::survey::Survey;
+use super::syntax::tree::{
+    Argument, BinaryOp, Body, CompareOp, Expr, ExprKind, Literal, Parameters, Statement, StatementKind, Target, UnaryOp,
+};
+
+/// The name under which the context answers for itself.
+pub(super) const CONTEXT: &str = "__context__";
+/// The context's method that writes a generation block.
+pub(super) const GENERATION: &str = "__generation__";
+/// The namespace's method that sets a name.
+pub(super) const ASSIGN: &str = "__assign__";
+/// The filter that refuses, with the message it is applied to.
+pub(super) const REFUSE: &str = "__refuse__";
+/// Holds what a set block gathered for a namespace.
+const GATHERED: &str = "__gathered__";
+
+/// A template in the engine's language.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    pub(super) text: String,
+    /// Bytes of `text`, and the bytes of the source they stand for.
+    places: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Lowered {
+    /// The bytes of the source that some bytes of the text stand for.
+    pub(super) fn source_span(&self, at: &Range<usize>) -> Option<Range<usize>> {
+        let around = self.places.iter().filter(|(text, _)| text.start <= at.start && at.end <= text.end);
+        around.min_by_key(|(text, _)| text.len()).map(|(_, source)| source.clone())
+    }
+}
+
+pub(super) fn lower(body: &Body<'_>, survey: &Survey<'_>) -> Lowered {
+    let mut writer = Writer { survey, out: String::new(), places: Vec::new() };
+    writer.body(body);
+    Lowered { text: writer.out, places: writer.places }
+}
+
+struct Writer<'a, 's> {
+    survey: &'a Survey<'s>,
+    out: String,
+    places: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl<'s> Writer<'_, 's> {
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn body(&mut self, body: &Body<'s>) {
+        for statement in body {
+            let start = self.out.len();
+            self.statement(statement);
+            self.places.push((start..self.out.len(), statement.span.clone()));
+        }
+    }
+
+    /// A body with variables of its own.
+    fn scoped(&mut self, body: &Body<'s>) {
+        self.put("{%with%}");
+        self.body(body);
+        self.put("{%endwith%}");
+    }
+
+    fn statement(&mut self, statement: &Statement<'s>) {
+        match &statement.kind {
+            StatementKind::Text(text) => self.text(text),
+            StatementKind::Output(value) => {
+                self.put("{{ ");
+                self.expression(value);
+                self.put(" }}");
+            }
+            StatementKind::Set(Target::Field(namespace, name), value) => {
+                self.assign(namespace, name, |writer| writer.expression(value))
+            }
+            StatementKind::Set(target, value) => {
+                self.put("{%set ");
+                self.target(target);
+                self.put("=");
+                self.unpacked(target, value);
+                self.put("%}");
+            }
+            StatementKind::SetBlock { target, filter, body } => self.set_block(target, filter.as_ref(), body),
+            StatementKind::If { branches, otherwise } => {
+                for (index, (test, body)) in branches.iter().enumerate() {
+                    self.put(if index == 0 { "{%if " } else { "{%elif " });
+                    self.expression(test);
+                    self.put("%}");
+                    self.body(body);
+                }
+                if !otherwise.is_empty() {
+                    self.put("{%else%}");
+                    self.body(otherwise);
+                }
+                self.put("{%endif%}");
+            }
+            StatementKind::For { target, over, only, recursive, body, otherwise } => {
+                self.put("{%for ");
+                self.target(target);
+                self.put(" in ");
+                self.operand(over);
+                self.put("|__iter__");
+                if let Some(only) = only {
+                    self.put(" if ");
+                    self.expression(only);
+                }
+                self.put(if *recursive { " recursive%}" } else { "%}" });
+                self.body(body);
+                if !otherwise.is_empty() {
+                    self.put("{%else%}");
+                    self.body(otherwise);
+                }
+                self.put("{%endfor%}");
+            }
+            StatementKind::Macro { name, parameters, body } => {
+                let _ = write!(self.out, "{{%macro {name}");
+                self.parameters(parameters);
+                self.put("%}");
+                self.function_body(body);
+                self.put("{%endmacro%}");
+            }
+            StatementKind::CallBlock { parameters, call, body } => {
+                self.put("{%call");
+                if !parameters.is_empty() {
+                    self.parameters(parameters);
+                }
+                self.put(" ");
+                self.expression(call);
+                self.put("%}");
+                self.function_body(body);
+                self.put("{%endcall%}");
+            }
+            StatementKind::Generation(body) => {
+                let _ = write!(self.out, "{{%call {CONTEXT}.{GENERATION}()%}}");
+                self.function_body(body);
+                self.put("{%endcall%}");
+            }
+            StatementKind::With { bindings, body } => {
+                self.put("{%with ");
+                for (index, (target, value)) in bindings.iter().enumerate() {
+                    if index > 0 {
+                        self.put(",");
+                    }
+                    self.target(target);
+                    self.put("=");
+                    self.unpacked(target, value);
+                }
+                self.put("%}");
+                self.body(body);
+                self.put("{%endwith%}");
+            }
+            StatementKind::FilterBlock { filter, body } => {
+                self.put("{%filter ");
+                self.expression(filter);
+                self.put("%}");
+                self.scoped(body);
+                self.put("{%endfilter%}");
+            }
+            StatementKind::AutoEscape { enabled, body } => {
+                self.put("{%autoescape ");
+                self.operand(enabled);
+                self.put("|__truth__%}");
+                self.scoped(body);
+                self.put("{%endautoescape%}");
+            }
+            StatementKind::Block { name, body } => {
+                let _ = write!(self.out, "{{%block {name}%}}");
+                self.body(body);
+                self.put("{%endblock%}");
+            }
+            StatementKind::Load(tag) => {
+                let message = format!("'{tag}' needs other templates, and a chat template has none");
+                self.put("{{ ");
+                self.string(&message);
+                let _ = write!(self.out, "|{REFUSE} }}}}");
+            }
+            StatementKind::Break => self.put("{%break%}"),
+            StatementKind::Continue => self.put("{%continue%}"),
+        }
+    }
+
+    /// Text, unless the engine would take a part of it for a tag.
+    fn text(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        let opens =
+            memchr::memchr_iter(b'{', bytes).any(|at| matches!(bytes.get(at + 1), None | Some(b'{' | b'%' | b'#')));
+        if opens {
+            self.put("{{ ");
+            self.string(text);
+            self.put("|safe }}");
+        } else {
+            self.put(text);
+        }
+    }
+
+    fn assign(&mut self, namespace: &str, name: &str, value: impl FnOnce(&mut Self)) {
+        self.put("{%do ");
+        self.name(namespace);
+        let _ = write!(self.out, ".{ASSIGN}(\"{name}\",");
+        value(self);
+        self.put(")%}");
+    }
+
+    fn set_block(&mut self, target: &Target<'s>, filter: Option<&Expr<'s>>, body: &Body<'s>) {
+        let field = match target {
+            Target::Field(namespace, name) => Some((*namespace, *name)),
+            _ => None,
+        };
+        self.put("{%set ");
+        match field {
+            Some(_) => self.put(GATHERED),
+            None => self.target(target),
+        }
+        if let Some(filter) = filter {
+            self.put("|");
+            self.expression(filter);
+        }
+        self.put("%}");
+        self.scoped(body);
+        self.put("{%endset%}");
+        if let Some((namespace, name)) = field {
+            self.assign(namespace, name, |writer| writer.put(GATHERED));
+        }
+    }
+
+    fn target(&mut self, target: &Target<'s>) {
+        match target {
+            Target::Name(name) => self.put(name),
+            Target::Field(namespace, name) => {
+                let _ = write!(self.out, "{namespace}.{name}");
+            }
+            Target::Tuple(parts) => {
+                self.put("(");
+                for part in parts {
+                    self.target(part);
+                    self.put(",");
+                }
+                self.put(")");
+            }
+        }
+    }
+
+    /// A value to be assigned: made a list of where the target takes it apart.
+    fn unpacked(&mut self, target: &Target<'s>, value: &Expr<'s>) {
+        if matches!(target, Target::Tuple(_)) {
+            self.operand(value);
+            self.put("|__iter__");
+        } else {
+            self.expression(value);
+        }
+    }
+
+    fn parameters(&mut self, parameters: &Parameters<'s>) {
+        self.put("(");
+        for (index, (name, default)) in parameters.iter().enumerate() {
+            if index > 0 {
+                self.put(",");
+            }
+            self.put(name);
+            if let Some(default) = default {
+                self.put("=");
+                self.expression(default);
+            }
+        }
+        self.put(")");
+    }
+
+    /// The body of a macro or call block. The engine hands such a body the outer variables it finds mentioned,
+    /// and does not look everywhere: a branch that is never taken mentions all of them.
+    fn function_body(&mut self, body: &Body<'s>) {
+        let mut names = indexmap::IndexSet::new();
+        mentioned(body, &mut names);
+        names.retain(|name| self.survey.bound.contains(name) || *name == "loop" || *name == "caller");
+        let _ = write!(self.out, "{{%if false%}}{{{{ [{CONTEXT}");
+        for name in names {
+            self.put(",");
+            self.put(name);
+        }
+        self.put("] }}{%endif%}");
+        self.body(body);
+    }
+
+    fn name(&mut self, name: &str) {
+        if self.survey.is_from_context(name) {
+            self.put(CONTEXT);
+            self.put(".");
+        }
+        self.put(name);
+    }
+
+    fn string(&mut self, text: &str) {
+        self.put("\"");
+        for c in text.chars() {
+            if matches!(c, '"' | '\\') {
+                self.put("\\");
+            }
+            self.out.push(c);
+        }
+        self.put("\"");
+    }
+
+    fn expression(&mut self, expression: &Expr<'s>) {
+        let start = self.out.len();
+        self.bare(expression);
+        self.places.push((start..self.out.len(), expression.span.clone()));
+    }
+
+    /// An expression that something is about to be hung on.
+    fn operand(&mut self, expression: &Expr<'s>) {
+        let plain = match &expression.kind {
+            ExprKind::Name(_) | ExprKind::Attribute(..) | ExprKind::Call(..) | ExprKind::List(_) => true,
+            ExprKind::Literal(literal) => matches!(literal, Literal::Str(_)),
+            _ => false,
+        };
+        if plain {
+            self.expression(expression);
+        } else {
+            self.put("(");
+            self.expression(expression);
+            self.put(")");
+        }
+    }
+
+    /// An expression to look into or to call, which binds tighter than a filter does.
+    fn base(&mut self, expression: &Expr<'s>) {
+        let start = self.out.len();
+        self.operand(expression);
+        // A list may have become a filter, and so may an attribute that names a method.
+        let filtered = self.out.get(start..).is_some_and(|text| text.contains('|') && !text.ends_with(')'));
+        if filtered {
+            self.out.insert(start, '(');
+            for (text, _) in &mut self.places {
+                if text.start >= start {
+                    *text = text.start + 1..text.end + 1;
+                }
+            }
+            self.put(")");
+        }
+    }
+
+    fn filter(&mut self, value: &Expr<'s>, name: &str, arguments: &[&Expr<'s>]) {
+        self.operand(value);
+        let _ = write!(self.out, "|{name}");
+        if !arguments.is_empty() {
+            self.put("(");
+            for (index, argument) in arguments.iter().enumerate() {
+                if index > 0 {
+                    self.put(",");
+                }
+                self.expression(argument);
+            }
+            self.put(")");
+        }
+    }
+
+    fn sequence(&mut self, items: &[Expr<'s>]) {
+        self.put("[");
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.put(",");
+            }
+            self.expression(item);
+        }
+        self.put("]");
+    }
+
+    fn bare(&mut self, expression: &Expr<'s>) {
+        match &expression.kind {
+            ExprKind::Name(name) => self.name(name),
+            ExprKind::Literal(literal) => self.literal(literal),
+            ExprKind::List(items) => {
+                self.sequence(items);
+                if !items.iter().all(is_constant) {
+                    self.put("|__list__");
+                }
+            }
+            ExprKind::Tuple(items) => {
+                self.sequence(items);
+                self.put("|__tuple__");
+            }
+            ExprKind::Dict(entries) => {
+                self.put("[");
+                for (key, value) in entries {
+                    self.expression(key);
+                    self.put(",");
+                    self.expression(value);
+                    self.put(",");
+                }
+                self.put("]|__dict__");
+            }
+            ExprKind::Unary(operator, operand) => self.unary(*operator, operand),
+            ExprKind::Binary(operator, operands) => self.binary(*operator, &operands.0, &operands.1),
+            ExprKind::Compare(first, rest) => self.comparison(first, rest),
+            ExprKind::Concat(parts) => {
+                if let [first, rest @ ..] = parts.as_slice() {
+                    self.filter(first, "__concat__", &rest.iter().collect::<Vec<_>>());
+                }
+            }
+            ExprKind::Condition { test, then, otherwise } => {
+                self.put("(");
+                self.expression(then);
+                self.put(" if ");
+                self.expression(test);
+                if let Some(otherwise) = otherwise {
+                    self.put(" else ");
+                    self.expression(otherwise);
+                }
+                self.put(")");
+            }
+            ExprKind::Attribute(of, name) => self.attribute(of, name),
+            ExprKind::Item(of, key) => match key.as_str() {
+                Some(name) if methods::is_method(name) => self.filter(of, "__item__", &[key]),
+                _ => {
+                    self.base(of);
+                    self.put("[");
+                    self.expression(key);
+                    self.put("]");
+                }
+            },
+            ExprKind::Slice(of, bounds) => {
+                self.operand(of);
+                self.put("|__slice__(");
+                for (index, bound) in bounds.iter().enumerate() {
+                    if index > 0 {
+                        self.put(",");
+                    }
+                    match bound {
+                        Some(bound) => self.expression(bound),
+                        None => self.put("none"),
+                    }
+                }
+                self.put(")");
+            }
+            ExprKind::Call(of, arguments) => self.call(of, arguments),
+            ExprKind::Filter(of, name, arguments) => {
+                if let Some(of) = of {
+                    self.operand(of);
+                    self.put("|");
+                }
+                self.put(name);
+                if !arguments.is_empty() {
+                    self.arguments(arguments);
+                }
+            }
+            ExprKind::Test(of, name, arguments) => self.test(of, name, arguments),
+        }
+    }
+
+    fn literal(&mut self, literal: &Literal) {
+        match literal {
+            Literal::None => self.put("none"),
+            Literal::Bool(true) => self.put("true"),
+            Literal::Bool(false) => self.put("false"),
+            Literal::Int(digits) | Literal::Float(digits) => self.put(digits),
+            Literal::Str(text) => self.string(text),
+        }
+    }
+
+    fn unary(&mut self, operator: UnaryOp, operand: &Expr<'s>) {
+        match (operator, &operand.kind) {
+            (UnaryOp::Not, _) => {
+                self.put("(not ");
+                self.expression(operand);
+                self.put(")");
+            }
+            (UnaryOp::Neg, ExprKind::Literal(Literal::Int(digits) | Literal::Float(digits))) => {
+                let _ = write!(self.out, "(-{digits})");
+            }
+            (UnaryOp::Neg, _) => self.filter(operand, "__neg__", &[]),
+            (UnaryOp::Pos, _) => self.filter(operand, "__pos__", &[]),
+        }
+    }
+
+    fn binary(&mut self, operator: BinaryOp, left: &Expr<'s>, right: &Expr<'s>) {
+        let filter = match operator {
+            BinaryOp::And | BinaryOp::Or => {
+                self.put("(");
+                self.expression(left);
+                self.put(if operator == BinaryOp::And { " and " } else { " or " });
+                self.expression(right);
+                self.put(")");
+                return;
+            }
+            BinaryOp::Add => "__add__",
+            BinaryOp::Sub => "__sub__",
+            BinaryOp::Mul => "__mul__",
+            BinaryOp::Div => "__div__",
+            BinaryOp::FloorDiv => "__floordiv__",
+            BinaryOp::Rem => "__rem__",
+            BinaryOp::Pow => "__pow__",
+        };
+        self.filter(left, filter, &[right]);
+    }
+
+    /// `a < b < c` is `a < b and b < c`.
+    fn comparison(&mut self, first: &Expr<'s>, rest: &[(CompareOp, Expr<'s>)]) {
+        self.put("(");
+        let mut left = first;
+        for (index, (operator, right)) in rest.iter().enumerate() {
+            if index > 0 {
+                self.put(" and ");
+            }
+            match operator {
+                CompareOp::Eq | CompareOp::Ne => {
+                    self.operand(left);
+                    self.put(if *operator == CompareOp::Eq { "==" } else { "!=" });
+                    self.operand(right);
+                }
+                CompareOp::Lt => self.filter(left, "__lt__", &[right]),
+                CompareOp::Le => self.filter(left, "__le__", &[right]),
+                CompareOp::Gt => self.filter(left, "__gt__", &[right]),
+                CompareOp::Ge => self.filter(left, "__ge__", &[right]),
+                CompareOp::In => self.filter(left, "__in__", &[right]),
+                CompareOp::NotIn => self.filter(left, "__notin__", &[right]),
+            }
+            left = right;
+        }
+        self.put(")");
+    }
+
+    fn attribute(&mut self, of: &Expr<'s>, name: &str) {
+        // The loop has an index of its own.
+        if methods::is_method(name) && !matches!(of.kind, ExprKind::Name("loop")) {
+            self.operand(of);
+            let _ = write!(self.out, "|__attr__(\"{name}\")");
+        } else {
+            self.base(of);
+            let _ = write!(self.out, ".{name}");
+        }
+    }
+
+    fn call(&mut self, of: &Expr<'s>, arguments: &[Argument<'s>]) {
+        match &of.kind {
+            ExprKind::Attribute(on, "cycle") if arguments.is_empty() && matches!(on.kind, ExprKind::Name("loop")) => {
+                self.string("loop.cycle() has no items to choose from");
+                let _ = write!(self.out, "|{REFUSE}");
+                return;
+            }
+            ExprKind::Attribute(on, name) => {
+                let start = self.out.len();
+                self.base(on);
+                let _ = write!(self.out, ".{name}");
+                self.places.push((start..self.out.len(), of.span.clone()));
+            }
+            ExprKind::Name(name) if !self.survey.is_from_context(name) => self.put(name),
+            _ => {
+                self.put("(");
+                self.expression(of);
+                self.put(")");
+            }
+        }
+        self.arguments(arguments);
+    }
+
+    fn arguments(&mut self, arguments: &[Argument<'s>]) {
+        self.put("(");
+        for (index, argument) in arguments.iter().enumerate() {
+            if index > 0 {
+                self.put(",");
+            }
+            match argument {
+                Argument::Positional(_) => {}
+                Argument::Keyword(name, _) => {
+                    let _ = write!(self.out, "{name}=");
+                }
+                Argument::Spread(_) => self.put("*"),
+                Argument::KeywordSpread(_) => self.put("**"),
+            }
+            self.expression(argument.value());
+        }
+        self.put(")");
+    }
+
+    fn test(&mut self, of: &Expr<'s>, name: &str, arguments: &[Argument<'s>]) {
+        // Whether a variable is there is asked without reading it.
+        if let (ExprKind::Name(variable), "defined" | "undefined", []) = (&of.kind, name, arguments) {
+            self.put(if name == "defined" { "(\"" } else { "(not \"" });
+            self.put(variable);
+            self.put("\"|__defined__)");
+            return;
+        }
+        if name == "in"
+            && let [Argument::Positional(container)] = arguments
+        {
+            self.put("(");
+            self.filter(of, "__in__", &[container]);
+            self.put(")");
+            return;
+        }
+        self.put("(");
+        self.operand(of);
+        let _ = write!(self.out, " is {name}");
+        if !arguments.is_empty() {
+            self.arguments(arguments);
+        }
+        self.put(")");
+    }
+}
+
+fn is_constant(expression: &Expr<'_>) -> bool {
+    match &expression.kind {
+        ExprKind::Literal(_) => true,
+        ExprKind::List(items) => items.iter().all(is_constant),
+        _ => false,
+    }
+}
+
+/// Every name that stands anywhere in a body.
+fn mentioned<'s>(body: &Body<'s>, names: &mut indexmap::IndexSet<&'s str>) {
+    fn visit<'s>(expression: &Expr<'s>, names: &mut indexmap::IndexSet<&'s str>) {
+        if let ExprKind::Name(name) = &expression.kind {
+            names.insert(name);
+        }
+        expression.children(&mut |child| visit(child, names));
+    }
+    for statement in body {
+        statement.parts(&mut |expression| visit(expression, &mut *names), &mut |_| {});
+        if let StatementKind::Set(Target::Field(namespace, _), _)
+        | StatementKind::SetBlock { target: Target::Field(namespace, _), .. } = &statement.kind
+        {
+            names.insert(namespace);
+        }
+        let mut bodies = Vec::new();
+        statement.parts(&mut |_| {}, &mut |body| bodies.push(body));
+        bodies.into_iter().for_each(|body| mentioned(body, names));
+    }
+}

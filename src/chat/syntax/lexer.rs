@@ -1,0 +1,429 @@
+//! A template's text cut into tokens.
+
+use super::SyntaxError;
+use crate::chat::python::strings::is_space;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Text between tags, after the white space around tags is gone.
+    Data,
+    VariableBegin,
+    VariableEnd,
+    BlockBegin,
+    BlockEnd,
+    Name,
+    /// A string, quotes and escapes and all.
+    String,
+    Int,
+    Float,
+    Operator,
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token<'s> {
+    pub(super) kind: Kind,
+    pub(super) text: &'s str,
+    pub(super) at: usize,
+}
+
+impl Token<'_> {
+    pub(super) fn span(&self) -> std::ops::Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+}
+
+/// Longest first.
+const OPERATORS: &[&str] = &[
+    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".",
+    ":", "|", ",", ";",
+];
+
+pub(super) struct Lexer<'s> {
+    source: &'s str,
+    at: usize,
+    /// Whether the last tag ended in a line feed, so that what follows begins a line.
+    line_starting: bool,
+    tokens: Vec<Token<'s>>,
+}
+
+/// How a tag treats the white space around it: `-` strips, `+` keeps, nothing follows the settings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Strip,
+    Keep,
+    Default,
+}
+
+impl<'s> Lexer<'s> {
+    pub(super) fn tokenise(source: &'s str) -> Result<Vec<Token<'s>>, SyntaxError> {
+        let mut lexer = Self { source, at: 0, line_starting: true, tokens: Vec::with_capacity(source.len() / 6) };
+        lexer.run()?;
+        Ok(lexer.tokens)
+    }
+
+    fn rest(&self) -> &'s str {
+        self.source.get(self.at..).unwrap_or_default()
+    }
+
+    fn push(&mut self, kind: Kind, at: usize, end: usize) {
+        self.tokens.push(Token { kind, text: self.source.get(at..end).unwrap_or_default(), at });
+    }
+
+    fn error<T>(&self, message: impl Into<String>, at: usize, len: usize) -> Result<T, SyntaxError> {
+        Err(SyntaxError::new(message, at..(at + len).min(self.source.len())))
+    }
+
+    fn run(&mut self) -> Result<(), SyntaxError> {
+        while let Some(at) = self.next_tag() {
+            let opening = self.source.as_bytes().get(at + 1).copied().unwrap_or_default();
+            let sign = sign_at(self.source, at + 2);
+            let inside = at + 2 + usize::from(sign != Sign::Default);
+            self.data(at, sign, opening != b'{');
+            self.at = inside;
+            match opening {
+                b'#' => self.comment(at)?,
+                b'%' => match self.raw_begin() {
+                    Some(end) => {
+                        self.at = end;
+                        self.raw(at)?;
+                    }
+                    None => {
+                        self.push(Kind::BlockBegin, at, inside);
+                        self.tag(at, Kind::BlockEnd, "%}")?;
+                    }
+                },
+                _ => {
+                    self.push(Kind::VariableBegin, at, inside);
+                    self.tag(at, Kind::VariableEnd, "}}")?;
+                }
+            }
+        }
+        let end = self.source.len();
+        if self.at < end {
+            self.push(Kind::Data, self.at, end);
+        }
+        self.push(Kind::End, end, end);
+        Ok(())
+    }
+
+    fn next_tag(&self) -> Option<usize> {
+        let bytes = self.source.as_bytes();
+        let starts = memchr::memchr_iter(b'{', bytes.get(self.at..)?).map(|offset| self.at + offset);
+        starts.into_iter().find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
+    }
+
+    /// The text up to a tag. A block or comment that stands first on its line takes the white space before it.
+    fn data(&mut self, end: usize, sign: Sign, strips_line: bool) {
+        let text = self.source.get(self.at..end).unwrap_or_default();
+        let kept = match sign {
+            Sign::Strip => text.trim_end_matches(is_space).len(),
+            Sign::Default if strips_line => {
+                let line = text.rfind('\n').map_or(0, |newline| newline + 1);
+                let blank = text.get(line..).is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_space));
+                if blank && (line > 0 || self.line_starting) { line } else { text.len() }
+            }
+            _ => text.len(),
+        };
+        if kept > 0 {
+            self.push(Kind::Data, self.at, self.at + kept);
+        }
+    }
+
+    /// Moves behind a tag's end and the white space that goes with it.
+    fn close(&mut self, end: usize, sign: Sign, trims_newline: bool) {
+        self.at = end;
+        match sign {
+            Sign::Strip => self.at = self.source.len() - self.rest().trim_start_matches(is_space).len(),
+            Sign::Default if trims_newline && self.rest().starts_with('\n') => self.at += 1,
+            _ => {}
+        }
+        self.line_starting = self.source.get(..self.at).is_some_and(|before| before.ends_with('\n'));
+    }
+
+    fn comment(&mut self, opened: usize) -> Result<(), SyntaxError> {
+        let Some(offset) = self.rest().find("#}") else {
+            return self.error("this comment is never closed: '#}' is missing", opened, 2);
+        };
+        let sign = if offset == 0 { Sign::Default } else { sign_at(self.source, self.at + offset - 1) };
+        self.close(self.at + offset + 2, sign, true);
+        Ok(())
+    }
+
+    /// Where a `{% raw %}` tag, of which the opening has been read, ends.
+    fn raw_begin(&self) -> Option<usize> {
+        let rest = self.rest().trim_start_matches(is_space).strip_prefix("raw")?.trim_start_matches(is_space);
+        let after = match rest.strip_prefix("-%}") {
+            Some(after) => after.trim_start_matches(is_space),
+            None => rest.strip_prefix("%}")?,
+        };
+        Some(self.source.len() - after.len())
+    }
+
+    fn raw(&mut self, opened: usize) -> Result<(), SyntaxError> {
+        self.line_starting = self.source.get(..self.at).is_some_and(|before| before.ends_with('\n'));
+        let mut from = self.at;
+        while let Some(offset) = self.source.get(from..).and_then(|rest| rest.find("{%")) {
+            let at = from + offset;
+            let sign = sign_at(self.source, at + 2);
+            let inside = at + 2 + usize::from(sign != Sign::Default);
+            let rest = self.source.get(inside..).unwrap_or_default().trim_start_matches(is_space);
+            if let Some(rest) = rest.strip_prefix("endraw").map(|rest| rest.trim_start_matches(is_space)) {
+                let end_sign = sign_at(rest, 0);
+                let bare = rest.get(usize::from(end_sign != Sign::Default)..).unwrap_or_default();
+                if let Some(after) = bare.strip_prefix("%}") {
+                    self.data(at, sign, true);
+                    self.close(self.source.len() - after.len(), end_sign, true);
+                    return Ok(());
+                }
+            }
+            from = at + 2;
+        }
+        self.error("this raw block is never closed: '{% endraw %}' is missing", opened, 2)
+    }
+
+    /// The inside of a tag, and its end.
+    fn tag(&mut self, opened: usize, end: Kind, mark: &str) -> Result<(), SyntaxError> {
+        let mut open: Vec<(u8, usize)> = Vec::new();
+        loop {
+            self.at = self.source.len() - self.rest().trim_start_matches(is_space).len();
+            let rest = self.rest();
+            let Some(first) = rest.chars().next() else {
+                return self.error(format!("this tag is never closed: '{mark}' is missing"), opened, 2);
+            };
+            if open.is_empty() {
+                let sign = sign_at(rest, 0);
+                let signed = sign != Sign::Default && !(sign == Sign::Keep && end == Kind::VariableEnd);
+                if rest.get(usize::from(signed)..).is_some_and(|rest| rest.starts_with(mark)) {
+                    let begin = self.at;
+                    let stop = begin + usize::from(signed) + 2;
+                    self.push(end, begin, stop);
+                    self.close(stop, if signed { sign } else { Sign::Default }, end == Kind::BlockEnd);
+                    return Ok(());
+                }
+            }
+            let (kind, length) = if let Some(number) = number(self.source, self.at) {
+                number
+            } else if word(first) {
+                (Kind::Name, rest.find(|c| !word(c)).unwrap_or(rest.len()))
+            } else if matches!(first, '"' | '\'') {
+                match string(rest, first) {
+                    Some(length) => (Kind::String, length),
+                    None => return self.error("this string is never closed", self.at, 1),
+                }
+            } else if let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
+                self.balance(&mut open, operator)?;
+                (Kind::Operator, operator.len())
+            } else {
+                return self.error(format!("unexpected character {first:?}"), self.at, first.len_utf8());
+            };
+            let begin = self.at;
+            self.push(kind, begin, begin + length);
+            self.at += length;
+        }
+    }
+
+    fn balance(&self, open: &mut Vec<(u8, usize)>, operator: &str) -> Result<(), SyntaxError> {
+        let closing = match operator {
+            "(" | "[" | "{" => {
+                open.push((operator.as_bytes().first().copied().unwrap_or_default(), self.at));
+                return Ok(());
+            }
+            ")" => b'(',
+            "]" => b'[',
+            "}" => b'{',
+            _ => return Ok(()),
+        };
+        match open.pop() {
+            Some((opening, _)) if opening == closing => Ok(()),
+            Some((opening, at)) => {
+                self.error(format!("'{}' is closed by '{operator}'", char::from(opening)), at, self.at + 1 - at)
+            }
+            None => self.error(format!("unexpected '{operator}'"), self.at, 1),
+        }
+    }
+}
+
+fn sign_at(text: &str, at: usize) -> Sign {
+    match text.as_bytes().get(at) {
+        Some(b'-') => Sign::Strip,
+        Some(b'+') => Sign::Keep,
+        _ => Sign::Default,
+    }
+}
+
+fn word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}
+
+/// The length of a string with its quotes, where it is closed.
+fn string(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == quote {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// The kind and length of a number, where one stands. A number behind a dot is an index and has no fraction.
+fn number(source: &str, at: usize) -> Option<(Kind, usize)> {
+    let bytes = source.as_bytes().get(at..)?;
+    if !bytes.first()?.is_ascii_digit() {
+        return None;
+    }
+    let after_dot = at > 0 && source.as_bytes().get(at - 1) == Some(&b'.');
+    if !after_dot && let Some(length) = float(bytes) {
+        return Some((Kind::Float, length));
+    }
+    let radix: Option<fn(&u8) -> bool> = match bytes {
+        [b'0', b'b' | b'B', ..] => Some(|b| matches!(b, b'0' | b'1')),
+        [b'0', b'o' | b'O', ..] => Some(|b| matches!(b, b'0'..=b'7')),
+        [b'0', b'x' | b'X', ..] => Some(u8::is_ascii_hexdigit),
+        _ => None,
+    };
+    if let Some(is_digit) = radix {
+        let mut end = 2;
+        loop {
+            let skip = usize::from(bytes.get(end) == Some(&b'_'));
+            if !bytes.get(end + skip).is_some_and(is_digit) {
+                break;
+            }
+            end += skip + 1;
+        }
+        if end > 2 {
+            return Some((Kind::Int, end));
+        }
+    }
+    if bytes.first() == Some(&b'0') {
+        Some((Kind::Int, run(bytes, |b| *b == b'0')))
+    } else {
+        Some((Kind::Int, decimal(bytes)))
+    }
+}
+
+/// The length of a run of digits with single underscores between them.
+fn run(bytes: &[u8], is_digit: impl Fn(&u8) -> bool) -> usize {
+    let mut end = 0;
+    loop {
+        let skip = usize::from(end > 0 && bytes.get(end) == Some(&b'_'));
+        if !bytes.get(end + skip).is_some_and(&is_digit) {
+            return end;
+        }
+        end += skip + 1;
+    }
+}
+
+fn decimal(bytes: &[u8]) -> usize {
+    run(bytes, u8::is_ascii_digit)
+}
+
+/// The length of a number with a fraction or an exponent.
+fn float(bytes: &[u8]) -> Option<usize> {
+    let whole = decimal(bytes);
+    let mut end = whole;
+    if bytes.get(end) == Some(&b'.') {
+        let fraction = decimal(bytes.get(end + 1..)?);
+        if fraction > 0 {
+            end += 1 + fraction;
+        }
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = decimal(bytes.get(end + 1 + sign..).unwrap_or_default());
+        if exponent > 0 {
+            return Some(end + 1 + sign + exponent);
+        }
+    }
+    (end > whole).then_some(end)
+}
+
+/// What the escapes in a string stand for; `quoted` has its quotes still on.
+pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
+    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+    if !inner.contains('\\') {
+        return Ok(inner.to_owned());
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    let mut high: Option<u32> = None;
+    while let Some(at) = rest.find('\\') {
+        if at > 0 && high.take().is_some() {
+            out.push('\u{fffd}');
+        }
+        out.push_str(rest.get(..at).unwrap_or_default());
+        let escape = rest.get(at + 1..).unwrap_or_default();
+        let letter = escape.chars().next().ok_or("a string ends in a lone backslash")?;
+        let hex = |digits: usize| -> Result<(u32, usize), &'static str> {
+            let text = escape.get(1..1 + digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
+            let code = text.and_then(|text| u32::from_str_radix(text, 16).ok());
+            code.map(|code| (code, digits + 1)).ok_or("a truncated \\x, \\u or \\U escape")
+        };
+        let (code, length) = match letter {
+            'x' => hex(2)?,
+            'u' => hex(4)?,
+            'U' => hex(8)?,
+            '0'..='7' => {
+                let digits = escape.bytes().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
+                let code = escape.get(..digits).and_then(|text| u32::from_str_radix(text, 8).ok());
+                (code.unwrap_or(0), digits)
+            }
+            'N' => return Err("a character by its name (\\N{…}) is not supported"),
+            _ => {
+                if high.take().is_some() {
+                    out.push('\u{fffd}');
+                }
+                let plain = match letter {
+                    'n' => "\n",
+                    't' => "\t",
+                    'r' => "\r",
+                    'a' => "\u{7}",
+                    'b' => "\u{8}",
+                    'f' => "\u{c}",
+                    'v' => "\u{b}",
+                    '\\' => "\\",
+                    '\'' => "'",
+                    '"' => "\"",
+                    '\n' => "",
+                    _ => {
+                        out.push('\\');
+                        rest = escape;
+                        let length = letter.len_utf8();
+                        out.push_str(rest.get(..length).unwrap_or_default());
+                        rest = rest.get(length..).unwrap_or_default();
+                        continue;
+                    }
+                };
+                out.push_str(plain);
+                rest = escape.get(letter.len_utf8()..).unwrap_or_default();
+                continue;
+            }
+        };
+        rest = escape.get(length..).unwrap_or_default();
+        // A pair of surrogates is one character; a lone one has no place in UTF-8.
+        match (high.take(), code) {
+            (Some(first), 0xdc00..=0xdfff) => {
+                let code = 0x1_0000 + ((first - 0xd800) << 10) + (code - 0xdc00);
+                out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
+            }
+            (first, code) => {
+                if first.is_some() {
+                    out.push('\u{fffd}');
+                }
+                match code {
+                    0xd800..=0xdbff => high = Some(code),
+                    code if code > 0x10_ffff => return Err("a \\U escape beyond Unicode"),
+                    code => out.push(char::from_u32(code).unwrap_or('\u{fffd}')),
+                }
+            }
+        }
+    }
+    if high.is_some() {
+        out.push('\u{fffd}');
+    }
+    out.push_str(rest);
+    Ok(out)
+}
