@@ -85,6 +85,27 @@ fn places_are_those_of_the_text() {
 }
 
 #[test]
+fn the_entries_of_a_document_alone() {
+    let text = r#" {"a": [1, {"b": 2}], "c d": "x", "a": {"e": {}}} "#;
+    let (document, entries) = json::read_entries(text).unwrap();
+    assert_eq!(&text[document], text.trim());
+    let entries = entries.unwrap();
+    let found: Vec<_> =
+        entries.iter().map(|entry| (&*entry.name, &text[entry.key.clone()], &text[entry.value.clone()])).collect();
+    assert_eq!(
+        found,
+        [("a", "\"a\"", r#"[1, {"b": 2}]"#), ("c d", "\"c d\"", "\"x\""), ("a", "\"a\"", r#"{"e": {}}"#)]
+    );
+    let (value, places) = json::read_with_places_at(text, entries[2].value.start).unwrap();
+    assert_eq!(value.to_string(), r#"{"e": {}}"#);
+    assert_eq!(&text[places.at(&Path::root().key("e")).unwrap().value.clone()], "{}");
+
+    assert_eq!(json::read_entries(r#"[{"a": 1}]"#), Ok((0..10, None)));
+    assert_eq!(json::read_entries(r#"{"a": [1,}"#).unwrap_err().offset, 9);
+    assert!(json::read_entries(&"{\"a\":".repeat(100_000)).unwrap_err().too_deep);
+}
+
+#[test]
 fn a_place_inside_a_string_as_it_was_written() {
     let written = r#""a\n\u00e9\ud83d\ude00é\\b""#;
     let text = json::read(written).unwrap();
@@ -145,6 +166,9 @@ proptest! {
         if let Ok((value, places)) = json::read_with_places(&text) {
             prop_assert_eq!(&text[places.value], text.trim_matches([' ', '\t', '\n', '\r']));
             prop_assert_eq!(json::read(&text), Ok(value));
+            prop_assert!(json::read_entries(&text).is_ok());
+        } else {
+            prop_assert_eq!(json::read_entries(&text).err(), json::read(&text).err());
         }
     }
 }

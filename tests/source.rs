@@ -79,6 +79,27 @@ fn what_cannot_be_read() {
 }
 
 #[test]
+fn a_template_of_any_size_is_bounded_and_a_config_may_be_large() {
+    let large = "[".to_owned() + &"[],".repeat(1_100_000) + "1]";
+    let config = format!("{{\"added_tokens\": {large}, \"response_template\": {TEMPLATE}}}");
+    assert_eq!(from_text("a.json".to_owned(), config).unwrap().loaded.template, template());
+
+    let template = format!("{{\"start_anchor\": \"a\", \"fields\": {{}}, \"defaults\": {{\"x\": {large}}}}}");
+    let config = format!("{{\"response_template\": {template}}}");
+    let by_file = |text: &str| from_text("a.json".to_owned(), text.to_owned()).unwrap_err().diagnostics;
+    let value = json::read(&template).unwrap();
+    for diagnostics in [
+        by_file(&template),
+        by_file(&config),
+        Template::load(&template).unwrap_err().diagnostics,
+        Template::from_value(&value).unwrap_err().diagnostics,
+    ] {
+        assert_eq!(diagnostics.len(), 1);
+        assert_eq!(diagnostics[0].message, "the response template is larger than 1 MB");
+    }
+}
+
+#[test]
 fn only_the_bytes_of_the_key_change() {
     // (before, after); what stands on both sides of the template must be the same bytes.
     let pretty = "{\n  \"b\": \"\\u00e9\\/\",\n  \"response_template\": 5,\n  \"a\": 1.50\n}";

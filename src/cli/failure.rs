@@ -30,6 +30,9 @@ impl From<Diagnostic> for Failure {
     }
 }
 
+/// How many problems a person is shown at once.
+const MOST: usize = 100;
+
 impl Failure {
     /// Tells the user, and gives the exit code: 2, or 0 where only the reader of a pipe went away.
     pub fn report(&self, global: &Global) -> ExitCode {
@@ -37,7 +40,12 @@ impl Failure {
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Self::Io(error) => format!("error: {error}\n"),
             Self::Diagnostics { diagnostics, sources } => {
-                render(diagnostics, Format::Full, sources, global.colours(&io::stderr()))
+                let shown = diagnostics.get(..MOST).unwrap_or(diagnostics);
+                let mut text = render(shown, Format::Full, sources, global.colours(&io::stderr()));
+                if let Some(more) = diagnostics.len().checked_sub(MOST).filter(|more| *more > 0) {
+                    text.push_str(&format!("and {more} more problems\n"));
+                }
+                text
             }
         };
         // Where standard error is gone there is nobody left to tell.

@@ -13,5 +13,5 @@ mod write;
 
 pub use number::Number;
 pub use place::{Path, Places, Step, offset_as_written};
-pub use read::{Error, MAX_DEPTH, read, read_with_places};
+pub use read::{Entry, Error, MAX_DEPTH, read, read_entries, read_with_places, read_with_places_at};
 pub use value::{Object, Value};

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::place::Below;
 use super::{Number, Object, Places, Value};
 
@@ -34,7 +36,7 @@ pub const MAX_DEPTH: usize = 990;
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn read(text: &str) -> Result<Value, Error> {
-    Reader { text, at: 0, depth: 0, places: None }.document()
+    Reader::new(text).document()
 }
 
 /// Reads one JSON value, and where it and everything below it stands.
@@ -50,10 +52,40 @@ pub fn read(text: &str) -> Result<Value, Error> {
 /// # Ok::<(), backchat::json::Error>(())
 /// ```
 pub fn read_with_places(text: &str) -> Result<(Value, Places), Error> {
-    let mut reader = Reader { text, at: 0, depth: 0, places: Some(Vec::new()) };
+    let mut reader = Reader { places: Some(Vec::new()), ..Reader::new(text) };
     let value = reader.document()?;
-    let places = reader.places.and_then(|mut done| done.pop()).unwrap_or_default();
-    Ok((value, places))
+    Ok((value, reader.taken_places()))
+}
+
+/// Reads the value that begins at a byte of a larger text; its places are those in the larger text.
+pub fn read_with_places_at(text: &str, start: usize) -> Result<(Value, Places), Error> {
+    let mut reader = Reader { at: start, places: Some(Vec::new()), ..Reader::new(text) };
+    let value = reader.value()?;
+    Ok((value, reader.taken_places()))
+}
+
+/// One entry of an object, by the bytes it takes up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub name: String,
+    /// The bytes of the key, quotes included.
+    pub key: Range<usize>,
+    /// The bytes of its value.
+    pub value: Range<usize>,
+}
+
+/// The bytes of a document's value and, where it is an object, its entries in the order of the text. The whole text is
+/// checked, and nothing of the values is kept.
+pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Error> {
+    let mut reader = Reader { entries: Some(Vec::new()), ..Reader::new(text) };
+    reader.begin()?;
+    let start = reader.at;
+    let is_object = reader.peek() == Some(b'{');
+    reader.value()?;
+    let end = reader.at;
+    reader.finish()?;
+    Ok((start..end, reader.entries.filter(|_| is_object)))
 }
 
 struct Reader<'t> {
@@ -62,20 +94,40 @@ struct Reader<'t> {
     depth: usize,
     /// The places of values read and not yet taken up by the list or object around them.
     places: Option<Vec<Places>>,
+    /// The entries of the outermost object, where they are all that is asked for: values are checked and dropped.
+    entries: Option<Vec<Entry>>,
 }
 
 impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, at: 0, depth: 0, places: None, entries: None }
+    }
+
+    fn taken_places(self) -> Places {
+        self.places.and_then(|mut done| done.pop()).unwrap_or_default()
+    }
+
     fn document(&mut self) -> Result<Value, Error> {
+        self.begin()?;
+        let value = self.value()?;
+        self.finish()?;
+        Ok(value)
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
         if self.text.starts_with('\u{FEFF}') {
             return Err(self.error("the text begins with a byte order mark, which JSON does not allow"));
         }
         self.skip_space();
-        let value = self.value()?;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
         self.skip_space();
-        if self.at < self.text.len() {
-            return Err(self.error("text after the end of the value"));
+        match self.at < self.text.len() {
+            true => Err(self.error("text after the end of the value")),
+            false => Ok(()),
         }
-        Ok(value)
     }
 
     fn rest(&self) -> &'t str {
@@ -124,7 +176,7 @@ impl<'t> Reader<'t> {
         Ok(value)
     }
 
-    fn placed(&mut self, start: usize, below: Below, overridden: Vec<(String, std::ops::Range<usize>)>) {
+    fn placed(&mut self, start: usize, below: Below, overridden: Vec<(String, Range<usize>)>) {
         let value = start..self.at;
         if let Some(done) = &mut self.places {
             done.push(Places::new(value, below, overridden));
@@ -153,7 +205,10 @@ impl<'t> Reader<'t> {
         } else {
             loop {
                 self.skip_space();
-                items.push(self.value()?);
+                let item = self.value()?;
+                if self.entries.is_none() {
+                    items.push(item);
+                }
                 self.skip_space();
                 match self.peek() {
                     Some(b',') => self.at += 1,
@@ -197,14 +252,23 @@ impl<'t> Reader<'t> {
                 }
                 self.at += 1;
                 self.skip_space();
+                let value_start = self.at;
                 let value = self.value()?;
                 if let Some(mut places) = self.places.as_mut().and_then(Vec::pop) {
-                    places.key = Some(key_place);
+                    places.key = Some(key_place.clone());
                     if let Some(Places { key: Some(earlier), .. }) = below.insert(key.clone(), places) {
                         overridden.push((key.clone(), earlier));
                     }
                 }
-                entries.insert(key, value);
+                match &mut self.entries {
+                    None => {
+                        entries.insert(key, value);
+                    }
+                    Some(outermost) if self.depth == 1 => {
+                        outermost.push(Entry { name: key, key: key_place, value: value_start..self.at });
+                    }
+                    Some(_) => {}
+                }
                 self.skip_space();
                 match self.peek() {
                     Some(b',') => self.at += 1,

@@ -79,6 +79,9 @@ fn name_file(diagnostics: &mut [Diagnostic], name: &str) {
 impl Template {
     /// Loads a template from JSON text.
     pub fn load(text: &str) -> Result<Loaded, LoadError> {
+        if text.len() > LARGEST {
+            return Err(too_large(Place { path: Some(Path::root().to_string()), ..Place::span(text, 0..1) }));
+        }
         let (value, places) = json::read_with_places(text)
             .map_err(|error| LoadError { diagnostics: vec![invalid_json(text, &error)] })?;
         load_value(&value, &Path::root(), Some(Source { text, places: &places }))
@@ -86,8 +89,35 @@ impl Template {
 
     /// Loads a template that was read already; complaints name paths, not lines.
     pub fn from_value(value: &Value) -> Result<Loaded, LoadError> {
+        if fits(value, LARGEST).is_none() {
+            return Err(too_large(Place::default().path(Path::root().to_string())));
+        }
         load_value(value, &Path::root(), None)
     }
+}
+
+/// The largest template that is looked at, in bytes of its text: it bounds the time and memory of every step after.
+pub(crate) const LARGEST: usize = 1 << 20;
+
+/// What is left of `room` when the text of a value is taken out of it; nothing where it does not fit.
+fn fits(value: &Value, room: usize) -> Option<usize> {
+    let room = room.checked_sub(1)?;
+    match value {
+        Value::String(text) => room.checked_sub(text.len()),
+        Value::Number(number) => room.checked_sub(number.as_str().len()),
+        Value::List(items) => items.iter().try_fold(room, |room, item| fits(item, room)),
+        Value::Object(entries) => {
+            entries.iter().try_fold(room, |room, (key, item)| fits(item, room.checked_sub(key.len())?))
+        }
+        Value::Null | Value::Bool(_) => Some(room),
+    }
+}
+
+/// The one thing to say about a template that is not looked at.
+pub(crate) fn too_large(place: Place) -> LoadError {
+    let message = format!("the response template is larger than {} MB", LARGEST >> 20);
+    let help = "a template is a few kilobytes of JSON; is this the right file?";
+    LoadError { diagnostics: vec![Diagnostic::error("template-too-large", message).at(place).help(help)] }
 }
 
 /// The one thing to say about a text that is not JSON.

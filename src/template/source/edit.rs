@@ -1,35 +1,33 @@
 //! A `tokenizer_config.json` with another response template, every other byte as it was.
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::json::{self, Path, Places, Value};
+use crate::json::{self, Entry, Path, Value};
 use crate::template::load::invalid_json;
 
 /// The text of a file whose root object gets another value for a key; where the key is missing it is added.
 pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
-    let (root, places) = json::read_with_places(text).map_err(|error| invalid_json(text, &error))?;
-    let Some(entries) = root.as_object() else {
-        let place = Place::span(text, places.value.start..places.value.start + 1).path("$");
-        let message = format!("a tokenizer config must be an object, not {}", root.kind());
+    let (root, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
+    let Some(entries) = entries else {
+        let place = Place::span(text, root.start..root.start + 1).path(Path::root().to_string());
+        let message = "a tokenizer config must be a JSON object";
         return Err(Diagnostic::error("wrong-type", message).at(place).help("name a `tokenizer_config.json`"));
     };
-    let layout = Layout::of(text, &places);
+    let layout = Layout::of(text, root.start + 1, &entries);
     let written = layout.write(value);
-    if let Some(old) = places.at(&Path::root().key(key)) {
+    if let Some(old) = entries.iter().rfind(|entry| entry.name == key) {
         return Ok(splice(text, old.value.start, old.value.end, &written));
     }
 
     let entry = format!("\"{key}\"{}{written}", layout.colon);
-    let names: Vec<_> = entries.keys().map(String::as_str).collect();
     // Tools that save such a file sort its keys; a file that is sorted stays so.
-    let position = if names.is_sorted() { names.partition_point(|name| *name < key) } else { names.len() };
-    let previous = position.checked_sub(1).and_then(|index| names.get(index));
-    let previous = previous.and_then(|name| places.at(&Path::root().key(name)));
-    let start = places.value.start + 1;
+    let is_sorted = entries.is_sorted_by(|one, other| one.name <= other.name);
+    let position = if is_sorted { entries.partition_point(|entry| entry.name.as_str() < key) } else { entries.len() };
+    let previous = position.checked_sub(1).and_then(|index| entries.get(index));
+    let start = root.start + 1;
     Ok(match previous {
         Some(previous) => splice(text, previous.value.end, previous.value.end, &format!(",{}{entry}", layout.gap)),
-        None if names.is_empty() => {
-            let filled = format!("{}{entry}{}", layout.gap, layout.newline);
-            splice(text, start, places.value.end - 1, &filled)
+        None if entries.is_empty() => {
+            splice(text, start, root.end - 1, &format!("{}{entry}{}", layout.gap, layout.newline))
         }
         None => splice(text, start, start, &format!("{}{entry},", layout.opening)),
     })
@@ -54,20 +52,18 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(text: &str, places: &Places) -> Self {
+    fn of(text: &str, start: usize, entries: &[Entry]) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let between = |start: usize, end: usize| text.get(start..end).unwrap_or("").to_owned();
-        let entries = places.below();
-        let mut entries = entries.iter().filter_map(|(_, entry)| Some((entry.key.clone()?, entry.value.clone())));
-        let Some((key, value)) = entries.next() else {
+        let Some(first) = entries.first() else {
             let gap = format!("{newline}  ");
             return Self { opening: gap.clone(), gap, colon: ": ".to_owned(), indent: Some("  ".to_owned()), newline };
         };
-        let opening = between(places.value.start + 1, key.start);
-        let colon = between(key.end, value.start);
+        let opening = between(start, first.key.start);
+        let colon = between(first.key.end, first.value.start);
         let indent = opening.rsplit_once('\n').map(|(_, indent)| indent.to_owned());
-        let gap = match entries.next() {
-            Some((next, _)) => between(value.end, next.start).replacen(',', "", 1),
+        let gap = match entries.get(1) {
+            Some(next) => between(first.value.end, next.key.start).replacen(',', "", 1),
             None if indent.is_some() => opening.clone(),
             None => " ".to_owned(),
         };

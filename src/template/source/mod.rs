@@ -10,7 +10,7 @@ use std::path::{Path as FilePath, PathBuf};
 use super::load::{self, Source};
 use super::{Loaded, Template, keys};
 use crate::diagnostic::{Diagnostic, Place, Sources};
-use crate::json::{self, Path, Value};
+use crate::json::{self, Entry, Path};
 
 pub use replace::replace_file;
 
@@ -96,34 +96,34 @@ pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
 }
 
 fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
-    let (value, places) =
-        json::read_with_places(text).map_err(|error| vec![in_file(load::invalid_json(text, &error), file)])?;
-    let (value, path) = match value.get(KEY) {
-        Some(template) => (template, Path::root().key(KEY)),
-        None => (&value, Path::root()),
+    let not_json = |error| vec![in_file(load::invalid_json(text, &error), file)];
+    let (document, entries) = json::read_entries(text).map_err(not_json)?;
+    let (span, path) = match entries.iter().flatten().rfind(|entry| entry.name == KEY) {
+        Some(entry) => (entry.value.clone(), Path::root().key(KEY)),
+        None => (document, Path::root()),
     };
-    if path == Path::root() && holds_something_else(file, value) {
+    let place = || Place::span(text, span.start..span.start + 1).in_file(file).path(path.to_string());
+    if path == Path::root() && entries.is_some_and(|entries| holds_something_else(file, &entries)) {
         let message = format!("there is no response template here: the file has no key `{KEY}`");
-        let diagnostic = Diagnostic::error("no-template", message)
-            .at(Place::span(text, places.value.start..places.value.start + 1).in_file(file))
-            .help("name a file that has one, or add one with `backchat derive MODEL --write`");
-        return Err(vec![diagnostic]);
+        let help = "name a file that has one, or add one with `backchat derive MODEL --write`";
+        return Err(vec![Diagnostic::error("no-template", message).at(place()).help(help)]);
     }
-    let places = places.at(&path).unwrap_or(&places);
-    match load::load_value(value, &path, Some(Source { text, places })) {
+    if span.len() > load::LARGEST {
+        return Err(load::too_large(place()).diagnostics);
+    }
+    let (value, places) = json::read_with_places_at(text, span.start).map_err(not_json)?;
+    match load::load_value(&value, &path, Some(Source { text, places: &places })) {
         Ok(loaded) => Ok((loaded.in_file(file), path)),
         Err(error) => Err(error.in_file(file).diagnostics),
     }
 }
 
 /// Whether an object without a `response_template` is some other file, not a template with mistakes in it.
-fn holds_something_else(file: &str, value: &Value) -> bool {
+fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
+    let has = |name: &str| entries.iter().any(|entry| entry.name == name);
     let is_config = FilePath::new(file).file_name().is_some_and(|name| name == CONFIG);
-    let is_foreign = |entries: &json::Object| {
-        let has_known_key = keys::TEMPLATE.iter().any(|key| entries.contains_key(key.name));
-        !has_known_key && (entries.contains_key("chat_template") || entries.contains_key("tokenizer_class"))
-    };
-    is_config || value.as_object().is_some_and(is_foreign)
+    let is_foreign = has("chat_template") || has("tokenizer_class");
+    is_config || is_foreign && !keys::TEMPLATE.iter().any(|key| has(key.name))
 }
 
 /// Writes a template into a `tokenizer_config.json`, or into that of a model folder.

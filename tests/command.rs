@@ -1,0 +1,54 @@
+//! The command as its user meets it: help, answers, exit codes.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output, Stdio};
+
+fn backchat(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_backchat")).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let output = backchat(&["schema"]);
+    assert_eq!(output.status.code(), Some(0));
+    let printed = backchat::json::read(text(&output.stdout)).unwrap();
+    assert_eq!(printed, backchat::template::schema());
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn what_is_not_understood_cannot_run() {
+    for arguments in [&["nonsense"][..], &["schema", "--nonsense"], &["--color", "pink", "schema"], &[]] {
+        let output = backchat(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+        assert_ne!(text(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let help = backchat(&["schema", "--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(text(&help.stdout).contains("Example:\n  backchat schema"));
+    let version = backchat(&["--version"]);
+    assert_eq!(text(&version.stdout), concat!("backchat ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .arg("schema")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
