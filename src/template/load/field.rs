@@ -7,11 +7,15 @@ use crate::json::{Object, Path, Value};
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, Field, Placeholder, Shape, Transform};
 
-/// Whether a field takes the text outside the others; a misspelt `open` is not held against it.
+/// Whether a field takes the text outside the others; an unknown key that was meant to be `open` counts as one.
 pub(super) fn is_implicit(value: &Value) -> bool {
     let Some(entries) = value.as_object() else { return false };
-    let opens = |key: &str| key.starts_with("open") || keys::closest(key, ["open", "open_pattern"]).is_some();
-    !entries.keys().any(|key| opens(key))
+    let is_known = |name: &str| keys::FIELD.iter().any(|key| key.name == name);
+    let opens = |name: &str| match is_known(name) {
+        true => matches!(name, "open" | "open_pattern"),
+        false => keys::closest(name, ["open", "open_pattern"]).is_some(),
+    };
+    !entries.keys().any(|name| opens(name))
 }
 
 pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) -> Option<Field> {
