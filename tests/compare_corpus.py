@@ -151,8 +151,8 @@ EXPLAINED = {
     "trl_qwen3_5_think": "a later format of the same house, here for its reasoning: tagged calls, trimmed text, and a prompt"
     " that opens <think>",
     "trl_qwen3_instruct_2507": "models that never reason, here for their calls: no empty tags in the last turn or the prompt",
-    "hfjs_nousresearch_hermes_2_pro_llama_3_8b_json_schema": "the first <tool_call> is lost to white space control, text"
-    " beside calls is dropped, arguments stand before the name; results are wrapped in JSON",
+    "hfjs_nousresearch_hermes_2_pro_llama_3_8b_json_schema": "of several calls only the first has its opening mark,"
+    " text beside calls is dropped, arguments stand before the name; results are wrapped in JSON",
     "ollama_qwen3_coder_30b": "lists and objects are written with str() instead of as JSON",
     "lcpp_qwen_qwq_32b": "the prompt closes the reasoning unless enable_thinking is set",
     "ollama_qwq_32b": "the prompt does not open the reasoning",
