@@ -32,3 +32,36 @@ fn what_an_author_is_told() {
         insta::assert_snapshot!(name.trim_end_matches(".json"), told.trim_end());
     }
 }
+
+/// The text after every fix that the loader offers was made.
+fn fixed(text: &str) -> String {
+    let diagnostics = match Template::load(text) {
+        Ok(loaded) => loaded.warnings,
+        Err(error) => error.diagnostics,
+    };
+    let mut edits: Vec<_> =
+        diagnostics.into_iter().filter_map(|diagnostic| diagnostic.fix).flat_map(|fix| fix.edits).collect();
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.span.start));
+    let mut text = text.to_owned();
+    for edit in edits {
+        text.replace_range(edit.span, &edit.text);
+    }
+    text
+}
+
+#[test]
+fn fixes_remove_what_they_fix() {
+    let text = r#"{
+        "version": true,
+        "start_anchors": "<|a|>",
+        "fields": {
+            "thinking": {"opens": "<think>", "close": "</think>", "repeats": 1},
+            "content": {"content": "txt", "content_args": {"stripp": "no"}}
+        }
+    }"#;
+    // The last fix appears only when the argument has its right name.
+    let text = fixed(&fixed(text));
+    let loaded = Template::load(&text).unwrap();
+    assert_eq!(loaded.warnings, [], "{text}");
+    insta::assert_snapshot!("fixed", text);
+}

@@ -98,7 +98,7 @@ fn collect_types(schema: &Value, found: &mut Vec<Type>) -> Result<(), Reason> {
     for key in ["anyOf", "oneOf"] {
         match schema.get(key) {
             Some(Value::List(schemas)) => schemas.iter().try_for_each(|schema| collect_types(schema, found))?,
-            Some(other @ (Value::Number(_) | Value::Bool(_))) if is_true(other) => {
+            Some(other @ (Value::Number(_) | Value::Bool(_))) if other.is_truthy() => {
                 return Err(Reason::Tools(format!(
                     "`{key}` in a tool's schema must be a list, and is {}",
                     other.kind()
@@ -107,7 +107,7 @@ fn collect_types(schema: &Value, found: &mut Vec<Type>) -> Result<(), Reason> {
             _ => {}
         }
     }
-    if schema.get("nullable").is_some_and(is_true) {
+    if schema.get("nullable").is_some_and(Value::is_truthy) {
         found.push(Type::Null);
     }
     Ok(())
@@ -124,18 +124,6 @@ fn type_named(name: &str) -> Option<Type> {
         "array" => Type::Array,
         _ => return None,
     })
-}
-
-/// What Python takes for true.
-fn is_true(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(value) => *value,
-        Value::Number(number) => number.as_f64() != 0.0,
-        Value::String(text) => !text.is_empty(),
-        Value::List(items) => !items.is_empty(),
-        Value::Object(entries) => !entries.is_empty(),
-    }
 }
 
 fn cast_argument(argument: &mut Value, types: &[Type], mode: Mode) -> Result<(), Reason> {

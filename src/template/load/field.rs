@@ -61,7 +61,11 @@ fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
             let closest = keys::closest(name, ContentParser::ALL.map(ContentParser::name));
             let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
             let message = format!("there is no content parser `{}`{suggestion}", shorten(name));
-            check.problems.add(Problem::error("unknown-content-parser", &path, message).help(known()));
+            let problem = Problem::error("unknown-content-parser", &path, message).help(known());
+            check.problems.add(match closest {
+                Some(name) => problem.replace_with(name),
+                None => problem,
+            });
             None
         }),
         Some(other) => check.wrong_type(&path, other, "the name of a content parser", &known()),
@@ -79,7 +83,8 @@ pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -
                 &at.path(key),
                 format!("`{key}` is {}, and taken for {taken}", value.kind()),
             )
-            .help(format!("write `{taken}`")),
+            .help(format!("write `{taken}`"))
+            .replace_with(taken),
         );
     }
     value.is_truthy()

@@ -199,7 +199,7 @@ fn check_version(check: &mut Checker, version: &Value, path: &Path) {
             Problem::error("unsupported-version", path, format!("version {shown} of the format is not known"))
         }
     };
-    check.problems.add(problem.help("write `\"version\": 1`, the only one there is"));
+    check.problems.add(problem.help("write `\"version\": 1`, the only one there is").replace_with(1_i64));
 }
 
 fn fields(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Vec<Field>> {

@@ -24,7 +24,7 @@ pub(super) struct Problem {
     path: Path,
     spot: Spot,
     labels: Vec<(Path, &'static str)>,
-    rename_key: Option<&'static str>,
+    replacement: Option<Value>,
 }
 
 /// Which bytes of the value at a path a problem points at.
@@ -43,7 +43,7 @@ enum Spot {
 impl Problem {
     fn new(severity: Severity, id: &'static str, path: &Path, message: String) -> Self {
         let diagnostic = Diagnostic::new(severity, id, message);
-        Self { diagnostic, path: path.clone(), spot: Spot::Value, labels: Vec::new(), rename_key: None }
+        Self { diagnostic, path: path.clone(), spot: Spot::Value, labels: Vec::new(), replacement: None }
     }
 
     pub fn error(id: &'static str, path: &Path, message: impl Into<String>) -> Self {
@@ -84,8 +84,9 @@ impl Problem {
         self
     }
 
-    pub fn rename_key(mut self, name: &'static str) -> Self {
-        self.rename_key = Some(name);
+    /// Offers to put something else in the place it points at.
+    pub fn replace_with(mut self, value: impl Into<Value>) -> Self {
+        self.replacement = Some(value.into());
         self
     }
 
@@ -144,9 +145,9 @@ impl Problems {
             .zip(spans)
             .map(|(problem, span)| {
                 let mut diagnostic = problem.diagnostic;
-                if let (Some(name), Some(span)) = (problem.rename_key, &span) {
-                    let edit = Edit { span: span.clone(), text: Value::from(name).to_string() };
-                    diagnostic = diagnostic.fix(format!("rename it to `{name}`"), vec![edit]);
+                if let (Some(value), Some(span)) = (problem.replacement, &span) {
+                    let text = value.to_string();
+                    diagnostic = diagnostic.fix(format!("write `{text}`"), vec![Edit { span: span.clone(), text }]);
                 }
                 diagnostic = diagnostic.at(place(&problem.path, span));
                 problem.labels.iter().fold(diagnostic, |diagnostic, (path, message)| {

@@ -63,7 +63,7 @@ impl Checker {
                 _ => format!("remove it; known here are {}", listed(table.iter().map(|key| key.name))),
             });
             self.problems.add(match closest {
-                Some(key) => problem.rename_key(key),
+                Some(key) => problem.replace_with(key),
                 None => problem,
             });
         }
