@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use super::Global;
 use crate::diagnostic::{Diagnostic, Format, Sources, render};
+use crate::template::source::SourceError;
 
 /// Why a command could not run.
 #[derive(Debug)]
@@ -27,6 +28,12 @@ impl From<io::Error> for Failure {
 impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Self {
         Self::Diagnostics { diagnostics: vec![diagnostic], sources: Sources::none() }
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
     }
 }
 
