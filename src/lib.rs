@@ -44,11 +44,13 @@ pub mod cli;
 pub mod content;
 pub mod diagnostic;
 pub mod json;
+pub mod parser;
 pub mod pattern;
 pub mod template;
 
 pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
+pub use parser::{Event, Finished, ParseError, Parser};
 pub use pattern::{Pattern, PatternError};
 pub use template::{Field, LoadError, Loaded, Template};

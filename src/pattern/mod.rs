@@ -8,7 +8,6 @@ mod escape;
 mod machine;
 mod program;
 mod read;
-#[allow(dead_code)]
 mod search;
 mod starts;
 mod tree;
@@ -33,7 +32,7 @@ struct Parts {
     source: String,
     program: Program,
     starts: Starts,
-    names: Vec<(String, u32)>,
+    names: Vec<(Arc<str>, u32)>,
     can_be_empty: bool,
     reach_behind: Option<usize>,
 }
@@ -103,7 +102,7 @@ impl Pattern {
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: reading.node.reach_behind(),
                 program: Program::compile(&reading),
-                names: reading.names,
+                names: reading.names.into_iter().map(|(name, group)| (name.into(), group)).collect(),
             }),
         })
     }
@@ -137,7 +136,7 @@ impl Pattern {
 
     /// The names of its groups, in the order of their numbers.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.parts.names.iter().map(|(name, _)| name.as_str())
+        self.parts.names.iter().map(|(name, _)| &**name)
     }
 
     /// Whether it can match without consuming a character.
@@ -166,7 +165,7 @@ impl Pattern {
     fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
         match search.advance(self, Hay { text, base: 0, edge: Edge::End })? {
             Found::Match { start, end } => {
-                let group = |&(ref name, index): &(String, u32)| {
+                let group = |&(ref name, index): &(Arc<str>, u32)| {
                     let (start, end) = search.group(index as usize)?;
                     Some((name.clone(), text.get(start..end)?))
                 };
@@ -176,13 +175,11 @@ impl Pattern {
         }
     }
 
-    #[allow(dead_code)]
-    pub(crate) fn named_groups(&self) -> &[(String, u32)] {
+    pub(crate) fn named_groups(&self) -> &[(Arc<str>, u32)] {
         &self.parts.names
     }
 
     /// Whether a match can begin with this byte.
-    #[allow(dead_code)]
     pub(crate) fn can_begin_with(&self, byte: u8) -> bool {
         self.parts.starts.bytes.has(byte)
     }
@@ -201,7 +198,7 @@ impl Pattern {
 pub struct Match<'t> {
     text: &'t str,
     span: (usize, usize),
-    names: Vec<(String, &'t str)>,
+    names: Vec<(Arc<str>, &'t str)>,
 }
 
 impl<'t> Match<'t> {
@@ -217,7 +214,7 @@ impl<'t> Match<'t> {
 
     /// The text of a named group, where it took part.
     pub fn name(&self, name: &str) -> Option<&'t str> {
-        self.names.iter().find(|(other, _)| other == name).map(|&(_, text)| text)
+        self.names.iter().find(|(other, _)| &**other == name).map(|&(_, text)| text)
     }
 }
 

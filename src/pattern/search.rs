@@ -67,14 +67,25 @@ impl Search {
         }
     }
 
-    /// Whether it neither waits for more text nor has found anything, and has seen everything up to a place.
-    pub fn is_clear(&self, up_to: usize) -> bool {
-        self.state == State::Looking && self.at >= up_to
+    /// Passes over text in which no match can begin, unless one is in the making.
+    pub fn clear_to(&mut self, place: usize) {
+        if self.state == State::Looking {
+            self.at = self.at.max(place);
+        }
     }
 
-    /// Passes over text in which no match can begin.
-    pub fn skip_to(&mut self, place: usize) {
-        self.at = place;
+    /// Looks again from where the search began, as if nothing were known.
+    pub fn again(&mut self, pattern: &Pattern) {
+        self.facts.forget();
+        self.begin(pattern, self.from, self.not_empty);
+    }
+
+    /// Where a match may begin, or begins, as far as it is known.
+    pub fn pending(&self) -> Option<usize> {
+        match self.state {
+            State::Looking => None,
+            State::Waiting { start } | State::Done { start, .. } => Some(start),
+        }
     }
 
     /// Goes on with all the text there is: `text`, whose first byte stands at `base`, and behind it, unless it has
@@ -129,18 +140,16 @@ impl Search {
         self.attempt.group(index)
     }
 
-    /// The same search, but over what there is as partial matching of Python's `regex` has it: a complete match
+    /// The same search anew over what there is, as partial matching of Python's `regex` has it: a complete match
     /// anywhere, and only without one the leftmost place where an attempt runs into the end.
-    pub fn advance_partially(&mut self, pattern: &Pattern, text: &str, base: usize) -> Result<Found, TooMuchWork> {
-        let (from, not_empty) = (self.from, self.not_empty);
-        self.facts.forget();
+    pub fn resume_partially(&mut self, pattern: &Pattern, text: &str, base: usize) -> Result<Found, TooMuchWork> {
         self.spent = 0;
+        self.again(pattern);
         let complete = self.advance(pattern, Hay { text, base, edge: Edge::End })?;
         if matches!(complete, Found::Match { .. }) {
             return Ok(complete);
         }
-        self.begin(pattern, from, not_empty);
-        self.facts.forget();
+        self.again(pattern);
         self.advance(pattern, Hay { text, base, edge: Edge::Partial })
     }
 }

@@ -1,0 +1,180 @@
+use std::sync::Arc;
+
+use crate::content::Capture;
+use crate::json::Value;
+
+/// A stretch of the text, in bytes.
+///
+/// It counts from the start of all the parser reads: what is left of the prefix behind the start anchor, then the text.
+/// The text itself begins at [`Parser::prefix_length`](super::Parser::prefix_length).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte behind the last.
+    pub end: usize,
+}
+
+impl Span {
+    pub(super) fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+}
+
+/// What happened in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A region began.
+    Open {
+        /// The field.
+        field: Arc<str>,
+        /// What the named groups of its open pattern took.
+        captures: Vec<Capture>,
+        /// The delimiter; empty where the implicit field began.
+        span: Span,
+    },
+    /// More of a region's text, raw.
+    Chunk {
+        /// The field.
+        field: Arc<str>,
+        /// The text; never empty.
+        text: String,
+        /// Whether it is the raw text of a structured value.
+        dirty: bool,
+        /// Where it stands.
+        span: Span,
+    },
+    /// A region ended, and this is its value.
+    Close {
+        /// The field.
+        field: Arc<str>,
+        /// The value.
+        value: Value,
+        /// The delimiter; empty where the region ended without one.
+        span: Span,
+        /// The body.
+        body: Span,
+    },
+    /// A region ended that gives no value. The message is as if it had not been there.
+    Malformed {
+        /// The field.
+        field: Arc<str>,
+        /// The raw text of the region.
+        text: String,
+        /// Why it gives no value.
+        reason: String,
+        /// The delimiter; empty where the region ended without one.
+        span: Span,
+        /// The body.
+        body: Span,
+    },
+}
+
+/// An [`Event`] that borrows what it tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventRef<'e> {
+    /// A region began.
+    Open {
+        /// The field.
+        field: &'e Arc<str>,
+        /// What the named groups of its open pattern took.
+        captures: &'e [Capture],
+        /// The delimiter; empty where the implicit field began.
+        span: Span,
+    },
+    /// More of a region's text, raw.
+    Chunk {
+        /// The field.
+        field: &'e Arc<str>,
+        /// The text; never empty.
+        text: &'e str,
+        /// Whether it is the raw text of a structured value.
+        dirty: bool,
+        /// Where it stands.
+        span: Span,
+    },
+    /// A region ended, and this is its value.
+    Close {
+        /// The field.
+        field: &'e Arc<str>,
+        /// The value.
+        value: &'e Value,
+        /// The delimiter; empty where the region ended without one.
+        span: Span,
+        /// The body.
+        body: Span,
+    },
+    /// A region ended that gives no value.
+    Malformed {
+        /// The field.
+        field: &'e Arc<str>,
+        /// The raw text of the region.
+        text: &'e str,
+        /// Why it gives no value.
+        reason: &'e str,
+        /// The delimiter; empty where the region ended without one.
+        span: Span,
+        /// The body.
+        body: Span,
+    },
+}
+
+impl EventRef<'_> {
+    /// The event with everything it tells.
+    pub fn to_owned(&self) -> Event {
+        match *self {
+            EventRef::Open { field, captures, span } => {
+                Event::Open { field: field.clone(), captures: captures.to_vec(), span }
+            }
+            EventRef::Chunk { field, text, dirty, span } => {
+                Event::Chunk { field: field.clone(), text: text.to_owned(), dirty, span }
+            }
+            EventRef::Close { field, value, span, body } => {
+                Event::Close { field: field.clone(), value: value.clone(), span, body }
+            }
+            EventRef::Malformed { field, text, reason, span, body } => {
+                Event::Malformed { field: field.clone(), text: text.to_owned(), reason: reason.to_owned(), span, body }
+            }
+        }
+    }
+}
+
+impl Event {
+    /// The field it is about.
+    pub fn field(&self) -> &str {
+        match self {
+            Event::Open { field, .. }
+            | Event::Chunk { field, .. }
+            | Event::Close { field, .. }
+            | Event::Malformed { field, .. } => field,
+        }
+    }
+
+    /// Its name in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Open { .. } => "region_open",
+            Event::Chunk { .. } => "region_chunk",
+            Event::Close { .. } => "region_close",
+            Event::Malformed { .. } => "region_malformed",
+        }
+    }
+
+    /// The event as transformers writes it.
+    pub fn to_value(&self) -> Value {
+        let mut entries: Vec<(&str, Value)> = vec![("type", self.kind().into()), ("field", self.field().into())];
+        match self {
+            Event::Open { .. } => {}
+            Event::Chunk { text, dirty, .. } => {
+                entries.push(("text", text.as_str().into()));
+                entries.push(("dirty", (*dirty).into()));
+            }
+            Event::Close { value, .. } => entries.push(("value", value.clone())),
+            Event::Malformed { text, reason, .. } => {
+                entries.push(("text", text.as_str().into()));
+                entries.push(("reason", reason.as_str().into()));
+            }
+        }
+        Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+}

@@ -1,0 +1,97 @@
+use crate::content::coerce::Tools;
+use crate::content::{self, Capture, Mode};
+use crate::json::{Object, Value};
+use crate::template::Field;
+
+/// The message as it grows, region by region.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    entries: Object,
+}
+
+/// Why a region gives no value.
+pub(super) struct NoValue {
+    pub reason: String,
+    /// Whether a pattern used up its steps, which says nothing about the text.
+    pub exhausted: bool,
+}
+
+impl NoValue {
+    fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), exhausted: false }
+    }
+}
+
+impl From<content::Reason> for NoValue {
+    fn from(reason: content::Reason) -> Self {
+        Self { exhausted: reason.is_exhausted_pattern(), reason: reason.to_string() }
+    }
+}
+
+impl Message {
+    pub fn new(defaults: &Object) -> Self {
+        Self { entries: defaults.clone() }
+    }
+
+    pub fn has(&self, field: &Field) -> bool {
+        self.entries.contains_key(&field.name)
+    }
+
+    /// Takes in a region and gives its value; without one the message stays as it is.
+    pub fn close(
+        &mut self,
+        field: &Field,
+        body: &str,
+        captures: &[Capture],
+        tools: Option<&Tools>,
+        mode: Mode,
+    ) -> Result<Value, NoValue> {
+        let mut value = content::region_value(field, body, captures, mode)?;
+        if let Some(tools) = tools {
+            tools.apply(&mut value, mode)?;
+        }
+        match (&field.join, field.repeats) {
+            (Some(join), true) => self.join(&field.name, join, &value)?,
+            (_, true) => self.append(&field.name, &value)?,
+            (_, false) => {
+                self.entries.insert(field.name.clone(), value.clone());
+            }
+        }
+        Ok(value)
+    }
+
+    fn join(&mut self, name: &str, join: &str, value: &Value) -> Result<(), NoValue> {
+        let joined = match self.entries.get(name) {
+            None | Some(Value::Null) => value.clone(),
+            Some(before) => match (before, value) {
+                (Value::String(before), Value::String(value)) => format!("{before}{join}{value}").into(),
+                _ => return Err(NoValue::new("`join` needs text, and what stands before it or the value is none")),
+            },
+        };
+        self.entries.insert(name.to_owned(), joined);
+        Ok(())
+    }
+
+    fn append(&mut self, name: &str, value: &Value) -> Result<(), NoValue> {
+        match self.entries.entry(name.to_owned()).or_insert_with(|| Value::List(Vec::new())) {
+            Value::List(items) => items.push(value.clone()),
+            _ => return Err(NoValue::new("the field repeats, and its default is no list to append to")),
+        }
+        Ok(())
+    }
+
+    /// The message, without what is empty and no default.
+    pub fn finish(mut self, defaults: &Object) -> Object {
+        self.entries.retain(|name, value| {
+            let empty = match value {
+                Value::Null => true,
+                Value::String(text) => text.is_empty(),
+                Value::List(items) => items.is_empty(),
+                Value::Object(entries) => entries.is_empty(),
+                Value::Bool(_) | Value::Number(_) => false,
+            };
+            !empty || defaults.contains_key(name)
+        });
+        self.entries
+    }
+}

@@ -1,0 +1,54 @@
+//! The streaming machine: text in, events out.
+//!
+//! In [`Mode::Stable`] the message and the events are the same however the text is cut into feeds: a delimiter counts
+//! once no continuation of the text could change it, and text is let go once no continuation could claim it. In
+//! [`Mode::Reference`] they are those of transformers for the same feeds.
+//!
+//! ```
+//! use backchat::parser::{self, Parser};
+//! use backchat::template::Template;
+//!
+//! let template = Template::load(
+//!     r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#,
+//! )?
+//! .template;
+//! let mut parser = Parser::new(&template, "<user>Hi<bot>", Default::default())?;
+//! let mut shown = String::new();
+//! for chunk in ["<t>h", "m</", "t>Hel", "lo"] {
+//!     for event in parser.feed(chunk)? {
+//!         shown += &event.to_value().to_string();
+//!     }
+//! }
+//! assert!(shown.starts_with(r#"{"type": "region_open", "field": "thought"}"#));
+//! let finished = parser.finish()?;
+//! assert_eq!(backchat::json::Value::Object(finished.message).to_string(), r#"{"thought": "hm", "content": "Hello"}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod event;
+mod message;
+#[allow(clippy::module_inception)]
+mod parser;
+mod plan;
+mod scan;
+
+pub use crate::content::Mode;
+pub use error::{ParseError, ParseErrorKind, Stage};
+pub use event::{Event, EventRef, Span};
+pub use parser::{Finished, Held, Options, Parser, Pending};
+
+use std::sync::Arc;
+
+use crate::content::coerce::Tools;
+use crate::template::Template;
+
+/// Parses a whole text in stable mode.
+pub fn parse(template: &Template, prefix: &str, text: &str, tools: Option<Arc<Tools>>) -> Result<Finished, ParseError> {
+    let mut parser = Parser::new(template, prefix, Options { tools, ..Options::default() })?;
+    let mut events = parser.initial_events().to_vec();
+    parser.feed_into(text, &mut |event| events.push(event.to_owned()))?;
+    let mut finished = parser.finish()?;
+    events.append(&mut finished.events);
+    Ok(Finished { events, ..finished })
+}

@@ -1,0 +1,120 @@
+use std::sync::Arc;
+
+use crate::pattern::Pattern;
+use crate::template::{ContentSpec, Delimiter, Template};
+
+/// What a template asks the parser to watch for, and when.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub template: Template,
+    pub fields: Vec<FieldPlan>,
+    pub delimiters: Vec<DelimiterPlan>,
+    /// What is watched outside of explicit regions.
+    pub outside: Watch,
+    /// The field that takes the text outside of all others.
+    pub implicit: Option<usize>,
+    /// How many characters of text that is done with have to be kept; `None`: all.
+    pub reach_behind: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FieldPlan {
+    pub name: Arc<str>,
+    /// Whether chunks are raw text of a structured value.
+    pub dirty: bool,
+    /// What is watched inside.
+    pub inside: Watch,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct DelimiterPlan {
+    pub field: usize,
+    pub closes: bool,
+    pub pattern: Pattern,
+    /// Whether the reference waits for more text where a match ends at the end of what there is.
+    pub can_grow: bool,
+}
+
+/// Delimiters that are watched together, those first that win where two match the same text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    pub delimiters: Vec<usize>,
+    /// The bytes with which any of them can begin.
+    starts: Option<Box<[bool; 256]>>,
+}
+
+impl Watch {
+    fn new(delimiters: Vec<usize>, all: &[DelimiterPlan]) -> Self {
+        let mut starts = Box::new([false; 256]);
+        for (byte, start) in (0..=255).zip(starts.iter_mut()) {
+            *start = delimiters.iter().filter_map(|&d| all.get(d)).any(|d| d.pattern.can_begin_with(byte));
+        }
+        Self { delimiters, starts: Some(starts) }
+    }
+
+    /// Whether a delimiter could begin somewhere in the text.
+    #[inline]
+    pub fn can_begin_in(&self, text: &str) -> bool {
+        match &self.starts {
+            Some(starts) => text.bytes().any(|byte| starts.get(byte as usize).is_some_and(|start| *start)),
+            None => false,
+        }
+    }
+}
+
+impl Plan {
+    pub fn new(template: &Template) -> Self {
+        let mut delimiters = Vec::new();
+        let mut outside = Vec::new();
+        let mut insides = Vec::new();
+        let mut implicit = None;
+        for (index, field) in template.fields().iter().enumerate() {
+            let mut inside = Vec::new();
+            match &field.open {
+                Some(open) => {
+                    outside.push(delimiters.len());
+                    delimiters.push(DelimiterPlan::new(index, false, open));
+                }
+                None => implicit = Some(index),
+            }
+            if let Some(close) = &field.close {
+                if field.open.is_some() { &mut inside } else { &mut outside }.push(delimiters.len());
+                delimiters.push(DelimiterPlan::new(index, true, close));
+            }
+            insides.push(inside);
+        }
+        let name = |delimiter: &DelimiterPlan| template.fields().get(delimiter.field).map(|field| field.name.as_str());
+        outside.sort_by_key(|&d| delimiters.get(d).map(|delimiter| (delimiter.closes, name(delimiter))));
+        let fields = template.fields().iter().zip(insides).map(|(field, inside)| FieldPlan {
+            name: field.name.as_str().into(),
+            dirty: !matches!(
+                field.content,
+                ContentSpec::Text { .. }
+                    | ContentSpec::Int { .. }
+                    | ContentSpec::Float { .. }
+                    | ContentSpec::Bool { .. }
+            ),
+            inside: Watch::new(inside, &delimiters),
+        });
+        let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());
+        Self {
+            fields: fields.collect(),
+            outside: Watch::new(outside, &delimiters),
+            implicit,
+            reach_behind: reaches.into_iter().try_fold(0, |most, reach| Some(most.max(reach?))),
+            template: template.clone(),
+            delimiters,
+        }
+    }
+}
+
+impl DelimiterPlan {
+    fn new(field: usize, closes: bool, delimiter: &Delimiter) -> Self {
+        let can_grow = delimiter.literals().is_none_or(|literals| {
+            let grows =
+                |short: &String| literals.iter().any(|long| long.len() > short.len() && long.starts_with(short));
+            literals.iter().any(grows)
+        });
+        Self { field, closes, pattern: delimiter.pattern().clone(), can_grow }
+    }
+}

@@ -1,0 +1,196 @@
+//! Which delimiter comes next.
+
+use super::plan::{Plan, Watch};
+use crate::content::Mode;
+use crate::pattern::{Found, Search, TooMuchWork};
+
+/// New text up to this length is looked at byte by byte before any search begins.
+const GLANCE: usize = 64;
+
+/// The text a parser holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Buffer {
+    text: String,
+    /// How many bytes before it have been let go.
+    base: usize,
+}
+
+impl Buffer {
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    pub fn end(&self) -> usize {
+        self.base + self.text.len()
+    }
+
+    pub fn slice(&self, start: usize, end: usize) -> &str {
+        self.text.get(start.wrapping_sub(self.base)..end.wrapping_sub(self.base)).unwrap_or("")
+    }
+
+    /// Lets go what stands more than so many characters before a place, once that is worth the copying.
+    pub fn trim(&mut self, place: usize, behind: Option<usize>) {
+        let Some(behind) = behind else { return };
+        let mut keep = place.saturating_sub(behind.saturating_mul(4)).saturating_sub(self.base);
+        if keep < 4096 || keep < self.text.len() / 2 {
+            return;
+        }
+        while !self.text.is_char_boundary(keep) {
+            keep -= 1;
+        }
+        self.text.drain(..keep);
+        self.base += keep;
+    }
+}
+
+/// A delimiter that counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delimited {
+    pub delimiter: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// What a scan of the text found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scanned {
+    /// The next delimiter.
+    Next(Delimited),
+    /// None yet; the text up to this place belongs to no delimiter.
+    Free(usize),
+}
+
+/// The searches for all delimiters of a template.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    searches: Vec<Search>,
+    mode: Mode,
+    /// No watched delimiter can begin before this place.
+    clear_to: usize,
+    /// Whether no watched delimiter is in the making.
+    quiet: bool,
+    /// The zero-width opens taken at a place, which count only once there.
+    taken: (usize, Vec<usize>),
+}
+
+/// A delimiter whose search used up its steps.
+pub(super) struct Exhausted {
+    pub delimiter: usize,
+}
+
+impl Scan {
+    pub fn new(plan: &Plan, mode: Mode) -> Self {
+        Self {
+            searches: vec![Search::default(); plan.delimiters.len()],
+            mode,
+            clear_to: 0,
+            quiet: false,
+            taken: (0, Vec::new()),
+        }
+    }
+
+    /// Looks for the next of the watched delimiters from a place on.
+    pub fn next(
+        &mut self,
+        plan: &Plan,
+        watch: &Watch,
+        buffer: &Buffer,
+        from: usize,
+        ended: bool,
+    ) -> Result<Scanned, Exhausted> {
+        let mut hold = buffer.end();
+        let mut best: Option<Delimited> = None;
+        for &delimiter in &watch.delimiters {
+            let found =
+                self.find(plan, delimiter, buffer, from, ended).map_err(|TooMuchWork| Exhausted { delimiter })?;
+            match found {
+                Found::Nothing => {}
+                Found::Waits { start } => hold = hold.min(start),
+                Found::Match { start, end } => {
+                    let better = |best: &Delimited| start < best.start || (start == best.start && end > best.end);
+                    if best.as_ref().is_none_or(better) {
+                        best = Some(Delimited { delimiter, start, end });
+                    }
+                }
+            }
+        }
+        self.clear_to = 0;
+        self.quiet = best.is_none() && hold == buffer.end();
+        Ok(match best {
+            Some(best) if ended || best.start < hold => Scanned::Next(best),
+            Some(best) => Scanned::Free(hold.min(best.start)),
+            None => Scanned::Free(hold),
+        })
+    }
+
+    fn find(
+        &mut self,
+        plan: &Plan,
+        delimiter: usize,
+        buffer: &Buffer,
+        from: usize,
+        ended: bool,
+    ) -> Result<Found, TooMuchWork> {
+        let (Some(search), Some(plan)) = (self.searches.get_mut(delimiter), plan.delimiters.get(delimiter)) else {
+            return Ok(Found::Nothing);
+        };
+        let pattern = &plan.pattern;
+        search.move_to(pattern, from);
+        if self.mode == Mode::Stable {
+            search.clear_to(self.clear_to);
+            return search.resume(pattern, &buffer.text, buffer.base, ended);
+        }
+        if ended {
+            search.again(pattern);
+            return search.resume(pattern, &buffer.text, buffer.base, true);
+        }
+        let found = search.resume_partially(pattern, &buffer.text, buffer.base)?;
+        Ok(match found {
+            Found::Match { start, end } if end == buffer.end() && (start == end || plan.can_grow) => {
+                Found::Waits { start }
+            }
+            found => found,
+        })
+    }
+
+    /// Passes over a match of nothing: what the delimiter matches next is what counts.
+    pub fn pass_over(&mut self, plan: &Plan, passed: Delimited) {
+        if let (Some(search), Some(plan)) =
+            (self.searches.get_mut(passed.delimiter), plan.delimiters.get(passed.delimiter))
+        {
+            search.begin(&plan.pattern, passed.start, true);
+        }
+    }
+
+    /// Whether an open of nothing was taken at its place before; from now on it was.
+    pub fn take_open(&mut self, open: Delimited) -> bool {
+        if self.taken.0 != open.start {
+            self.taken = (open.start, Vec::new());
+        }
+        let before = self.taken.1.contains(&open.delimiter);
+        if !before {
+            self.taken.1.push(open.delimiter);
+        }
+        before
+    }
+
+    /// Passes over new text in which no watched delimiter can begin; false where a glance cannot tell.
+    #[inline]
+    pub fn glance(&mut self, watch: &Watch, text: &str, end: usize) -> bool {
+        let clear = self.quiet && text.len() <= GLANCE && !watch.can_begin_in(text);
+        if clear {
+            self.clear_to = end;
+        }
+        clear
+    }
+
+    /// What a group of an open delimiter's match took.
+    pub fn group(&self, delimiter: usize, group: u32) -> Option<(usize, usize)> {
+        self.searches.get(delimiter)?.group(group as usize)
+    }
+
+    /// Where a watched delimiter may begin that the text so far does not settle.
+    pub fn pending(&self, delimiter: usize) -> Option<usize> {
+        self.searches.get(delimiter)?.pending()
+    }
+}
