@@ -20,8 +20,8 @@ const KEY: &str = "response_template";
 /// The file of a model folder that holds it.
 const CONFIG: &str = "tokenizer_config.json";
 
-/// The largest file that is read, in bytes.
-const LARGEST: u64 = 1 << 28;
+/// The largest file that is read, in bytes: some times the size of any model's config.
+const LARGEST: u64 = 1 << 26;
 
 /// A template and the text it was read from.
 #[derive(Clone, Debug)]
