@@ -15,27 +15,55 @@
 //!                                                          (proof)        (CI)        ──▶ tui/
 //! ```
 //!
-//! # Loading a template
+//! # From a model's output to a message
 //!
-//! A template loads, perhaps with warnings, or is refused with every problem it has:
+//! A template is loaded once and shared by any number of parsers. It loads, perhaps with warnings, or is refused with
+//! every problem it has. A parser takes the output as it comes, in pieces of any size, and gives events; at the end it
+//! gives the message.
 //!
 //! ```
-//! use backchat::Template;
+//! use backchat::{Parser, Template, Value};
 //!
-//! let text = r#"{
-//!   "start_anchor": "<|assistant|>",
-//!   "fields": {
-//!     "reasoning_content": {"open": "<think>", "close": "</think>"},
-//!     "content": {}
-//!   }
-//! }"#;
-//! let loaded = Template::load(text)?;
-//! assert!(loaded.warnings.is_empty());
-//! assert_eq!(loaded.template.fields().len(), 2);
+//! let template = Template::load(
+//!     r#"{
+//!       "version": 1,
+//!       "defaults": {"role": "assistant"},
+//!       "start_anchor": "<|assistant|>",
+//!       "fields": {
+//!         "reasoning_content": {"open": "<think>", "close": "</think>"},
+//!         "tool_calls": {
+//!           "open_pattern": "<call (?P<name>\\w+)>",
+//!           "close": "</call>",
+//!           "repeats": true,
+//!           "content": "json",
+//!           "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}
+//!         },
+//!         "content": {"close": "<|end|>"}
+//!       }
+//!     }"#,
+//! )?
+//! .template;
 //!
-//! let error = Template::load(&text.replace("open", "opens")).unwrap_err();
-//! assert_eq!(error.diagnostics[0].message, "unknown key `opens` in a field; did you mean `open`?");
-//! # Ok::<(), backchat::LoadError>(())
+//! let prompt = "<|user|>What is 1 + 2?<|end|><|assistant|><think>";
+//! let mut parser = Parser::new(&template, prompt, Default::default())?;
+//! let mut answer = String::new();
+//! for piece in ["I add.</th", "ink>It is", " 3.<call ad", r#"d>{"a": 1, "b": 2}</call><|end|>"#] {
+//!     for event in parser.feed(piece)? {
+//!         if let backchat::Event::Chunk { field, text, .. } = event
+//!             && &*field == "content"
+//!         {
+//!             answer += &text;
+//!         }
+//!     }
+//! }
+//! assert_eq!(answer, "It is 3.");
+//! let message = Value::Object(parser.finish()?.message);
+//! assert_eq!(
+//!     message.to_string(),
+//!     r#"{"role": "assistant", "reasoning_content": "I add.", "content": "It is 3.", "#.to_owned()
+//!         + r#""tool_calls": [{"type": "function", "function": {"name": "add", "arguments": {"a": 1, "b": 2}}}]}"#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 pub mod chat;
