@@ -12,10 +12,15 @@ use crate::template::JsonArgs;
 
 pub(super) fn to_json<'t>(text: &'t str, args: &JsonArgs, mode: Mode) -> Result<Cow<'t, str>, Reason> {
     match mode {
-        _ if !args.unquoted_keys && args.string_delims.is_empty() => Ok(Cow::Borrowed(text)),
+        _ if !is_used(args) => Ok(Cow::Borrowed(text)),
         Mode::Stable => Ok(Cow::Owned(stable(text, args))),
         Mode::Reference => reference(text, args).map(Cow::Owned),
     }
+}
+
+/// Whether the arguments ask for anything but plain JSON.
+pub(super) fn is_used(args: &JsonArgs) -> bool {
+    args.unquoted_keys || !args.string_delims.is_empty()
 }
 
 /// What Python's `regex` takes for `\w`.
@@ -297,6 +302,17 @@ mod tests {
                 assert_eq!(line(text, &args(unquoted_keys, pairs), mode), None, "{text:?} in {mode:?} mode");
             }
         }
+    }
+
+    #[test]
+    fn where_text_is_allowed_what_the_reference_takes_for_text_stays_text() {
+        let args = JsonArgs { allow_non_json: true, ..args(true, TICK_SINGLE) };
+        for mode in [Mode::Stable, Mode::Reference] {
+            for text in ["{a:1, b:2}", r#"{"a":"x,b:c"}"#, "{$a:1}", "it's 'x'"] {
+                assert_eq!(json(text, &args, mode), Ok(text.into()), "{text:?} in {mode:?} mode");
+            }
+        }
+        assert_eq!(json("'a `b` c'", &args, Mode::Stable), Ok("a `b` c".into()), "no text to the reference either");
     }
 
     #[test]
