@@ -1,6 +1,10 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
 mod failure;
+mod input;
+mod parse;
+mod progress;
+mod rows;
 mod schema;
 
 use std::process::ExitCode;
@@ -40,6 +44,7 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Parse(parse::Parse),
     Schema(schema::Schema),
 }
 
@@ -50,6 +55,7 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let result = match &cli.command {
+        Command::Parse(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
     };
     result.unwrap_or_else(|failure| failure.report(&cli.global))

@@ -1,0 +1,57 @@
+//! Reading what the user names on the command line: a file, or `-` for standard input.
+
+use std::io::{self, Read};
+
+use super::Failure;
+use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::json::Value;
+
+/// The text of a file, or of standard input.
+pub fn text(path: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    match path {
+        "-" => io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
+        path => std::fs::read(path).map(|read| bytes = read),
+    }
+    .map_err(|error| cannot_read(path, &error))?;
+    String::from_utf8(bytes).map_err(|error| not_utf8(path, &error).into())
+}
+
+/// The JSON value of a file, or of standard input.
+pub fn json(path: &str) -> Result<Value, Failure> {
+    let text = text(path)?;
+    crate::json::read(&text).map_err(|error| Failure::Diagnostics {
+        diagnostics: vec![
+            Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
+                .at(Place::span(&text, error.offset..error.offset).in_file(name(path)))
+                .help("correct the JSON here; nothing after this place was read"),
+        ],
+        sources: Sources::none().with(name(path), text),
+    })
+}
+
+/// How a file is named to the user.
+pub fn name(path: &str) -> &str {
+    if path == "-" { "<stdin>" } else { path }
+}
+
+/// The one thing to say about a file that cannot be read.
+pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => "check the path; `-` stands for standard input",
+        io::ErrorKind::PermissionDenied => "give yourself the right to read it",
+        io::ErrorKind::IsADirectory => "name a file in it",
+        _ => "check that it can be read, for instance with `cat`",
+    };
+    Diagnostic::error("cannot-read", format!("cannot be read: {error}")).at(Place::file(name(path))).help(help)
+}
+
+fn not_utf8(path: &str, error: &std::string::FromUtf8Error) -> Diagnostic {
+    let at = error.utf8_error().valid_up_to();
+    let (good, bad) = error.as_bytes().split_at_checked(at).unwrap_or_default();
+    let before = String::from_utf8_lossy(good);
+    let byte = bad.first().copied().unwrap_or_default();
+    Diagnostic::error("not-utf8", format!("not UTF-8: byte {at} is 0x{byte:02X}"))
+        .at(Place::span(&before, before.len()..before.len()).in_file(name(path)))
+        .help("convert the file to UTF-8, for instance with `iconv -t utf-8`")
+}

@@ -1,0 +1,105 @@
+//! How a text is cut into feeds.
+
+use std::str::FromStr;
+
+/// How to cut a text that does not say itself how it is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Chunks {
+    /// One feed.
+    #[default]
+    Whole,
+    /// So many code points a feed.
+    Every(usize),
+    /// 1 to 16 code points a feed, drawn from this seed.
+    Random(u64),
+}
+
+/// The longest random feed.
+const LONGEST: u64 = 16;
+
+impl FromStr for Chunks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "use `whole`, a number of code points from 1, or `random:SEED`".to_owned();
+        match text.strip_prefix("random:") {
+            Some(seed) => seed.parse().map(Self::Random).map_err(|_| wrong()),
+            None if text == "whole" => Ok(Self::Whole),
+            None => text.parse().ok().filter(|&length| length > 0).map(Self::Every).ok_or_else(wrong),
+        }
+    }
+}
+
+impl Chunks {
+    /// Cuts the text.
+    pub fn of(self, text: &str) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Whole => Box::new(std::iter::once(text)),
+            Self::Every(length) => Box::new(cut(text, std::iter::repeat(length))),
+            Self::Random(seed) => Box::new(cut(text, lengths(seed))),
+        }
+    }
+}
+
+/// Cuts the text at the given lengths in code points; the last piece is what is left.
+pub fn cut(text: &str, lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    lengths.into_iter().map_while(move |length| {
+        if rest.is_empty() && length > 0 {
+            return None;
+        }
+        let at = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
+        let (chunk, behind) = rest.split_at_checked(at)?;
+        rest = behind;
+        Some(chunk)
+    })
+}
+
+/// An endless series of lengths, the same for the same seed on every machine (SplitMix64).
+fn lengths(seed: u64) -> impl Iterator<Item = usize> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % LONGEST + 1).unwrap_or(1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_as_they_are_written() {
+        assert_eq!("whole".parse(), Ok(Chunks::Whole));
+        assert_eq!("4".parse(), Ok(Chunks::Every(4)));
+        assert_eq!("random:7".parse(), Ok(Chunks::Random(7)));
+        for wrong in ["0", "-1", "random", "random:", "random:x", "all", ""] {
+            assert!(wrong.parse::<Chunks>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_by_code_points() {
+        let cut = |chunks: Chunks, text: &str| chunks.of(text).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(cut(Chunks::Whole, "aé日"), ["aé日"]);
+        assert_eq!(cut(Chunks::Whole, ""), [""]);
+        assert_eq!(cut(Chunks::Every(2), "aé日本語"), ["aé", "日本", "語"]);
+        assert!(cut(Chunks::Every(2), "").is_empty());
+        let text = "é".repeat(1000);
+        let random = cut(Chunks::Random(7), &text);
+        assert_eq!(random.concat(), text);
+        assert_eq!(random, cut(Chunks::Random(7), &text), "the same seed gives the same chunks");
+        assert_ne!(random, cut(Chunks::Random(8), &text));
+        assert!(random.iter().all(|chunk| (1..=16).contains(&chunk.chars().count())));
+    }
+
+    #[test]
+    fn given_lengths_may_be_zero() {
+        assert_eq!(super::cut("abc", [0, 1, 2, 0]).collect::<Vec<_>>(), ["", "a", "bc", ""]);
+        assert_eq!(super::cut("", [0]).collect::<Vec<_>>(), [""]);
+        assert!(super::cut("", []).next().is_none());
+    }
+}

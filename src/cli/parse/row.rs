@@ -1,0 +1,161 @@
+//! One row of `parse --jsonl`: what is asked, and the answer.
+
+use crate::json::{self, Object, Value};
+
+/// What went wrong, and at which stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// `load`, `prefix`, `feed` or `finalize`.
+    pub stage: &'static str,
+    /// What it is.
+    pub message: String,
+}
+
+impl RowError {
+    pub fn load(message: impl Into<String>) -> Self {
+        Self { stage: "load", message: message.into() }
+    }
+
+    /// The error as it stands in an answer.
+    pub fn to_value(&self) -> Value {
+        Value::from([("stage", self.stage.into()), ("message", self.message.as_str().into())])
+    }
+}
+
+/// A row that can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The template it carries.
+    pub template: Option<Value>,
+    /// The prompt where it is given, or why it cannot be used. A template that does not load is told first.
+    pub prefix: Result<Option<String>, RowError>,
+    /// The model's output.
+    pub text: String,
+    /// The tools there are.
+    pub tools: Option<Value>,
+    /// Code points a feed.
+    pub chunks: Option<Vec<usize>>,
+}
+
+impl Row {
+    /// Reads a row. The `id` is given back as it stands there, also where something else is wrong.
+    pub fn read(number: u64, bytes: Vec<u8>) -> (Value, Result<Self, RowError>) {
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to() + 1;
+                return (Value::Null, Err(RowError::load(format!("line {number} is not UTF-8 at its byte {at}"))));
+            }
+        };
+        match json::read(&text) {
+            Ok(Value::Object(mut entries)) => {
+                // A row may be large: its text is held once.
+                drop(text);
+                (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries))
+            }
+            Ok(other) => {
+                let message = format!("line {number} is {}; a row is an object with `text` in it", other.kind());
+                (Value::Null, Err(RowError::load(message)))
+            }
+            Err(error) => {
+                let column = text.get(..error.offset).map_or(error.offset, |before| before.chars().count()) + 1;
+                let message = format!("line {number}, column {column}: not valid JSON: {}", error.message);
+                (Value::Null, Err(RowError::load(message)))
+            }
+        }
+    }
+
+    fn from_entries(mut entries: Object) -> Result<Self, RowError> {
+        let text = match entries.shift_remove("text") {
+            Some(Value::String(text)) => text,
+            Some(other) => return Err(RowError::load(format!("`text` must be a string, not {}", other.kind()))),
+            None => return Err(RowError::load("the row has no `text`")),
+        };
+        let prefix = match entries.shift_remove("prefix") {
+            Some(Value::String(prefix)) => Ok(Some(prefix)),
+            Some(other) => Err(RowError {
+                stage: "prefix",
+                message: format!("`prefix` must be a string, not {}; leave it out where there is none", other.kind()),
+            }),
+            None => Ok(None),
+        };
+        let chunks = match entries.shift_remove("chunks") {
+            None | Some(Value::Null) => None,
+            Some(chunks) => Some(lengths(&chunks, &text)?),
+        };
+        let tools = entries.shift_remove("tools").filter(|tools| *tools != Value::Null);
+        Ok(Self { template: entries.shift_remove("template"), prefix, text, tools, chunks })
+    }
+}
+
+/// The lengths of the feeds, which add up to the text.
+fn lengths(chunks: &Value, text: &str) -> Result<Vec<usize>, RowError> {
+    let length = |value: &Value| match value {
+        Value::Number(number) => number.as_i64().and_then(|length| usize::try_from(length).ok()),
+        _ => None,
+    };
+    let lengths = chunks.as_list().and_then(|items| items.iter().map(length).collect::<Option<Vec<_>>>());
+    let lengths = lengths.ok_or_else(|| RowError::load("`chunks` must be a list of lengths in code points"))?;
+    let sum = lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
+    let there = text.chars().count();
+    if sum != there {
+        return Err(RowError::load(format!("`chunks` add up to {sum} code points, and the text has {there}")));
+    }
+    Ok(lengths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> (String, Result<Row, RowError>) {
+        let (id, row) = Row::read(7, line.as_bytes().to_vec());
+        (id.to_string(), row)
+    }
+
+    #[test]
+    fn a_row_is_what_it_says() {
+        let (id, row) = read(
+            r#"{"id": 1.50, "more": 1, "text": "aé", "prefix": "p", "chunks": [1, 0, 1], "tools": [], "template": null}"#,
+        );
+        assert_eq!(id, "1.50");
+        let row = row.unwrap();
+        assert_eq!((row.text.as_str(), row.prefix, row.chunks), ("aé", Ok(Some("p".into())), Some(vec![1, 0, 1])));
+        assert_eq!((row.template, row.tools), (Some(Value::Null), Some(Value::List(Vec::new()))));
+        let (id, row) = read(r#"{"text": "", "tools": null, "chunks": null}"#);
+        assert_eq!(id, "null");
+        assert_eq!(
+            row.unwrap(),
+            Row { template: None, prefix: Ok(None), text: String::new(), tools: None, chunks: None }
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_row() {
+        let cases = [
+            ("{", "null", "load", "line 7, column 2: not valid JSON: "),
+            ("[]", "null", "load", "line 7 is a list; a row is an object with `text` in it"),
+            (r#"{"id": 1}"#, "1", "load", "the row has no `text`"),
+            (r#"{"id": 1, "text": 5}"#, "1", "load", "`text` must be a string, not a number"),
+            (r#"{"text": "", "chunks": [1]}"#, "null", "load", "`chunks` add up to 1 code points, and the text has 0"),
+            (
+                r#"{"text": "a", "chunks": [2, -1]}"#,
+                "null",
+                "load",
+                "`chunks` must be a list of lengths in code points",
+            ),
+            (r#"{"text": "a", "chunks": 1}"#, "null", "load", "`chunks` must be a list of lengths in code points"),
+            (r#"{"text": "a", "chunks": [1.0]}"#, "null", "load", "`chunks` must be a list of lengths in code points"),
+        ];
+        for (line, id, stage, message) in cases {
+            let (got, row) = read(line);
+            let error = row.unwrap_err();
+            assert_eq!((got.as_str(), error.stage), (id, stage), "{line}");
+            assert!(error.message.starts_with(message), "{line}: {}", error.message);
+        }
+        let (_, row) = read(r#"{"text": "", "prefix": null}"#);
+        assert_eq!(row.unwrap().prefix.unwrap_err().stage, "prefix");
+        let (_, row) = Row::read(3, b"{\"text\": \"\xff\"}".to_vec());
+        assert_eq!(row.unwrap_err().message, "line 3 is not UTF-8 at its byte 11");
+    }
+}

@@ -1,0 +1,285 @@
+//! `backchat parse` as its users run it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const TEMPLATE: &str = r#"{
+  "defaults": {"role": "assistant"},
+  "start_anchor": "<bot>",
+  "fields": {
+    "thinking": {"open": "<think>", "close": "</think>"},
+    "tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json"},
+    "content": {}
+  }
+}"#;
+
+/// A file of this test's own.
+fn file(name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+fn template(name: &str) -> String {
+    file(name, TEMPLATE).to_str().unwrap().to_owned()
+}
+
+/// Runs `backchat parse` with these arguments and this standard input.
+fn parse(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .arg("parse")
+        .args(arguments)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.as_ref().to_vec();
+    let writing = std::thread::spawn(move || {
+        // The command may end before it has read everything.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+/// What was said, without the directory of the test's files.
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap().replace(env!("CARGO_TARGET_TMPDIR"), "TMP")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+/// The answers to rows that carry their template or use the usual one.
+fn rows(input: impl AsRef<[u8]>, name: &str, arguments: &[&str]) -> (Vec<String>, Output) {
+    let template = template(name);
+    let output = parse(&[&[template.as_str(), "--jsonl", "-"], arguments].concat(), input);
+    (stdout(&output).lines().map(str::to_owned).collect(), output)
+}
+
+#[test]
+fn one_output_gives_one_line_of_json() {
+    let template = template("one.json");
+    let output = parse(&[&template], "<think>Hm.</think>Hello <call>{\"name\": \"f\", \"x\": 1.50}</call>");
+    assert_eq!(code(&output), 0);
+    assert_eq!(
+        stdout(&output),
+        "{\"role\": \"assistant\", \"thinking\": \"Hm.\", \"content\": \"Hello\", \"tool_calls\": [{\"name\": \"f\", \"x\": 1.50}]}\n"
+    );
+    assert!(stderr(&output).starts_with("note: without --prefix the output is read as if"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_prompt_may_open_the_first_region() {
+    let template = template("prompt.json");
+    let prompt = file("prompt.txt", "<user>Hi<bot><think>\n");
+    let output = parse(&[&template, "-", "--prefix", prompt.to_str().unwrap()], "Hm.</think>Hello");
+    assert_eq!(stdout(&output), "{\"role\": \"assistant\", \"thinking\": \"Hm.\", \"content\": \"Hello\"}\n");
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    let quiet = parse(&[&template, "-q"], "Hm.</think>Hello");
+    assert_eq!(stdout(&quiet), "{\"role\": \"assistant\", \"content\": \"Hm.</think>Hello\"}\n");
+    assert_eq!(stderr(&quiet), "");
+}
+
+#[test]
+fn events_come_feed_by_feed() {
+    let template = template("events.json");
+    let output = parse(&[&template, "-q", "--events", "--chunks", "5"], "<think>Hm.</think>");
+    insta::assert_snapshot!(stdout(&output), @r#"
+    {"message": {"role": "assistant", "thinking": "Hm."}, "initial_events": [], "feeds": [[], [{"type": "region_open", "field": "thinking"}, {"type": "region_chunk", "field": "thinking", "text": "Hm.", "dirty": false}], [], [{"type": "region_close", "field": "thinking", "value": "Hm."}]], "final_events": []}
+    "#);
+}
+
+#[test]
+fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
+    let template = template("malformed.json");
+    let output = parse(&[&template, "-q"], "a<call>{oops}</call>b");
+    assert_eq!((code(&output), stdout(&output)), (1, "{\"role\": \"assistant\", \"content\": \"b\"}\n"));
+    let told = parse(&[&template], "a<call>{oops}</call>b");
+    insta::assert_snapshot!(stderr(&told), @r#"
+    note: without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt goes on after it (`<think>`), give it with --prefix FILE, or an empty file where there is none
+    warning[malformed-region]: a region of `tool_calls` gives no value: not JSON: expected a key in double quotes, at "oops}"
+     --> <stdin>:1:8
+      |
+    1 | a<call>{oops}</call>b
+      |        ^^^^^^
+      |
+      = help: its text, "{oops}", is not in the message
+    "#);
+    let reference = parse(&[&template, "--mode", "reference"], "a<call>{oops}</call>b");
+    assert_eq!((code(&reference), stdout(&reference)), (1, ""));
+    insta::assert_snapshot!(stderr(&reference), @r#"
+    note: without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt goes on after it (`<think>`), give it with --prefix FILE, or an empty file where there is none
+    error[parse-failed]: at feed: field `tool_calls`: not JSON: expected a key in double quotes, at "oops}"
+    --> <stdin>
+     = help: transformers raises here; in stable mode parsing goes on, and what is wrong is told
+    "#);
+    let required = file("required.json", TEMPLATE.replace("\"</think>\"", "\"</think>\", \"optional\": false"));
+    let output = parse(&[required.to_str().unwrap()], "Hello");
+    assert_eq!(code(&output), 1);
+    insta::assert_snapshot!(stderr(&output), @r#"
+    note: without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt goes on after it (`<think>`), give it with --prefix FILE, or an empty file where there is none
+    warning[missing-field]: the required field `thinking` is missing from the output
+    --> <stdin>
+     = help: compare the output with what opens the field; a field that may be absent is `"optional": true`
+    "#);
+}
+
+#[test]
+fn what_cannot_run_is_told_and_exits_with_2() {
+    let good = template("good.json");
+    let broken = file("broken.json", "{\n  \"start_anchor\": \"a\",\n  \"fields\": {\"x\": {\"opens\": \"<x>\"");
+    let binary = file("binary.txt", b"ok\nbad \xff\xfe");
+    let cases: &[(&[&str], &str)] = &[
+        (&["no-such.json"], "no-such.json"),
+        (&[broken.to_str().unwrap()], "not valid JSON"),
+        (&[&good, binary.to_str().unwrap()], "binary.txt:2:5"),
+        (&[&good, "no-such.txt"], "no-such.txt"),
+        (&["-", "-"], "standard input is named more than once"),
+        (&[&good, "--jsonl", "no-such.jsonl"], "no-such.jsonl"),
+        (&[&good, "--tools", broken.to_str().unwrap()], "not valid JSON"),
+        (&[&good, "--chunks", "0"], "use `whole`, a number of code points from 1, or `random:SEED`"),
+        (&[], "required arguments were not provided"),
+    ];
+    for (arguments, said) in cases {
+        let output = parse(arguments, "");
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{arguments:?}");
+        assert!(stderr(&output).contains(said), "{arguments:?} said: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn rows_are_answered_in_order() {
+    let input: String =
+        (0..5000).map(|id| format!("{{\"id\": {id}, \"text\": \"<think>{id}</think>{id}\"}}\n")).collect();
+    let (answers, output) = rows(input, "order.json", &[]);
+    assert_eq!((code(&output), answers.len()), (0, 5000));
+    for (id, answer) in answers.iter().enumerate() {
+        let want = format!(
+            "{{\"id\": {id}, \"message\": {{\"role\": \"assistant\", \"thinking\": \"{id}\", \"content\": \"{id}\"}}}}"
+        );
+        assert_eq!(*answer, want);
+    }
+}
+
+#[test]
+fn every_row_gets_an_answer() {
+    let own = r#"{"start_anchor": "a", "fields": {"x": {"optional": false, "open": "<x>", "close": "</x>", "content": "json"}}}"#;
+    let input = [
+        r#"{"id": "a", "text": "hi", "template": null}"#.to_owned(),
+        r#"{"id": "b", "text": "hi", "template": {"start_anchor": "a", "fields": {}}}"#.to_owned(),
+        format!(r#"{{"id": "c", "text": "<x>[NaN, 1e999, 12345678901234567890123, \"\\ud800\"]</x>", "template": {own}}}"#),
+        format!(r#"{{"id": "d", "text": "<x>1", "prefix": null, "template": {own}}}"#),
+        format!(r#"{{"id": ["e"], "text": "", "template": {own}}}"#),
+        r#"{"id": 6, "text": "ab", "chunks": [1]}"#.to_owned(),
+        r#"{"text": "no id"}"#.to_owned(),
+        String::new(),
+        "not json".to_owned(),
+        r#"{"id": 9, "text": "<call>{\"function\": {\"name\": \"f\", \"arguments\": {\"n\": \"5\"}}}</call>", "tools": [{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}]}"#.to_owned(),
+        r#"{"id": 10, "text": "é<call>", "chunks": [1, 0, 6], "tools": 5}"#.to_owned(),
+    ];
+    let mut bytes = input.join("\n").into_bytes();
+    bytes.extend_from_slice(b"\n{\"id\": 11, \"text\": \"\xff\"}\n{\"id\": 12, \"text\": \"cut");
+    let (answers, output) = rows(bytes, "answers.json", &[]);
+    assert_eq!(code(&output), 0);
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    {"id": "a", "error": {"stage": "load", "message": "$: a response template must be an object, not null"}}
+    {"id": "b", "error": {"stage": "load", "message": "fields: `fields` is empty"}}
+    {"id": "c", "message": {"x": [null, null, 12345678901234567890123, "�"]}}
+    {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; leave it out where there is none"}}
+    {"id": ["e"], "message": {}, "missing": ["x"]}
+    {"id": 6, "error": {"stage": "load", "message": "`chunks` add up to 1 code points, and the text has 2"}}
+    {"id": null, "message": {"role": "assistant", "content": "no id"}}
+    {"id": null, "error": {"stage": "load", "message": "line 9, column 1: not valid JSON: expected a value"}}
+    {"id": 9, "message": {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"n": 5}}}]}}
+    {"id": 10, "error": {"stage": "load", "message": "the tools must be a list, and are a number"}}
+    {"id": null, "error": {"stage": "load", "message": "line 12 is not UTF-8 at its byte 21"}}
+    {"id": null, "error": {"stage": "load", "message": "line 13, column 20: not valid JSON: the string is never closed"}}
+    "#);
+    assert_eq!(stderr(&output), "note: 8 of 12 rows have an error for an answer\n");
+}
+
+#[test]
+fn reference_mode_fails_where_transformers_raises() {
+    let input = "{\"id\": 1, \"text\": \"a<call>{oops}</call>b\", \"chunks\": [1, 20]}\n{\"id\": 2, \"text\": \"a<call>{oops}\"}";
+    let (answers, output) = rows(input, "reference.json", &["--mode", "reference", "--events"]);
+    assert_eq!(code(&output), 0);
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    {"id": 1, "error": {"stage": "feed", "message": "field `tool_calls`: not JSON: expected a key in double quotes, at \"oops}\""}, "initial_events": [], "feeds": [[{"type": "region_open", "field": "content"}, {"type": "region_chunk", "field": "content", "text": "a", "dirty": false}]]}
+    {"id": 2, "error": {"stage": "finalize", "message": "field `tool_calls`: not JSON: expected a key in double quotes, at \"oops}\""}, "initial_events": [], "feeds": [[{"type": "region_open", "field": "content"}, {"type": "region_chunk", "field": "content", "text": "a", "dirty": false}, {"type": "region_close", "field": "content", "value": "a"}, {"type": "region_open", "field": "tool_calls"}, {"type": "region_chunk", "field": "tool_calls", "text": "{oops}", "dirty": true}]]}
+    "#);
+}
+
+/// Bad input gives one clear message or a bounded result, never a crash, a hang or silence.
+#[test]
+fn hostile_input_is_bounded() {
+    let deep = 100_000;
+    let row = |id: u32, template: &str, text: &str| {
+        format!("{{\"id\": {id}, \"template\": {template}, \"text\": \"{text}\"}}")
+    };
+    let with = |field: &str| format!(r#"{{"start_anchor": "a", "fields": {{"x": {field}}}}}"#);
+    let json = with(r#"{"open": "<x>", "close": "</x>", "content": "json"}"#);
+    let input = [
+        row(1, &json, &format!("<x>{}</x>", "[".repeat(deep))),
+        "[".repeat(deep),
+        row(3, &with(r#"{"open_pattern": "(a+)+$"}"#), &format!("{}b", "a".repeat(5000))),
+        row(4, &with(r#"{"open_pattern": "(unclosed"}"#), "abc"),
+    ];
+    let (answers, output) = rows(input.join("\n"), "hostile.json", &[]);
+    assert_eq!((code(&output), answers.len()), (0, 4));
+    let short: Vec<_> = answers.iter().map(|answer| answer.chars().take(200).collect::<String>()).collect();
+    insta::assert_snapshot!(short.join("\n"), @r#"
+    {"id": 1, "message": {}}
+    {"id": null, "error": {"stage": "load", "message": "line 2, column 991: not valid JSON: lists and objects nest more than 990 deep here"}}
+    {"id": 3, "error": {"stage": "feed", "message": "the pattern `(a+)+$` needs more steps on this text than are allowed; make it backtrack less"}}
+    {"id": 4, "error": {"stage": "load", "message": "fields.x.open_pattern: `open_pattern` is no valid pattern: a group is not closed: `)` is missing"}}
+    "#);
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes_is_answered() {
+    let text = "0123456789".repeat(10_000_000);
+    let (answers, output) = rows(format!("{{\"id\": 1, \"text\": \"<think>{text}\"}}"), "long.json", &[]);
+    assert_eq!((code(&output), answers.len()), (0, 1));
+    assert_eq!(answers[0].len(), text.len() + r#"{"id": 1, "message": {"role": "assistant", "thinking": ""}}"#.len());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let template = template("pipe.json");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(["parse", &template, "--jsonl", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    let row = format!("{{\"id\": 1, \"text\": \"{}\"}}\n", "a".repeat(1000));
+    while stdin.write_all(row.as_bytes()).is_ok() {}
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+}
+
+#[test]
+fn colours_only_where_they_are_asked_for() {
+    let template = template("colour.json");
+    for (arguments, coloured) in [(&["--color", "always"][..], true), (&[], false), (&["--color", "never"], false)] {
+        let output = parse(&[&[template.as_str()], arguments].concat(), "<call>{oops}</call>");
+        assert_eq!(stderr(&output).contains('\u{1b}'), coloured, "{arguments:?}");
+        assert!(!stdout(&output).contains('\u{1b}'), "a pipe gets plain JSON");
+    }
+}
