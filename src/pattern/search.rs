@@ -62,7 +62,7 @@ impl Search {
             State::Waiting { start } | State::Done { start, .. } => start,
         };
         let holds = self.from <= from && from <= start && !self.not_empty && !pattern.program().depends_on_search_start;
-        if !holds && (from != self.from || self.not_empty) {
+        if from != self.from && !holds {
             self.begin(pattern, from, false);
         }
     }
