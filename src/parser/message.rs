@@ -61,12 +61,11 @@ impl Message {
     }
 
     fn join(&mut self, name: &str, join: &str, value: &Value) -> Result<(), NoValue> {
-        let joined = match self.entries.get(name) {
-            None | Some(Value::Null) => value.clone(),
-            Some(before) => match (before, value) {
-                (Value::String(before), Value::String(value)) => format!("{before}{join}{value}").into(),
-                _ => return Err(NoValue::new("`join` needs text, and what stands before it or the value is none")),
-            },
+        let joined = match (self.entries.get(name), value) {
+            (None | Some(Value::Null), Value::String(_)) => value.clone(),
+            (Some(Value::String(before)), Value::String(value)) => format!("{before}{join}{value}").into(),
+            (_, Value::String(_)) => return Err(NoValue::new("`join` needs text, and the field's default is none")),
+            _ => return Err(NoValue::new("`join` needs text, and the value is none")),
         };
         self.entries.insert(name.to_owned(), joined);
         Ok(())

@@ -33,7 +33,7 @@ pub struct Parser {
     /// Where the searches begin.
     from: usize,
     region: Option<Region>,
-    /// The reference looks at nothing any more.
+    /// Whether the last step ended, as the reference's does, at a match of nothing that leads nowhere.
     stalled: bool,
     failed: bool,
     message: Message,
@@ -141,6 +141,9 @@ impl Parser {
         let watch = watched(&self.plan, self.region.as_ref());
         if self.scan.glance(watch, text, self.buffer.end()) {
             self.release(self.buffer.end(), sink);
+            if self.mode == Mode::Reference {
+                self.from = self.position;
+            }
             return Ok(());
         }
         self.step(false, sink)
@@ -194,6 +197,7 @@ impl Parser {
         if self.failed {
             return Err(self.error(ParseErrorKind::Failed));
         }
+        self.stalled = false;
         while !self.stalled {
             let watch = watched(&self.plan, self.region.as_ref());
             let scanned = self.scan.next(&self.plan, watch, &self.buffer, self.from, ended);

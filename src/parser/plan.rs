@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::pattern::Pattern;
-use crate::template::{ContentSpec, Delimiter, Template};
+use crate::template::{ContentParser, Delimiter, Template};
 
 /// What a template asks the parser to watch for, and when.
 #[derive(Clone, Debug)]
@@ -88,11 +88,8 @@ impl Plan {
         let fields = template.fields().iter().zip(insides).map(|(field, inside)| FieldPlan {
             name: field.name.as_str().into(),
             dirty: !matches!(
-                field.content,
-                ContentSpec::Text { .. }
-                    | ContentSpec::Int { .. }
-                    | ContentSpec::Float { .. }
-                    | ContentSpec::Bool { .. }
+                field.content.parser(),
+                Some(ContentParser::Text | ContentParser::Int | ContentParser::Float | ContentParser::Bool)
             ),
             inside: Watch::new(inside, &delimiters),
         });

@@ -117,7 +117,7 @@ impl Scan {
         self.clear_to = 0;
         self.quiet = best.is_none() && hold == buffer.end();
         Ok(match best {
-            Some(best) if ended || best.start < hold => Scanned::Next(best),
+            Some(best) if best.start < hold => Scanned::Next(best),
             Some(best) => Scanned::Free(hold.min(best.start)),
             None => Scanned::Free(hold),
         })

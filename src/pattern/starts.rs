@@ -146,6 +146,27 @@ impl Beginning {
         }
     }
 
+    /// Adds what several nodes in a row can begin with. What a look ahead sees and what follows it has to begin alike.
+    fn add_all(&mut self, items: &[Node]) -> bool {
+        let Some((first, rest)) = items.split_first() else { return true };
+        if let Node::Look { node, behind: false, negate: false } = first {
+            let (mut seen, mut next) = (Self::default(), Self::default());
+            match (seen.add(node), next.add_all(rest)) {
+                (true, _) => return self.add_all(rest),
+                (false, true) => return self.add(node),
+                (false, false) => {
+                    for (member, (seen, next)) in self.table.iter_mut().zip(seen.table.iter().zip(&next.table)) {
+                        *member |= *seen && *next;
+                    }
+                    self.at_end |= seen.at_end && next.at_end;
+                    self.anything |= seen.anything || next.anything;
+                    return false;
+                }
+            }
+        }
+        self.add(first) && self.add_all(rest)
+    }
+
     /// Adds what a node can begin with; true where what follows it counts as well.
     fn add(&mut self, node: &Node) -> bool {
         match node {
@@ -169,7 +190,7 @@ impl Beginning {
             }
             Node::Assert(_) => true,
             Node::Group { node, .. } | Node::Atomic(node) => self.add(node),
-            Node::Concat(items) => items.iter().all(|item| self.add(item)),
+            Node::Concat(items) => self.add_all(items),
             Node::Alternate(items) => {
                 let mut through = false;
                 for item in items {
@@ -221,7 +242,7 @@ fn run_then(node: &Node) -> Option<Kind> {
         (0x80..=0xBF).for_each(|byte| run.byte(byte));
     }
     let mut then = Beginning::default();
-    let through = rest.iter().all(|item| then.add(item));
+    let through = then.add_all(rest);
     let (run, then_bytes) = (Bytes::new(run.table), Bytes::new(then.table));
     let apart = !through && !then.at_end && !then.anything && !run.touches(&then_bytes);
     (apart && then_bytes.few.is_some()).then_some(Kind::Run { run, then: then_bytes })
