@@ -7,7 +7,7 @@ use std::time::Instant;
 use indexmap::IndexMap;
 use jiff::civil::DateTime;
 use minijinja::value::{Enumerator, Object};
-use minijinja::{Error, ErrorKind, State, Value};
+use minijinja::{State, Value};
 
 use super::functions::{self, Namespace};
 use super::limits::{MAX_NAMESPACES, Meter};
@@ -15,7 +15,7 @@ use super::lower;
 use super::python::arguments::split;
 use super::python::containers::{self, Dict, Key};
 use super::python::number::LongInteger;
-use super::python::{Result, error, text};
+use super::python::{Result, error, text, type_name};
 use super::watch::{Recorder, Watch};
 use crate::json;
 
@@ -139,10 +139,14 @@ impl Object for Context {
 
     fn call_method(self: &Arc<Self>, state: &mut State<'_, '_>, name: &str, arguments: &[Value]) -> Result<Value> {
         if name == lower::GENERATION {
-            generation(&self.run, state, arguments)
-        } else {
-            Err(Error::from(ErrorKind::UnknownMethod))
+            return generation(&self.run, state, arguments);
         }
+        Err(match self.variable(name) {
+            Some(value) => {
+                error(format!("'{}' object is not callable: there is no function `{name}`", type_name(&value)))
+            }
+            None => error(format!("there is no function `{name}`")),
+        })
     }
 }
 

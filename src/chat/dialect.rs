@@ -7,7 +7,7 @@ use super::context::{is_defined, run_of};
 use super::python::containers::{self, Dict, Key};
 use super::python::text::to_str;
 use super::python::{Kind, Result, error, format, methods, operators};
-use super::{filters, functions, limits, lower, markup, tests};
+use super::{filters, functions, limits, lower, markup, tests, variadic};
 
 /// An engine without templates.
 pub(super) fn environment() -> Result<Environment<'static>> {
@@ -90,10 +90,11 @@ fn operators(environment: &mut Environment<'_>) {
         environment
             .add_filter(name, move |state: &mut State<'_, '_>, a: &Value, b: &Value| charged(state, operator(a, b)));
     }
-    let unary: [(&'static str, Unary); 6] = [
+    let unary: [(&'static str, Unary); 7] = [
         ("__neg__", operators::neg),
         ("__pos__", operators::pos),
         ("__iter__", operators::iterate),
+        ("__rows__", operators::iterate_rows),
         ("__list__", |items| containers::list(parts(items)?.to_vec())),
         ("__tuple__", |items| containers::tuple(parts(items)?.to_vec())),
         ("__dict__", dict),
@@ -114,6 +115,7 @@ fn operators(environment: &mut Environment<'_>) {
     environment.add_filter("__attr__", |value: &Value, name: &str| methods::attribute(value, name));
     environment.add_filter("__item__", |value: &Value, name: &str| methods::item(value, name));
     environment.add_filter("__defined__", |state: &mut State<'_, '_>, name: &str| is_defined(state, name));
+    environment.add_filter("__variadic__", variadic::wrap);
     environment.add_filter("__truth__", |value: &Value| value.is_true());
     environment.add_filter(lower::REFUSE, |message: &Value| -> Result<Value> { Err(error(to_str(message))) });
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexMap;
-use minijinja::value::{Object, ObjectRepr, Rest, ValueOrKwargs};
+use minijinja::value::{DynObject, Object, ObjectRepr, Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
 use super::context::run_of;
@@ -104,12 +104,22 @@ fn dict(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
 
 fn namespace(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
     let entries = entries("namespace", arguments)?;
+    entries.keys().try_for_each(|key| public(&text::to_str(&key.value())))?;
     let extent = Extent::checked(entries.values())?;
     let namespace = Arc::new(Namespace { inner: Mutex::new(Inner { entries, extent }) });
     if let Some(run) = run_of(state) {
         run.keep(&namespace)?;
     }
     Ok(Value::from_dyn_object(namespace))
+}
+
+/// The sandbox keeps names with an underscore in front for itself.
+fn public(name: &str) -> Result<()> {
+    if name.starts_with('_') {
+        Err(error(format!("a namespace cannot hold '{name}': it begins with an underscore")))
+    } else {
+        Ok(())
+    }
 }
 
 /// What `namespace()` makes: the one thing a template can assign to from an inner scope.
@@ -131,6 +141,7 @@ impl Namespace {
 
     /// `{% set namespace.name = value %}`
     pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
+        public(name)?;
         let around = Extent::checked([&value])?;
         self.with(|inner| {
             inner.extent = inner.extent.max(around);
@@ -175,12 +186,17 @@ impl Object for Namespace {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        // Jinja2 keeps names with an underscore in front to itself.
         self.with(|inner| inner.entries.get(key).cloned())
     }
 
     fn is_true(self: &Arc<Self>) -> bool {
         true
+    }
+
+    // A namespace equals itself alone.
+    fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<std::cmp::Ordering> {
+        let other = other.downcast_ref::<Namespace>()?;
+        Some(std::ptr::from_ref::<Namespace>(self).cmp(&std::ptr::from_ref(other)))
     }
 }
 

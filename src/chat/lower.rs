@@ -7,6 +7,8 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use indexmap::IndexSet;
+
 use super::python::methods;
 use super::survey::Survey;
 use super::syntax::tree::{
@@ -21,6 +23,9 @@ pub(super) const GENERATION: &str = "__generation__";
 pub(super) const ASSIGN: &str = "__assign__";
 /// The filter that refuses, with the message it is applied to.
 pub(super) const REFUSE: &str = "__refuse__";
+/// What a macro calls the arguments beyond its parameters.
+const VARARGS: &str = "varargs";
+const KWARGS: &str = "kwargs";
 /// Holds what a set block gathered for a namespace.
 const GATHERED: &str = "__gathered__";
 
@@ -108,8 +113,8 @@ impl<'s> Writer<'_, 's> {
                 self.put("{%for ");
                 self.target(target);
                 self.put(" in ");
-                self.operand(over);
-                self.put("|__iter__");
+                self.expression(over);
+                self.put(if matches!(target, Target::Tuple(_)) { "|__rows__" } else { "|__iter__" });
                 if let Some(only) = only {
                     self.put(" if ");
                     self.expression(only);
@@ -122,38 +127,42 @@ impl<'s> Writer<'_, 's> {
                 }
                 self.put("{%endfor%}");
             }
-            StatementKind::Macro { name, parameters, body } => {
-                let _ = write!(self.out, "{{%macro {name}");
-                self.parameters(parameters);
-                self.put("%}");
-                self.function_body(body);
-                self.put("{%endmacro%}");
-            }
+            StatementKind::Macro { name, parameters, body } => self.macro_statement(name, parameters, body),
             StatementKind::CallBlock { parameters, call, body } => {
                 self.put("{%call");
                 if !parameters.is_empty() {
-                    self.parameters(parameters);
+                    self.parameters(parameters, &[]);
                 }
                 self.put(" ");
                 self.expression(call);
                 self.put("%}");
-                self.function_body(body);
+                self.function_body(parameters, body);
                 self.put("{%endcall%}");
             }
             StatementKind::Generation(body) => {
                 let _ = write!(self.out, "{{%call {CONTEXT}.{GENERATION}()%}}");
-                self.function_body(body);
+                self.function_body(&Vec::new(), body);
                 self.put("{%endcall%}");
             }
             StatementKind::With { bindings, body } => {
+                // None of the values sees what the others are bound to.
                 self.put("{%with ");
-                for (index, (target, value)) in bindings.iter().enumerate() {
-                    if index > 0 {
-                        self.put(",");
-                    }
+                if let [(target, value)] = bindings.as_slice() {
                     self.target(target);
                     self.put("=");
                     self.unpacked(target, value);
+                } else if !bindings.is_empty() {
+                    self.put("(");
+                    bindings.iter().for_each(|(target, _)| {
+                        self.target(target);
+                        self.put(",");
+                    });
+                    self.put(")=[");
+                    bindings.iter().for_each(|(target, value)| {
+                        self.unpacked(target, value);
+                        self.put(",");
+                    });
+                    self.put("]");
                 }
                 self.put("%}");
                 self.body(body);
@@ -168,7 +177,7 @@ impl<'s> Writer<'_, 's> {
             }
             StatementKind::AutoEscape { enabled, body } => {
                 self.put("{%autoescape ");
-                self.operand(enabled);
+                self.expression(enabled);
                 self.put("|__truth__%}");
                 self.scoped(body);
                 self.put("{%endautoescape%}");
@@ -253,40 +262,64 @@ impl<'s> Writer<'_, 's> {
     /// A value to be assigned: made a list of where the target takes it apart.
     fn unpacked(&mut self, target: &Target<'s>, value: &Expr<'s>) {
         if matches!(target, Target::Tuple(_)) {
-            self.operand(value);
+            self.expression(value);
             self.put("|__iter__");
         } else {
             self.expression(value);
         }
     }
 
-    fn parameters(&mut self, parameters: &Parameters<'s>) {
+    /// A macro; one that speaks of `varargs` or `kwargs` takes them as parameters, and a wrapper fills them in.
+    fn macro_statement(&mut self, name: &str, parameters: &Parameters<'s>, body: &Body<'s>) {
+        let mut names = IndexSet::new();
+        mentioned(body, &mut names);
+        let extra: Vec<&str> = [VARARGS, KWARGS].into_iter().filter(|extra| names.contains(extra)).collect();
+        let _ = write!(self.out, "{{%macro {name}");
+        self.parameters(parameters, &extra);
+        self.put("%}");
+        self.function_body(parameters, body);
+        self.put("{%endmacro%}");
+        if !extra.is_empty() {
+            let _ = write!(self.out, "{{%set {name}={name}|__variadic__([");
+            for (parameter, _) in parameters {
+                let _ = write!(self.out, "\"{parameter}\",");
+            }
+            let _ = write!(self.out, "],{},{})%}}", extra.contains(&VARARGS), extra.contains(&KWARGS));
+        }
+    }
+
+    /// Parameters without their defaults: those are seen to in the body, in the order in which they stand.
+    fn parameters(&mut self, parameters: &Parameters<'s>, extra: &[&str]) {
         self.put("(");
-        for (index, (name, default)) in parameters.iter().enumerate() {
-            if index > 0 {
-                self.put(",");
-            }
+        for name in parameters.iter().map(|(name, _)| name).chain(extra) {
             self.put(name);
-            if let Some(default) = default {
-                self.put("=");
-                self.expression(default);
-            }
+            self.put(",");
         }
         self.put(")");
     }
 
     /// The body of a macro or call block. The engine hands such a body the outer variables it finds mentioned,
     /// and does not look everywhere: a branch that is never taken mentions all of them.
-    fn function_body(&mut self, body: &Body<'s>) {
-        let mut names = indexmap::IndexSet::new();
+    fn function_body(&mut self, parameters: &Parameters<'s>, body: &Body<'s>) {
+        let mut names = IndexSet::new();
         mentioned(body, &mut names);
-        names.retain(|name| self.survey.bound.contains(name) || *name == "loop" || *name == "caller");
+        for (_, default) in parameters {
+            default.iter().for_each(|default| names_in(default, &mut names));
+        }
+        names.retain(|name| self.survey.bound.contains(name) || matches!(*name, "loop" | "caller"));
         let _ = write!(self.out, "{{%if false%}}{{{{ [{CONTEXT}");
         for name in names {
             self.put(",");
             self.put(name);
         }
         self.put("] }}{%endif%}");
+        for (name, default) in parameters {
+            if let Some(default) = default {
+                let _ = write!(self.out, "{{%if {name} is undefined%}}{{%set {name}=");
+                self.expression(default);
+                self.put("%}{%endif%}");
+            }
+        }
         self.body(body);
     }
 
@@ -315,10 +348,14 @@ impl<'s> Writer<'_, 's> {
         self.places.push((start..self.out.len(), expression.span.clone()));
     }
 
-    /// An expression that something is about to be hung on.
-    fn operand(&mut self, expression: &Expr<'s>) {
+    /// An expression to look into or to call, which binds tighter than a filter does.
+    fn base(&mut self, expression: &Expr<'s>) {
         let plain = match &expression.kind {
-            ExprKind::Name(_) | ExprKind::Attribute(..) | ExprKind::Call(..) | ExprKind::List(_) => true,
+            ExprKind::Name(_) => true,
+            ExprKind::Item(_, key) => !key.as_str().is_some_and(methods::is_method),
+            ExprKind::Attribute(of, name) => !becomes_filter(of, name),
+            ExprKind::Call(of, arguments) => !is_empty_cycle(of, arguments),
+            ExprKind::List(items) => items.iter().all(is_constant),
             ExprKind::Literal(literal) => matches!(literal, Literal::Str(_)),
             _ => false,
         };
@@ -331,25 +368,8 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// An expression to look into or to call, which binds tighter than a filter does.
-    fn base(&mut self, expression: &Expr<'s>) {
-        let start = self.out.len();
-        self.operand(expression);
-        // A list may have become a filter, and so may an attribute that names a method.
-        let filtered = self.out.get(start..).is_some_and(|text| text.contains('|') && !text.ends_with(')'));
-        if filtered {
-            self.out.insert(start, '(');
-            for (text, _) in &mut self.places {
-                if text.start >= start {
-                    *text = text.start + 1..text.end + 1;
-                }
-            }
-            self.put(")");
-        }
-    }
-
     fn filter(&mut self, value: &Expr<'s>, name: &str, arguments: &[&Expr<'s>]) {
-        self.operand(value);
+        self.expression(value);
         let _ = write!(self.out, "|{name}");
         if !arguments.is_empty() {
             self.put("(");
@@ -428,7 +448,7 @@ impl<'s> Writer<'_, 's> {
                 }
             },
             ExprKind::Slice(of, bounds) => {
-                self.operand(of);
+                self.expression(of);
                 self.put("|__slice__(");
                 for (index, bound) in bounds.iter().enumerate() {
                     if index > 0 {
@@ -444,7 +464,7 @@ impl<'s> Writer<'_, 's> {
             ExprKind::Call(of, arguments) => self.call(of, arguments),
             ExprKind::Filter(of, name, arguments) => {
                 if let Some(of) = of {
-                    self.operand(of);
+                    self.expression(of);
                     self.put("|");
                 }
                 self.put(name);
@@ -512,9 +532,9 @@ impl<'s> Writer<'_, 's> {
             }
             match operator {
                 CompareOp::Eq | CompareOp::Ne => {
-                    self.operand(left);
+                    self.expression(left);
                     self.put(if *operator == CompareOp::Eq { "==" } else { "!=" });
-                    self.operand(right);
+                    self.expression(right);
                 }
                 CompareOp::Lt => self.filter(left, "__lt__", &[right]),
                 CompareOp::Le => self.filter(left, "__le__", &[right]),
@@ -529,9 +549,8 @@ impl<'s> Writer<'_, 's> {
     }
 
     fn attribute(&mut self, of: &Expr<'s>, name: &str) {
-        // The loop has an index of its own.
-        if methods::is_method(name) && !matches!(of.kind, ExprKind::Name("loop")) {
-            self.operand(of);
+        if becomes_filter(of, name) {
+            self.expression(of);
             let _ = write!(self.out, "|__attr__(\"{name}\")");
         } else {
             self.base(of);
@@ -541,7 +560,7 @@ impl<'s> Writer<'_, 's> {
 
     fn call(&mut self, of: &Expr<'s>, arguments: &[Argument<'s>]) {
         match &of.kind {
-            ExprKind::Attribute(on, "cycle") if arguments.is_empty() && matches!(on.kind, ExprKind::Name("loop")) => {
+            _ if is_empty_cycle(of, arguments) => {
                 self.string("loop.cycle() has no items to choose from");
                 let _ = write!(self.out, "|{REFUSE}");
                 return;
@@ -598,7 +617,7 @@ impl<'s> Writer<'_, 's> {
             return;
         }
         self.put("(");
-        self.operand(of);
+        self.expression(of);
         let _ = write!(self.out, " is {name}");
         if !arguments.is_empty() {
             self.arguments(arguments);
@@ -615,23 +634,35 @@ fn is_constant(expression: &Expr<'_>) -> bool {
     }
 }
 
-/// Every name that stands anywhere in a body.
-fn mentioned<'s>(body: &Body<'s>, names: &mut indexmap::IndexSet<&'s str>) {
-    fn visit<'s>(expression: &Expr<'s>, names: &mut indexmap::IndexSet<&'s str>) {
-        if let ExprKind::Name(name) = &expression.kind {
-            names.insert(name);
-        }
-        expression.children(&mut |child| visit(child, names));
+/// Whether an attribute is asked for with a filter, as it may be a method.
+fn becomes_filter(of: &Expr<'_>, name: &str) -> bool {
+    // The loop has an index of its own.
+    methods::is_method(name) && !matches!(of.kind, ExprKind::Name("loop"))
+}
+
+/// `loop.cycle()`, on which the engine would divide by zero.
+fn is_empty_cycle(of: &Expr<'_>, arguments: &[Argument<'_>]) -> bool {
+    let of_loop = |on: &Expr<'_>| matches!(on.kind, ExprKind::Name("loop"));
+    arguments.is_empty() && matches!(&of.kind, ExprKind::Attribute(on, "cycle") if of_loop(on))
+}
+
+fn names_in<'s>(expression: &Expr<'s>, names: &mut IndexSet<&'s str>) {
+    if let ExprKind::Name(name) = &expression.kind {
+        names.insert(name);
     }
+    expression.children(&mut |child| names_in(child, names));
+}
+
+/// Every name that stands anywhere in a body.
+fn mentioned<'s>(body: &Body<'s>, names: &mut IndexSet<&'s str>) {
     for statement in body {
-        statement.parts(&mut |expression| visit(expression, &mut *names), &mut |_| {});
+        let mut bodies = Vec::new();
+        statement.parts(&mut |expression| names_in(expression, names), &mut |body| bodies.push(body));
+        bodies.into_iter().for_each(|body| mentioned(body, names));
         if let StatementKind::Set(Target::Field(namespace, _), _)
         | StatementKind::SetBlock { target: Target::Field(namespace, _), .. } = &statement.kind
         {
             names.insert(namespace);
         }
-        let mut bodies = Vec::new();
-        statement.parts(&mut |_| {}, &mut |body| bodies.push(body));
-        bodies.into_iter().for_each(|body| mentioned(body, names));
     }
 }

@@ -5,6 +5,7 @@
 //! [`lower`] writes it anew for the engine, and [`dialect`] gives the engine Python's values, operators,
 //! filters and tests.
 
+mod aliases;
 mod clock;
 mod context;
 mod dialect;
@@ -15,10 +16,13 @@ mod lower;
 mod markup;
 mod python;
 mod render;
+pub mod source;
 mod survey;
 mod syntax;
 mod tests;
+mod variadic;
 mod watch;
 
+pub use aliases::alias_reasoning;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use watch::Watched;

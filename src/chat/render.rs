@@ -213,21 +213,23 @@ impl io::Write for Sink {
 
 /// What an error of the engine says, without the engine's own words about where.
 fn message(problem: &minijinja::Error) -> String {
-    let detail = problem.detail().unwrap_or_default();
     match problem.kind() {
-        ErrorKind::InvalidOperation | ErrorKind::SyntaxError if !detail.is_empty() => detail.to_owned(),
         ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),
         ErrorKind::WriteFailure => match std::error::Error::source(problem) {
             Some(cause) => cause.to_string(),
             None => problem.kind().to_string(),
         },
-        kind if detail.is_empty() => kind.to_string(),
-        kind => format!("{kind}: {detail}"),
+        kind => problem.detail().map_or_else(|| kind.to_string(), str::to_owned),
     }
 }
 
 fn located(problem: &minijinja::Error, source: &str, lowered: &Lowered) -> RenderError {
     let span = problem.range().and_then(|range| lowered.source_span(&range));
     let line = span.as_ref().map(|span| line_column(source, span.start).0);
-    RenderError { message: message(problem), raised: false, line, span }
+    let expression = span.clone().and_then(|span| source.get(span));
+    let message = match (problem.kind(), expression) {
+        (ErrorKind::UndefinedError, Some(expression)) => format!("`{expression}` looks into an undefined value"),
+        _ => message(problem),
+    };
+    RenderError { message, raised: false, line, span }
 }

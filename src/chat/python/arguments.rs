@@ -42,6 +42,18 @@ pub(crate) fn bind<const N: usize>(
     Ok(bound)
 }
 
+/// Binds arguments to the parameters of a function that takes none by name.
+pub(crate) fn positional<const N: usize>(
+    function: &str,
+    names: [&str; N],
+    arguments: &[Value],
+) -> Result<[Option<Value>; N]> {
+    match split(arguments) {
+        (_, Some(_)) => Err(error(format!("{function}() takes no keyword arguments"))),
+        _ => bind(function, names, arguments),
+    }
+}
+
 /// Refuses any argument.
 pub(crate) fn none(function: &str, arguments: &[Value]) -> Result<()> {
     bind(function, [], arguments).map(|_| ())

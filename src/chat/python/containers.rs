@@ -159,7 +159,12 @@ impl Hash for Key {
         match self {
             Key::Str(text) => text.hash(state),
             // Equal numbers of different types must meet; everything else is too rare as a key to spread.
-            Key::Other(value) => f64::try_from(value.clone()).map_or(0, |number| number as i64).hash(state),
+            Key::Other(value) => match super::Kind::of(value) {
+                super::Kind::Bool(truth) => i64::from(truth).hash(state),
+                super::Kind::Int(number) => (number as i64).hash(state),
+                super::Kind::Float(number) => (number as i64).hash(state),
+                _ => 0_i64.hash(state),
+            },
         }
     }
 }

@@ -147,6 +147,7 @@ fn write_percent(out: &mut String, safe: bool, argument: &Value, mut spec: Spec,
 pub(crate) fn format(text: &str, arguments: &[Value]) -> Result<String> {
     let (positional, keywords) = split(arguments);
     let mut next = 0;
+    let mut numbered = false;
     let mut out = String::new();
     let mut lookup = |name: &str| -> Result<Value> {
         let (first, rest) = match name.find(['.', '[']) {
@@ -157,10 +158,14 @@ pub(crate) fn format(text: &str, arguments: &[Value]) -> Result<String> {
             next += 1;
             positional.get(next - 1).cloned()
         } else if let Ok(index) = first.parse::<usize>() {
+            numbered = true;
             positional.get(index).cloned()
         } else {
             keywords.as_ref().filter(|keywords| keywords.has(first)).and_then(|keywords| keywords.peek(first).ok())
         };
+        if numbered && next > 0 {
+            return Err(error("cannot switch between automatic field numbering and manual field specification"));
+        }
         let base = base.ok_or_else(|| match first.parse::<usize>() {
             Ok(_) | Err(_) if first.is_empty() || first.bytes().all(|b| b.is_ascii_digit()) => {
                 error("Replacement index out of range for positional args tuple")

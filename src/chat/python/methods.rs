@@ -5,7 +5,7 @@ use std::sync::Arc;
 use minijinja::value::{Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, State, Value};
 
-use super::arguments::{bind, integer_or, none, required};
+use super::arguments::{integer_or, none, positional, required};
 use super::containers::{self, Dict};
 use super::lazy::{Side, View};
 use super::{Kind, Result, error, operators, strings, type_name};
@@ -59,12 +59,12 @@ fn sequence(value: &Value, items: &[Value], name: &str, arguments: &[Value]) -> 
     match name {
         "copy" => none(name, arguments).map(|()| Some(value.clone())),
         "count" => {
-            let [wanted] = bind(name, ["value"], arguments)?;
+            let [wanted] = positional(name, ["value"], arguments)?;
             let wanted = required(name, "value", wanted)?;
             Ok(Some(Value::from(items.iter().filter(|item| operators::equal(item, &wanted)).count())))
         }
         "index" => {
-            let [wanted, start, end] = bind(name, ["value", "start", "stop"], arguments)?;
+            let [wanted, start, end] = positional(name, ["value", "start", "stop"], arguments)?;
             let wanted = required(name, "value", wanted)?;
             let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
             let place = |at: i64| usize::try_from(if at < 0 { at.saturating_add(len).max(0) } else { at }).unwrap_or(0);
@@ -83,7 +83,7 @@ fn sequence(value: &Value, items: &[Value], name: &str, arguments: &[Value]) -> 
 fn mapping(value: &Value, dict: &Dict, name: &str, arguments: &[Value]) -> Result<Option<Value>> {
     match name {
         "get" => {
-            let [key, default] = bind(name, ["key", "default"], arguments)?;
+            let [key, default] = positional(name, ["key", "default"], arguments)?;
             let key = required(name, "key", key)?;
             containers::Key::of(&key)?;
             Ok(Some(dict.get(&key).unwrap_or_else(|| default.unwrap_or_else(|| Value::from(())))))

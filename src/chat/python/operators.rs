@@ -334,26 +334,31 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
             indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect::<Vec<_>>(),
         ))),
         Kind::Object(_) if let Some(range) = value.downcast_object_ref::<Range>() => {
-            let items: Vec<Value> = indices(start, stop, step, range.len()).filter_map(|at| range.get(at)).collect();
-            containers::list(items)
+            let len = i64::try_from(range.len()).unwrap_or(i64::MAX);
+            let (first, end) = slice_bounds(start, stop, step, len);
+            let at = |index: i64| range.start.saturating_add(index.saturating_mul(range.step));
+            Range::value(at(first), at(end), range.step.saturating_mul(step))
         }
-        // Jinja2 falls back to an attribute by the name of the slice, which nothing has.
-        Kind::Undefined => Err(error("a value is undefined")),
-        _ => Ok(Value::UNDEFINED),
+        Kind::Undefined => Err(error("an undefined value cannot be sliced")),
+        _ => Err(error(format!("'{}' object cannot be sliced", type_name(value)))),
     }
 }
 
-/// The indices that a slice of a sequence takes.
-fn indices(start: Option<i64>, stop: Option<i64>, step: i64, len: usize) -> impl Iterator<Item = usize> {
-    let len = i64::try_from(len).unwrap_or(i64::MAX);
+/// Where a slice of a sequence begins, and where it stops.
+fn slice_bounds(start: Option<i64>, stop: Option<i64>, step: i64, len: i64) -> (i64, i64) {
     let (lowest, highest) = if step > 0 { (0, len) } else { (-1, len - 1) };
     let place = |bound: Option<i64>, default: i64| match bound {
         None => default,
         Some(at) if at < 0 => at.saturating_add(len).max(lowest),
         Some(at) => at.min(highest),
     };
-    let first = place(start, if step > 0 { lowest } else { highest });
-    let end = place(stop, if step > 0 { highest } else { lowest });
+    let (first, end) = if step > 0 { (lowest, highest) } else { (highest, lowest) };
+    (place(start, first), place(stop, end))
+}
+
+/// The indices that a slice of a sequence takes.
+fn indices(start: Option<i64>, stop: Option<i64>, step: i64, len: usize) -> impl Iterator<Item = usize> {
+    let (first, end) = slice_bounds(start, stop, step, i64::try_from(len).unwrap_or(i64::MAX));
     std::iter::successors(Some(first), move |at| at.checked_add(step))
         .take_while(move |at| if step > 0 { *at < end } else { *at > end })
         .filter_map(|at| usize::try_from(at).ok())
@@ -365,6 +370,15 @@ pub(crate) fn iterate(value: &Value) -> Result<Value> {
         Kind::List(_) | Kind::Tuple(_) => Ok(value.clone()),
         _ => containers::list(items_of(value)?),
     }
+}
+
+/// What a `for` loop goes over whose target takes every item apart: strings and lazy items become lists, too.
+pub(crate) fn iterate_rows(value: &Value) -> Result<Value> {
+    let row = |item: Value| match Kind::of(&item) {
+        Kind::Str(_) | Kind::Dict(_) | Kind::Object(_) => iterate(&item),
+        _ => Ok(item),
+    };
+    containers::list(items_of(value)?.into_iter().map(row).collect::<Result<_>>()?)
 }
 
 /// Whether an order is one that an operator asks for; NaN has none.

@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 
-use super::arguments::{bind, integer, integer_or, none, required, string, truth_or};
+use super::arguments::{bind, integer, integer_or, none, positional, required, string, truth_or};
 use super::{Kind, Result, containers, error, format, items_of};
 use crate::chat::{limits, markup};
 
@@ -68,7 +68,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
     let answer = |truth: bool| none(name, arguments).map(|()| Some(Value::from(truth)));
     match name {
         "strip" | "lstrip" | "rstrip" => {
-            let [characters] = bind(name, ["chars"], arguments)?;
+            let [characters] = positional(name, ["chars"], arguments)?;
             like(strip(name, text, characters.as_ref())?.to_owned())
         }
         "split" | "rsplit" => split(value, text, name, arguments).map(Some),
@@ -80,19 +80,19 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "title" => none(name, arguments).and_then(|()| like(title(text))),
         "swapcase" => none(name, arguments).and_then(|()| like(swapcase(text))),
         "replace" => {
-            let [old, new, count] = bind(name, ["old", "new", "count"], arguments)?;
+            let [old, new, count] = positional(name, ["old", "new", "count"], arguments)?;
             let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
             let count = integer_or(name, &count, -1)?;
             like(replace(text, string(name, &old)?, string(name, &new)?, count)?)
         }
         "join" => {
-            let [parts] = bind(name, ["iterable"], arguments)?;
+            let [parts] = positional(name, ["iterable"], arguments)?;
             join(text, &required(name, "iterable", parts)?).map(|joined| Some(markup::like(value, joined)))
         }
         "find" | "rfind" | "index" | "rindex" | "count" => search(text, name, arguments).map(Some),
         "partition" | "rpartition" => partition(value, text, name, arguments).map(Some),
         "removeprefix" | "removesuffix" => {
-            let [affix] = bind(name, ["affix"], arguments)?;
+            let [affix] = positional(name, ["affix"], arguments)?;
             let affix = required(name, "affix", affix)?;
             let affix = string(name, &affix)?;
             let rest = if name == "removeprefix" { text.strip_prefix(affix) } else { text.strip_suffix(affix) };
@@ -104,12 +104,12 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             containers::list(lines.into_iter().map(|line| markup::like(value, line.to_owned())).collect()).map(Some)
         }
         "ljust" | "rjust" | "center" => {
-            let [width, fill] = bind(name, ["width", "fillchar"], arguments)?;
+            let [width, fill] = positional(name, ["width", "fillchar"], arguments)?;
             let width = integer(name, &required(name, "width", width)?)?;
             like(justify(text, name, width, fill.as_ref())?)
         }
         "zfill" => {
-            let [width] = bind(name, ["width"], arguments)?;
+            let [width] = positional(name, ["width"], arguments)?;
             let width = integer(name, &required(name, "width", width)?)?;
             like(zfill(text, width)?)
         }
@@ -190,7 +190,7 @@ fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
         while !rest.is_empty() {
             let cut = if parts.len() < limit { rest.rfind(is_space) } else { None };
             let Some((at, space)) = cut.and_then(|at| Some((at, rest.get(at..)?.chars().next()?))) else {
-                parts.push(rest.trim_start_matches(is_space));
+                parts.push(rest);
                 break;
             };
             parts.push(rest.get(at + space.len_utf8()..).unwrap_or_default());
@@ -202,7 +202,7 @@ fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
         while !rest.is_empty() {
             let cut = if parts.len() < limit { rest.find(is_space) } else { None };
             let Some(at) = cut else {
-                parts.push(rest.trim_end_matches(is_space));
+                parts.push(rest);
                 break;
             };
             parts.push(rest.get(..at).unwrap_or_default());
@@ -234,7 +234,7 @@ fn bounds(name: &str, text: &str, start: &Option<Value>, end: &Option<Value>) ->
 }
 
 fn affix(text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
-    let [affix, start, end] = bind(name, ["prefix", "start", "end"], arguments)?;
+    let [affix, start, end] = positional(name, ["prefix", "start", "end"], arguments)?;
     let affix = required(name, "prefix", affix)?;
     let range = bounds(name, text, &start, &end)?;
     let within = range.and_then(|(start, end)| text.get(start..end));
@@ -256,7 +256,7 @@ fn affix(text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
 }
 
 fn search(text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
-    let [part, start, end] = bind(name, ["sub", "start", "end"], arguments)?;
+    let [part, start, end] = positional(name, ["sub", "start", "end"], arguments)?;
     let part = required(name, "sub", part)?;
     let part = string(name, &part)?;
     let range = bounds(name, text, &start, &end)?;
@@ -278,7 +278,7 @@ fn search(text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
 }
 
 fn partition(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
-    let [separator] = bind(name, ["sep"], arguments)?;
+    let [separator] = positional(name, ["sep"], arguments)?;
     let separator = required(name, "sep", separator)?;
     let separator = string(name, &separator)?;
     if separator.is_empty() {

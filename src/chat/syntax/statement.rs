@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::SyntaxError;
 use super::lexer::{Kind, Lexer, Token};
-use super::tree::{Body, ExprKind, Parameters, Statement, StatementKind, Target};
+use super::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -213,7 +213,14 @@ impl<'s> Parser<'s> {
                 self.eat_name(name);
                 Ok(StatementKind::Block { name, body })
             }
-            "print" => Ok(StatementKind::Output(self.tuple(true, &[])?)),
+            "print" => {
+                let start = self.current().at;
+                let mut values = vec![self.expression()?];
+                while self.eat(",") {
+                    values.push(self.expression()?);
+                }
+                Ok(StatementKind::Output(Expr { kind: ExprKind::Concat(values), span: start..self.last_end }))
+            }
             "include" | "import" | "from" | "extends" => {
                 while !matches!(self.current().kind, Kind::BlockEnd | Kind::End) {
                     self.advance();

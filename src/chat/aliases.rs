@@ -1,0 +1,33 @@
+//! The names under which a message's reasoning goes.
+
+use crate::json::{Object, Value};
+
+/// Gives each message's reasoning the other name that templates look for it under, as transformers does before it
+/// renders: the first that is there of `reasoning_content`, `thinking` and `reasoning` becomes `reasoning_content`
+/// where that is absent or null, and `thinking`, first of all keys, where that is absent.
+///
+/// ```
+/// use backchat::{chat, json};
+///
+/// let mut context = json::read(r#"{"messages": [{"role": "assistant", "reasoning": "hm"}]}"#)?.as_object().unwrap().clone();
+/// chat::alias_reasoning(&mut context);
+/// assert_eq!(
+///     json::Value::Object(context).to_string(),
+///     r#"{"messages": [{"thinking": "hm", "role": "assistant", "reasoning": "hm", "reasoning_content": "hm"}]}"#,
+/// );
+/// # Ok::<(), json::Error>(())
+/// ```
+pub fn alias_reasoning(context: &mut Object) {
+    let Some(Value::List(messages)) = context.get_mut("messages") else { return };
+    for message in messages {
+        let Value::Object(message) = message else { continue };
+        let given = |name: &str| message.get(name).filter(|value| !matches!(value, Value::Null));
+        let reasoning = given("reasoning_content").or_else(|| given("thinking")).or_else(|| given("reasoning"));
+        let Some(reasoning) = reasoning.cloned() else { continue };
+        if matches!(message.get("reasoning_content"), None | Some(Value::Null)) {
+            message.insert("reasoning_content".to_owned(), reasoning.clone());
+        }
+        let thinking = message.shift_remove("thinking").unwrap_or(reasoning);
+        message.shift_insert(0, "thinking".to_owned(), thinking);
+    }
+}

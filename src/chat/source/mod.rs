@@ -1,0 +1,234 @@
+//! Where chat templates are kept: Jinja files, tokenizer configs, model folders, GGUF files.
+
+mod config;
+mod folder;
+mod gguf;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::json::{Object, Value};
+
+/// The largest file that is read as a whole, in bytes; of a GGUF file only the metadata is read.
+const LARGEST: u64 = 1 << 28;
+
+/// The name that transformers takes a template by where none is asked for.
+const DEFAULT: &str = "default";
+/// The name that transformers takes a template by where there are tools and none is asked for.
+const TOOL_USE: &str = "tool_use";
+
+/// A chat template, and what was kept beside it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// The file that holds the template, as messages name it.
+    pub file: String,
+    /// The template.
+    pub template: String,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Names of the other templates there.
+    pub other_names: Vec<String>,
+    /// The special tokens, as a template sees them: `bos_token`, `eos_token` and so on.
+    pub special_tokens: Object,
+    /// The template transformers would take where there are tools, if that is another one.
+    for_tools: Option<Named>,
+}
+
+/// One of several templates.
+#[derive(Clone, Debug, PartialEq)]
+struct Named {
+    name: String,
+    template: String,
+    file: String,
+}
+
+/// Everything a place holds, before one template is chosen.
+#[derive(Debug, Default)]
+struct Found {
+    templates: Vec<Named>,
+    special_tokens: Object,
+}
+
+impl Source {
+    /// The text of the token that begins a sequence.
+    pub fn bos_token(&self) -> Option<&str> {
+        self.special_tokens.get("bos_token").and_then(Value::as_str)
+    }
+
+    /// The text of the token that ends a sequence.
+    pub fn eos_token(&self) -> Option<&str> {
+        self.special_tokens.get("eos_token").and_then(Value::as_str)
+    }
+
+    /// The source with the template that transformers takes where the conversation has tools: the one named
+    /// `tool_use` if there is one, unless another was asked for by name.
+    #[must_use]
+    pub fn for_tools(mut self) -> Self {
+        if let Some(named) = self.for_tools.take() {
+            let before = self.name.replace(named.name);
+            self.other_names.retain(|name| Some(name) != self.name.as_ref());
+            self.other_names.extend(before);
+            self.template = named.template;
+            self.file = named.file;
+        }
+        self
+    }
+}
+
+/// Why no chat template could be read.
+#[derive(Clone, Debug)]
+pub struct SourceError {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text it is about, where that was read.
+    pub sources: Sources,
+}
+
+impl SourceError {
+    fn new(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: vec![diagnostic], sources: Sources::none() }
+    }
+}
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let messages: Vec<_> = self.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        out.write_str(&messages.join("; "))
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+/// Reads a chat template from a Jinja file, a `tokenizer_config.json`, a `chat_template.json`, a model folder or a
+/// `.gguf` file, or from standard input where `name` is `-`.
+///
+/// Of several templates it takes the one called `template_name`, else the one transformers would: `default`, and
+/// with [`Source::for_tools`] `tool_use`.
+///
+/// ```no_run
+/// let source = backchat::chat::source::open("models/mine", None)?;
+/// println!("{} ({} others)", source.template, source.other_names.len());
+/// # Ok::<(), backchat::chat::source::SourceError>(())
+/// ```
+pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceError> {
+    choose(name, find(name)?, template_name)
+}
+
+fn find(name: &str) -> Result<Found, SourceError> {
+    if name == "-" {
+        return from_text("<stdin>", read_text(io::stdin().lock(), "<stdin>")?);
+    }
+    let path = Path::new(name);
+    if path.is_dir() {
+        return folder::read(path);
+    }
+    let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
+    let mut start = [0; 4];
+    let got = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
+    if start.get(..got) == Some(gguf::MAGIC.as_slice()) {
+        return gguf::read(file, name);
+    }
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf")) {
+        let diagnostic = Diagnostic::error("invalid-gguf", "this is not a GGUF file: it does not begin with `GGUF`");
+        return Err(SourceError::new(diagnostic.at(Place::file(name)).help("check that the file was fetched whole")));
+    }
+    from_text(name, read_text(start.get(..got).unwrap_or_default().chain(file), name)?)
+}
+
+fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while let Some(rest) = buffer.get_mut(got..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest)? {
+            0 => break,
+            more => got += more,
+        }
+    }
+    Ok(got)
+}
+
+/// Reads a text that is JSON with a `chat_template` in it, or else Jinja.
+fn from_text(file: &str, text: String) -> Result<Found, SourceError> {
+    let is_json = Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    // A template may well begin with a brace, but never as an object does.
+    let looks_like_object = || {
+        let inner = text.trim_start().strip_prefix('{').map(str::trim_start);
+        inner.is_some_and(|inner| inner.starts_with(['"', '}']) && !text.trim_start().starts_with("{{"))
+    };
+    if is_json || looks_like_object() {
+        return config::read(file, &text);
+    }
+    let template = Named { name: DEFAULT.to_owned(), template: text, file: file.to_owned() };
+    Ok(Found { templates: vec![template], special_tokens: Object::new() })
+}
+
+/// Takes one of the templates found.
+fn choose(place: &str, found: Found, wanted: Option<&str>) -> Result<Source, SourceError> {
+    let Found { mut templates, special_tokens } = found;
+    let names: Vec<String> = templates.iter().map(|named| named.name.clone()).collect();
+    let position = |name: &str| names.iter().position(|known| known == name);
+    let list = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let chosen = match wanted {
+        Some(wanted) => position(wanted).ok_or_else(|| {
+            let diagnostic =
+                Diagnostic::error("no-chat-template", format!("there is no chat template named `{wanted}`"));
+            SourceError::new(diagnostic.at(Place::file(place)).help(format!("there is: {}", list())))
+        })?,
+        None => position(DEFAULT).or(if names.len() == 1 { Some(0) } else { None }).ok_or_else(|| {
+            let message = "there are several chat templates, and none is the default";
+            let diagnostic = Diagnostic::error("no-chat-template", message);
+            let help = format!("choose one with `--template-name`: {}", list());
+            SourceError::new(diagnostic.at(Place::file(place)).help(help))
+        })?,
+    };
+    let for_tools = match wanted {
+        None => position(TOOL_USE).filter(|tools| *tools != chosen).and_then(|tools| templates.get(tools).cloned()),
+        Some(_) => None,
+    };
+    let named = templates.swap_remove(chosen);
+    let several = names.len() > 1;
+    let mut other_names = names;
+    other_names.remove(chosen);
+    Ok(Source {
+        file: named.file,
+        template: named.template,
+        name: (several || named.name != DEFAULT).then_some(named.name),
+        other_names,
+        special_tokens,
+        for_tools,
+    })
+}
+
+fn unreadable(file: &str, error: &io::Error) -> SourceError {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => {
+            "check the name; a chat template is read from a .jinja file, a tokenizer_config.json, a model folder, a \
+             .gguf file, or `-`"
+        }
+        _ => "check that it is a file you may read",
+    };
+    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
+    SourceError::new(diagnostic.at(Place::file(file)).help(help))
+}
+
+/// Reads a text that must be UTF-8 and of bounded size.
+fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > LARGEST {
+        let diagnostic = Diagnostic::error("unreadable-file", format!("the file is larger than {} MB", LARGEST >> 20));
+        let help = "a chat template is a small text: check the name";
+        return Err(SourceError::new(diagnostic.at(Place::file(file)).help(help)));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let bytes = error.into_bytes();
+        let text = String::from_utf8_lossy(bytes.get(..good).unwrap_or_default()).into_owned();
+        let byte = bytes.get(good).copied().unwrap_or(0);
+        let diagnostic = Diagnostic::error("invalid-utf8", format!("the byte 0x{byte:02X} is not UTF-8"))
+            .at(Place::span(&text, good..good).in_file(file))
+            .help("save the file as UTF-8");
+        SourceError { diagnostics: vec![diagnostic], sources: Sources::none().with(file, text) }
+    })
+}
