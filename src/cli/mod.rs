@@ -4,8 +4,10 @@ mod failure;
 mod input;
 mod parse;
 mod progress;
+mod render;
 mod rows;
 mod schema;
+mod show;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,7 @@ enum Color {
 #[derive(Debug, Subcommand)]
 enum Command {
     Parse(parse::Parse),
+    Render(render::Render),
     Schema(schema::Schema),
 }
 
@@ -56,6 +59,7 @@ pub fn main() -> ExitCode {
     };
     let result = match &cli.command {
         Command::Parse(command) => command.run(&cli.global),
+        Command::Render(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
     };
     result.unwrap_or_else(|failure| failure.report(&cli.global))

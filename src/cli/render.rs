@@ -1,0 +1,270 @@
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Failure, Global, input, rows, show};
+use crate::chat::source::{self, Source, SourceError};
+use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
+use crate::diagnostic::{Diagnostic, Place, Sources, escape};
+use crate::json::{self, Object, Value};
+
+/// Render conversations with a chat template, byte for byte as transformers does
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat render models/mine --messages chat.json --add-generation-prompt
+  backchat render chat_template.jinja --messages chat.json --tools tools.json --set enable_thinking=false
+  backchat render chat_template.jinja --jsonl rows.jsonl
+
+A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer is
+{\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. Nothing is filled into a row's context unless an
+option asks for it.")]
+pub struct Render {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or `-`
+    #[arg(required_unless_present = "jsonl")]
+    source: Option<String>,
+    /// Messages to render: a JSON list, or an object with `messages` and other variables
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
+    messages: Option<String>,
+    /// Tools the model may call: a JSON list
+    #[arg(long, value_name = "FILE", requires = "messages")]
+    tools: Option<String>,
+    /// Rows to render, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    jsonl: Option<String>,
+    /// Give the template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// Ask for the start of the assistant's turn at the end
+    #[arg(long)]
+    add_generation_prompt: bool,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME")]
+    now: Option<String>,
+    /// Fill in the other names of a message's reasoning, as transformers does
+    #[arg(long)]
+    aliases: bool,
+    /// Which of several templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+    /// Show who wrote what: colours on a terminal, else the assistant's spans on standard error
+    #[arg(long, conflicts_with = "jsonl")]
+    show_spans: bool,
+}
+
+/// `NAME=VALUE`, the value as JSON where it is that, else as text.
+fn assignment(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    if name.is_empty() {
+        return Err("the name is empty".to_owned());
+    }
+    Ok((name.to_owned(), json::read(value).unwrap_or_else(|_| value.into())))
+}
+
+impl Render {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let inputs = [&self.source, &self.messages, &self.tools, &self.jsonl];
+        if inputs.into_iter().flatten().filter(|input| *input == "-").count() > 1 {
+            let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
+            return Err(diagnostic.help("put one of the inputs into a file").into());
+        }
+        match &self.jsonl {
+            Some(file) => self.render_rows(file, global),
+            None => self.render_messages(global),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<Source, SourceError> {
+        source::open(name, self.template_name.as_deref())
+    }
+
+    /// Says which of several templates was taken, where nobody asked for one.
+    fn announce(&self, source: &Source, global: &Global) {
+        if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
+            && !source.other_names.is_empty()
+        {
+            let others = escape(&source.other_names.join(", ")).into_owned();
+            eprintln!("note: rendering with the template `{}`; there is also: {others}", escape(name));
+        }
+    }
+
+    fn render_messages(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let name = self.source.as_deref().unwrap_or("-");
+        let mut context = self.context()?;
+        let mut source = self.open(name).map_err(source_failure)?;
+        if context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null)) {
+            source = source.for_tools();
+        }
+        self.announce(&source, global);
+        for (token, text) in &source.special_tokens {
+            context.entry(token.clone()).or_insert_with(|| text.clone());
+        }
+        let failed = |error: RenderError| {
+            let file = if source.file.ends_with(".jinja") {
+                source.file.clone()
+            } else {
+                format!("{} (chat_template)", source.file)
+            };
+            Failure::Diagnostics {
+                diagnostics: vec![error.diagnostic(&source.template, &file)],
+                sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)),
+            }
+        };
+        let template = ChatTemplate::compile(&source.template).map_err(failed)?;
+        let options = RenderOptions { now: self.now.clone(), watch: false };
+        let rendered = template.render(&context, &options).map_err(failed)?;
+        let mut out = io::stdout().lock();
+        if self.show_spans {
+            let coloured = global.colours(&io::stdout());
+            out.write_all(show::conversation(&rendered, &context, coloured).as_bytes())?;
+            if !coloured && !global.is_quiet() {
+                eprintln!("assistant spans: {}", show::spans(&rendered.assistant_spans));
+            }
+        } else {
+            out.write_all(rendered.text.as_bytes())?;
+        }
+        // A shell's prompt should not stand in the last line of the conversation.
+        if io::stdout().is_terminal() && !rendered.text.ends_with('\n') {
+            out.write_all(b"\n")?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The variables that the command line gives, and those that transformers always gives.
+    fn context(&self) -> Result<Object, Failure> {
+        let mut context = Object::new();
+        let file = self.messages.as_deref().unwrap_or("-");
+        match input::json(file)? {
+            Value::List(messages) => drop(context.insert("messages".to_owned(), Value::List(messages))),
+            Value::Object(variables) if variables.contains_key("messages") => context = variables,
+            other => {
+                let message =
+                    format!("expected a list of messages, or an object with `messages`, not {}", other.kind());
+                return Err(Diagnostic::error("wrong-type", message).at(Place::file(input::name(file))).into());
+            }
+        }
+        if let Some(file) = &self.tools {
+            let tools = input::json(file)?;
+            if !matches!(tools, Value::List(_) | Value::Null) {
+                let message = format!("expected a list of tools, not {}", tools.kind());
+                return Err(Diagnostic::error("wrong-type", message).at(Place::file(input::name(file))).into());
+            }
+            context.insert("tools".to_owned(), tools);
+        }
+        for name in ["tools", "documents"] {
+            context.entry(name.to_owned()).or_default();
+        }
+        context.entry("add_generation_prompt".to_owned()).or_insert(Value::Bool(false));
+        self.vary(&mut context);
+        Ok(context)
+    }
+
+    /// What the options ask to be filled in.
+    fn vary(&self, context: &mut Object) {
+        if self.add_generation_prompt {
+            context.insert("add_generation_prompt".to_owned(), Value::Bool(true));
+        }
+        for (name, value) in &self.set {
+            context.insert(name.clone(), value.clone());
+        }
+        if self.aliases {
+            chat::alias_reasoning(context);
+        }
+    }
+
+    fn render_rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
+        if let Some(source) = &self.source {
+            self.announce(&self.open(source).map_err(source_failure)?, global);
+        }
+        let templates = Templates::default();
+        let rows::Tally { rows, failed } = rows::answer(file, global, || {
+            |line: rows::Line, out: &mut Vec<u8>| self.answer(&line.bytes, &templates, out)
+        })?;
+        if failed > 0 && !global.is_quiet() {
+            eprintln!("note: {failed} of {rows} rows have an error for an answer");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Appends the answer to a row.
+    fn answer(&self, line: &[u8], templates: &Templates, out: &mut Vec<u8>) -> rows::Outcome {
+        let mut answer = Object::new();
+        let outcome = match read_row(line).and_then(|row| {
+            answer.insert("id".to_owned(), row.get("id").cloned().unwrap_or_default());
+            self.render_row(&row, templates)
+        }) {
+            Ok(rendered) => {
+                let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
+                let spans = rendered.assistant_spans.iter();
+                let spans = spans.map(|(start, end)| Value::List(vec![bound(*start), bound(*end)])).collect();
+                answer.insert("text".to_owned(), rendered.text.into());
+                answer.insert("assistant_spans".to_owned(), Value::List(spans));
+                rows::Outcome::Answered
+            }
+            Err(message) => {
+                answer.entry("id".to_owned()).or_default();
+                answer.insert("error".to_owned(), message.into());
+                rows::Outcome::Failed
+            }
+        };
+        out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
+        out.push(b'\n');
+        outcome
+    }
+
+    fn render_row(&self, row: &Object, templates: &Templates) -> Result<chat::Rendered, String> {
+        let text = |key: &str| match row.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(other) => Err(format!("`{key}` should be a string, not {}", other.kind())),
+        };
+        let Some(Value::Object(context)) = row.get("context") else {
+            return Err("the row has no `context`, or it is not an object".to_owned());
+        };
+        let mut context = context.clone();
+        self.vary(&mut context);
+        let place = text("template")?.or(self.source.as_deref());
+        let place = place.ok_or("the row names no `template`, and the command line neither")?;
+        let with_tools = context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null));
+        let template = templates.get(place, with_tools, || self.open(place))?;
+        let now = text("now")?.map(str::to_owned).or_else(|| self.now.clone());
+        template.render(&context, &RenderOptions { now, watch: false }).map_err(|error| error.to_string())
+    }
+}
+
+type Compiled = Result<Arc<ChatTemplate>, String>;
+
+/// Templates that are compiled already, by where they come from and whether there are tools.
+#[derive(Default)]
+struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
+
+impl Templates {
+    fn get(&self, place: &str, with_tools: bool, open: impl FnOnce() -> Result<Source, SourceError>) -> Compiled {
+        let key = (place.to_owned(), with_tools);
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let compiled = open().map_err(|error| error.to_string()).and_then(|source| {
+                let source = if with_tools { source.for_tools() } else { source };
+                ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
+            });
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, compiled.clone());
+            compiled
+        })
+    }
+}
+
+fn source_failure(error: SourceError) -> Failure {
+    Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
+}
+
+/// A row of JSON lines.
+fn read_row(line: &[u8]) -> Result<Object, String> {
+    let text =
+        std::str::from_utf8(line).map_err(|error| format!("the row is not UTF-8: byte {}", error.valid_up_to()))?;
+    match json::read(text) {
+        Ok(Value::Object(row)) => Ok(row),
+        Ok(other) => Err(format!("a row should be an object, not {}", other.kind())),
+        Err(error) => Err(format!("the row is not valid JSON: {error}")),
+    }
+}

@@ -1,0 +1,88 @@
+//! A rendered conversation with colours for who wrote what.
+
+use std::ops::Range;
+
+use crate::chat::Rendered;
+use crate::diagnostic::escape;
+use crate::json::{Object, Value};
+
+const RESET: &str = "\u{1b}[0m";
+/// What the template wrote itself.
+const TEMPLATE: &str = "\u{1b}[2m";
+/// What stands in a `{% generation %}` block.
+const GENERATED: &str = "\u{1b}[4m";
+
+/// The colour of a role's own words.
+fn colour(role: &str) -> &'static str {
+    match role {
+        "assistant" => "\u{1b}[32m",
+        "user" => "\u{1b}[36m",
+        "system" | "developer" => "\u{1b}[33m",
+        _ => "\u{1b}[35m",
+    }
+}
+
+/// The assistant's spans, for a reader.
+pub fn spans(spans: &[(usize, usize)]) -> String {
+    if spans.is_empty() {
+        return "none, the template has no generation block".to_owned();
+    }
+    spans.iter().map(|(start, end)| format!("{start}..{end}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The render, safe to print on a terminal: each role's words in its colour, the template's dimmed, what generation
+/// blocks wrote underlined.
+pub fn conversation(rendered: &Rendered, context: &Object, coloured: bool) -> String {
+    if !coloured {
+        return rendered.text.clone();
+    }
+    let text = &rendered.text;
+    let words = words(text, context);
+    let generated: Vec<Range<usize>> =
+        rendered.assistant_spans.iter().map(|(start, end)| bytes(text, *start, *end)).collect();
+    let mut cuts: Vec<usize> = vec![0, text.len()];
+    cuts.extend(words.iter().map(|(range, _)| range).chain(&generated).flat_map(|range| [range.start, range.end]));
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut out = String::new();
+    for pair in cuts.windows(2) {
+        let [start, end] = pair else { continue };
+        let role = words.iter().find(|(range, _)| range.contains(start)).map(|(_, role)| role.as_str());
+        out.push_str(role.map_or(TEMPLATE, colour));
+        if generated.iter().any(|range| range.contains(start)) {
+            out.push_str(GENERATED);
+        }
+        for (index, line) in text.get(*start..*end).unwrap_or_default().split('\n').enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            out.push_str(&escape(line));
+        }
+        out.push_str(RESET);
+    }
+    out
+}
+
+/// Where each message's own words stand, in the order of the messages.
+fn words(text: &str, context: &Object) -> Vec<(Range<usize>, String)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    let messages = context.get("messages").and_then(Value::as_list).unwrap_or_default();
+    for message in messages {
+        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+        for (_, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
+            let Some(said) = value.as_str().map(str::trim).filter(|said| !said.is_empty()) else { continue };
+            if let Some(at) = text.get(from..).and_then(|rest| rest.find(said)) {
+                found.push((from + at..from + at + said.len(), role.to_owned()));
+            }
+        }
+        from = found.iter().map(|(range, _)| range.end).max().unwrap_or(from);
+    }
+    found
+}
+
+/// The bytes of a span of code points.
+fn bytes(text: &str, start: usize, end: usize) -> Range<usize> {
+    let byte = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(byte, _)| byte);
+    byte(start)..byte(end)
+}
