@@ -358,7 +358,7 @@ impl<'p> Reader<'p> {
             kind.starts_with(['e', 'i', 'd', 's']) && !kind.get(1..).is_some_and(|rest| rest.starts_with(",}"));
         if is_cost {
             return Err(
-                self.refused("approximate matching (`{e}`, `{i}`, `{d}`, `{s}`); write `\\{` for a brace", self.at)
+                self.refused("approximate matching (`{e}`, `{i}`, `{d}` or `{s}`; a brace itself is `\\{`)", self.at)
             );
         }
         Ok(())
