@@ -67,6 +67,7 @@
 //! ```
 
 pub mod chat;
+pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod content;
