@@ -10,15 +10,15 @@ use minijinja::Value;
 use super::python::{Result, error};
 
 /// Instructions of the engine. Ten thousand are enough for the longest of ordinary conversations.
-pub(crate) const FUEL: u64 = 20_000_000;
+pub(crate) const FUEL: u64 = 5_000_000;
 /// Nested macro calls and loops; a macro call costs several.
 pub(crate) const RECURSION: usize = 500;
 /// Bytes of a render, and of any string on the way to it.
-pub(crate) const MAX_TEXT: usize = 64 << 20;
+pub(crate) const MAX_TEXT: usize = 32 << 20;
 /// Namespaces that one render may make.
 pub(crate) const MAX_NAMESPACES: usize = 100_000;
 /// Elements of a list made by an operator.
-pub(crate) const MAX_ITEMS: usize = 4 << 20;
+pub(crate) const MAX_ITEMS: usize = 1 << 20;
 
 /// Refuses a string that would be too long.
 pub(crate) fn size(bytes: usize) -> Result<()> {
@@ -31,9 +31,9 @@ pub(crate) fn items(count: usize) -> Result<()> {
 }
 
 /// Work that filters, methods and operators may do, in values and stretches of text touched.
-const MAX_WORK: usize = 200_000_000;
+const MAX_WORK: usize = 30_000_000;
 /// The longest a render may take.
-const MAX_TIME: Duration = Duration::from_secs(20);
+const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Measures the work of one render.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Meter {
 
     /// Counts text that went through a value.
     pub(crate) fn charge_bytes(&self, bytes: usize) -> Result<()> {
-        self.charge_units(bytes / 64)
+        self.charge_units(bytes / 16)
     }
 
     fn charge_units(&self, touched: usize) -> Result<()> {
@@ -73,6 +73,6 @@ impl Meter {
 fn weight(value: &Value) -> usize {
     match value.as_object() {
         Some(_) => value.len().unwrap_or(1),
-        None => value.as_str().map_or(0, str::len) / 64,
+        None => value.as_str().map_or(0, str::len) / 16,
     }
 }

@@ -113,8 +113,7 @@ impl<'s> Writer<'_, 's> {
                 self.put("{%for ");
                 self.target(target);
                 self.put(" in ");
-                self.expression(over);
-                self.put(if matches!(target, Target::Tuple(_)) { "|__rows__" } else { "|__iter__" });
+                self.iterated(over, if matches!(target, Target::Tuple(_)) { "|__rows__" } else { "|__iter__" });
                 if let Some(only) = only {
                     self.put(" if ");
                     self.expression(only);
@@ -262,11 +261,18 @@ impl<'s> Writer<'_, 's> {
     /// A value to be assigned: made a list of where the target takes it apart.
     fn unpacked(&mut self, target: &Target<'s>, value: &Expr<'s>) {
         if matches!(target, Target::Tuple(_)) {
-            self.expression(value);
-            self.put("|__iter__");
+            self.iterated(value, "|__iter__");
         } else {
             self.expression(value);
         }
+    }
+
+    /// A value as a list of what it holds; where it holds nothing, it is the value that is at fault.
+    fn iterated(&mut self, value: &Expr<'s>, filter: &str) {
+        let start = self.out.len();
+        self.expression(value);
+        self.put(filter);
+        self.places.push((start..self.out.len(), value.span.clone()));
     }
 
     /// A macro; one that speaks of `varargs` or `kwargs` takes them as parameters, and a wrapper fills them in.

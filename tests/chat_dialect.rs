@@ -1,0 +1,144 @@
+//! Jinja2's dialect, and Python's: templates with what transformers renders them to.
+//!
+//! The expected texts in `tests/inputs/dialect/` were written by `tests/dialect.py` from transformers itself.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use backchat::chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
+use backchat::json::{self, Value};
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/dialect")
+}
+
+fn render(template: &str, context: &Value, watch: bool) -> Result<Rendered, RenderError> {
+    let options = RenderOptions { watch, ..RenderOptions::default() };
+    ChatTemplate::compile(template)?.render(context.as_object().unwrap(), &options)
+}
+
+/// Renders every template of a table, plainly and watched, and returns how many there were.
+fn check(table: &str) -> usize {
+    let context = json::read(&fs::read_to_string(folder().join("context.json")).unwrap()).unwrap();
+    let rows = fs::read_to_string(folder().join(table).with_extension("jsonl")).unwrap();
+    let mut differences = Vec::new();
+    for line in rows.lines() {
+        let row = json::read(line).unwrap();
+        let template = row.get("template").and_then(Value::as_str).unwrap();
+        for watch in [false, true] {
+            let got = render(template, &context, watch);
+            let agrees = match (&got, row.get("text"), row.get("raises")) {
+                (Ok(rendered), Some(text), _) => Some(rendered.text.as_str()) == text.as_str(),
+                (Err(error), None, Some(message)) => error.raised && Some(error.message.as_str()) == message.as_str(),
+                (Err(error), None, None) => !error.raised,
+                _ => false,
+            };
+            if !agrees {
+                differences.push(format!("{row}\n    got {:?}", got.map(|rendered| rendered.text)));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    rows.lines().count()
+}
+
+macro_rules! tables {
+    ($($table:ident)*) => {
+        $(
+            #[test]
+            fn $table() {
+                assert!(check(stringify!($table)) > 0);
+            }
+        )*
+
+        #[test]
+        fn every_table_is_checked() {
+            let mut files: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+            files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+            files.sort();
+            let names: Vec<_> = files.iter().map(|path| path.file_stem().unwrap().to_str().unwrap()).collect();
+            assert_eq!(names, [$(stringify!($table)),*]);
+        }
+    };
+}
+
+tables! {
+    filters
+    functions
+    methods
+    operators
+    printing
+    statements
+    tests
+    white_space
+}
+
+#[test]
+fn a_template_that_raises_is_told_with_its_message_and_its_line() {
+    let error = render("{% set x = 1 %}\n\n{{ raise_exception('No ' ~ 'tools!') }}", &json::read("{}").unwrap(), false)
+        .unwrap_err();
+    assert_eq!((error.message.as_str(), error.raised, error.line), ("No tools!", true, Some(3)));
+    assert_eq!(error.span, Some(20..53));
+}
+
+#[test]
+fn an_error_is_placed_at_what_failed() {
+    for (template, at, line) in [
+        ("a\n{{ s + 1 }}", "s + 1", 2),
+        ("{{ s.nosuch() }}", "s.nosuch()", 1),
+        ("{% if x %}{% else %}\n{{ a.b.c }}{% endif %}", "a.b", 2),
+        ("{% macro m() %}\n{{ none | length }}{% endmacro %}{{ m() }}", "none | length", 2),
+        ("{% for i in 3 %}{% endfor %}", "3", 1),
+        ("{{ s | nosuch }}", "nosuch", 1),
+        ("{{ s is nosuch }}", "nosuch", 1),
+        ("{% foo %}", "foo", 1),
+        ("x {{ 'abc }}", "'", 1),
+        ("{% for x in y %}", "for", 1),
+    ] {
+        let context = json::read(r#"{"s": "text"}"#).unwrap();
+        let error = render(template, &context, false).unwrap_err();
+        let span = error.span.clone().unwrap_or_default();
+        assert_eq!((&template[span], error.line), (at, Some(line)), "{template}: {error}");
+    }
+}
+
+#[test]
+fn generation_blocks_leave_their_spans_in_code_points() {
+    for (template, text, spans) in [
+        ("é{% generation %}日本{% endgeneration %}!", "é日本!", vec![(1, 3)]),
+        (
+            "{% for x in [1, 2] %}<{% generation %}{{ x }}😀{% endgeneration %}>{% endfor %}",
+            "<1😀><2😀>",
+            vec![(1, 3), (5, 7)],
+        ),
+        ("{% generation %}{% endgeneration %}", "", vec![(0, 0)]),
+        ("a{% set x %}b{% generation %}c{% endgeneration %}{% endset %}{{ x }}", "abc", vec![(1, 2)]),
+        ("{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}", "21", vec![(0, 1)]),
+    ] {
+        let rendered = render(template, &json::read("{}").unwrap(), false).unwrap();
+        assert_eq!((rendered.text.as_str(), &rendered.assistant_spans), (text, &spans), "{template}");
+    }
+}
+
+#[test]
+fn the_clock_can_be_fixed() {
+    let template = "{{ strftime_now('%Y-%m-%d %H:%M:%S %d %B %b %A %a %j %p %I %y %e %-d %% %Z|%z|') }}";
+    let options = RenderOptions { now: Some("2026-03-04T05:06:07".to_owned()), ..RenderOptions::default() };
+    let rendered = ChatTemplate::compile(template).unwrap().render(&json::Object::new(), &options).unwrap();
+    assert_eq!(rendered.text, "2026-03-04 05:06:07 04 March Mar Wednesday Wed 063 AM 05 26  4 4 % ||");
+    let options = RenderOptions { now: Some("yesterday".to_owned()), ..RenderOptions::default() };
+    let error = ChatTemplate::compile(template).unwrap().render(&json::Object::new(), &options).unwrap_err();
+    assert_eq!(error.message, "'yesterday' is not a time such as 2026-11-20T08:00:00");
+}
+
+#[test]
+fn integers_of_any_length_and_numbers_beyond_json_keep_their_text() {
+    let context =
+        json::read(r#"{"n": 123456789012345678901234567890123456789012345678901234567890, "x": NaN, "y": -Infinity}"#)
+            .unwrap();
+    let rendered =
+        render("{{ n }} {{ [n] | tojson }} {{ x }} {{ x | tojson }} {{ [y] | tojson }}", &context, false).unwrap();
+    let digits = "123456789012345678901234567890123456789012345678901234567890";
+    assert_eq!(rendered.text, format!("{digits} [{digits}] nan NaN [-Infinity]"));
+}

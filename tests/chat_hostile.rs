@@ -1,0 +1,275 @@
+//! Templates that mean harm: each has to end in an error, soon and without taking the process along.
+#![allow(clippy::unwrap_used)]
+
+use std::time::{Duration, Instant};
+
+use backchat::chat::{ChatTemplate, RenderError, RenderOptions};
+use backchat::json::{self, Object};
+use proptest::prelude::*;
+
+fn render(template: &str) -> Result<String, RenderError> {
+    let context = json::read(r#"{"messages": [{"role": "user", "content": "Hi"}], "n": 3, "s": "text"}"#).unwrap();
+    let template = ChatTemplate::compile(template)?;
+    template.render(context.as_object().unwrap(), &RenderOptions::default()).map(|rendered| rendered.text)
+}
+
+#[test]
+fn work_without_end_is_stopped() {
+    let loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}";
+    let ends = "{% endfor %}{% endfor %}{% endfor %}";
+    for template in [
+        format!("{loops}x{ends}"),
+        format!("{loops}{{% set x = a + b * c %}}{ends}"),
+        format!("{loops}{{{{ (s * 10000)[::-1] | upper | length }}}}{ends}"),
+        format!("{loops}{{{{ range(99999) | list | sort | length }}}}{ends}"),
+        format!("{loops}{{{{ (s * 1000000) | tojson | length }}}}{ends}"),
+        "{% macro m(x) %}{% for i in range(9) %}{{ m(x) }}{% endfor %}{% endmacro %}{{ m(1) }}".to_owned(),
+    ] {
+        let started = Instant::now();
+        let error = render(&template).unwrap_err();
+        assert!(!error.raised, "{template}: {error}");
+        assert!(started.elapsed() < Duration::from_secs(30), "{template}: {error}");
+    }
+}
+
+#[test]
+fn memory_is_bounded() {
+    let grow = |start: &str, step: &str| {
+        format!(
+            "{{% set o = namespace(x={start}) %}}{{% for i in range(200) %}}{{% set o.x = {step} %}}{{% endfor %}}{{{{ o.x }}}}"
+        )
+    };
+    for template in [
+        grow("'ab'", "o.x + o.x"),
+        grow("'ab'", "o.x ~ o.x"),
+        grow("'ab'", "o.x * 9"),
+        grow("'ab'", "o.x | replace('a', 'aaaaaaaa')"),
+        grow("'ab'", "o.x.replace('', 'aaaaaaaa')"),
+        grow("'ab'", "(o.x, o.x) | join(o.x)"),
+        grow("'ab'", "'%s%s' % (o.x, o.x)"),
+        grow("'ab'", "'{0}{0}'.format(o.x)"),
+        grow("'ab'", "o.x.join([o.x, o.x])"),
+        grow("'ab'", "o.x.center(999999999999)"),
+        grow("'ab'", "'%999999999d' % 1"),
+        grow("'ab'", "o.x | indent(99999999999)"),
+        grow("[1]", "o.x + o.x"),
+        grow("[1]", "o.x * 9"),
+        grow("(1,)", "o.x + o.x"),
+        grow("[1]", "[o.x, o.x]"),
+        grow("[1]", "{'a': o.x, 'b': o.x}"),
+        grow("[1]", "(o.x, o.x)"),
+        grow("[1]", "[o.x, o.x] | select"),
+        "{{ 'x' * 100000000 }}".to_owned(),
+        "{{ [1] * 100000000 }}".to_owned(),
+        "{{ range(10000000) | list }}".to_owned(),
+        "{% set x %}{% for i in range(9999) %}{% for j in range(9999) %}{{ s * 1000 }}{% endfor %}{% endfor %}{% endset %}".to_owned(),
+        "{% for i in range(9999) %}{% for j in range(9999) %}{{ s * 1000 }}{% endfor %}{% endfor %}".to_owned(),
+        "{% for i in range(99999) %}{% for j in range(99) %}{% set x = namespace() %}{% endfor %}{% endfor %}".to_owned(),
+    ] {
+        let error = render(&template).unwrap_err();
+        assert!(!error.raised, "{template}: {error}");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    let many = |open: &str, close: &str, count: usize| format!("{}1{}", open.repeat(count), close.repeat(count));
+    let nest = |step: &str| {
+        format!("{{% set o = namespace(x=1) %}}{{% for i in range(50000) %}}{{% set o.x = {step} %}}{{% endfor %}}")
+    };
+    for template in [
+        format!("{{{{ {} }}}}", many("(", ")", 100_000)),
+        format!("{{{{ {} }}}}", many("[", "]", 100_000)),
+        format!("{{{{ {} }}}}", many("-", "", 100_000)),
+        format!("{{{{ {} }}}}", many("not ", "", 100_000)),
+        format!("{{{{ 1{} }}}}", " + 1".repeat(100_000)),
+        format!("{{{{ 1{} }}}}", " and 1".repeat(100_000)),
+        format!("{{{{ s{} }}}}", ".a".repeat(100_000)),
+        format!("{{{{ s{} }}}}", "|upper".repeat(100_000)),
+        format!("{{{{ s{} }}}}", "[0]".repeat(100_000)),
+        format!("{{{{ 1{} }}}}", " if 1".repeat(100_000)),
+        format!("{{{{ 1{} }}}}", " if 1 else 1".repeat(100_000)),
+        format!("{}{}", "{% if 1 %}".repeat(100_000), "{% endif %}".repeat(100_000)),
+        format!("{{% if 1 %}}{}{{% endif %}}", "{% elif 1 %}".repeat(100_000)),
+        format!("{{% set {} = 1 %}}", many("(", ")", 100_000).replace('1', "a")),
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}".to_owned(),
+        "{% macro m() %}{% call m() %}{% endcall %}{% endmacro %}{{ m() }}".to_owned(),
+        "{% for x in [[1]] recursive %}{{ loop([x]) }}{% endfor %}".to_owned(),
+        nest("[o.x]"),
+        nest("(o.x,)"),
+        nest("{'a': o.x}"),
+        nest("[o.x] | select"),
+        nest("dict(a=o.x)"),
+        nest("namespace(a=o.x)"),
+    ] {
+        let error = render(&template).unwrap_err();
+        assert!(!error.raised, "{}: {error}", template.chars().take(80).collect::<String>());
+    }
+}
+
+#[test]
+fn namespaces_in_circles_and_chains_are_let_go() {
+    let circle = "{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = [b] %}{{ a }}{{ [a] | length }}";
+    assert_eq!(render(circle).unwrap(), "<Namespace {'b': [<Namespace {...}>]}>1");
+    let chain = "{% set head = namespace() %}{% set at = namespace(x=head) %}{% for i in range(50000) %}\
+                 {% set here = at.x %}{% set here.next = namespace() %}{% set at.x = here.next %}{% endfor %}ok";
+    assert_eq!(render(chain).unwrap(), "ok");
+}
+
+#[test]
+fn nothing_outside_the_template_is_within_its_reach() {
+    for template in [
+        "{% include '/etc/passwd' %}",
+        "{% import 'x' as x %}",
+        "{% extends 'x' %}",
+        "{% from 'x' import y %}",
+        "{{ open('/etc/passwd') }}",
+        "{{ ''.__class__.__mro__ }}",
+        "{{ s.__class__() }}",
+        "{{ messages.append(1) }}",
+        "{{ messages[0].update({}) }}",
+        "{{ __context__() }}",
+    ] {
+        render(template).unwrap_err();
+    }
+}
+
+#[test]
+fn the_inner_names_of_the_dialect_do_no_harm() {
+    for template in [
+        "{{ __context__ }}",
+        "{{ __context__.s }}",
+        "{{ s | __add__('x') }}",
+        "{{ s is __add__ }}",
+        "{% set __context__ = 1 %}{{ s }}",
+        "{% set ns = namespace() %}{{ ns.__assign__('a', 1) }}",
+        "{{ s.__generation__() }}",
+        "{% macro __context__() %}{{ s }}{% endmacro %}{{ s }}",
+        "{% for loop in [1] %}{{ loop }}{% endfor %}",
+        "{% set self = 1 %}{{ self }}",
+        "{% set loop = 1 %}{{ loop }}",
+        "{{ super() }}{{ self.x() }}",
+        "{{ caller() }}{{ caller }}",
+    ] {
+        drop(render(template));
+    }
+}
+
+/// Pieces from which templates are thrown together.
+fn piece() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "{{",
+        "}}",
+        "{%",
+        "%}",
+        "{#",
+        "#}",
+        "-",
+        "+",
+        " ",
+        "\n",
+        "x",
+        "s",
+        "n",
+        "messages",
+        "1",
+        "2.5",
+        "'a'",
+        "\"b\\n\"",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ".",
+        ",",
+        ":",
+        "|",
+        "~",
+        "*",
+        "**",
+        "/",
+        "//",
+        "%",
+        "==",
+        "<",
+        "=",
+        " if ",
+        " else ",
+        " for ",
+        " in ",
+        " is ",
+        " not ",
+        " and ",
+        " or ",
+        " set ",
+        " endset ",
+        " endfor ",
+        " endif ",
+        " elif ",
+        " macro ",
+        " endmacro ",
+        " call ",
+        " endcall ",
+        " generation ",
+        " endgeneration ",
+        " raw ",
+        " endraw ",
+        " with ",
+        " endwith ",
+        " filter ",
+        " endfilter ",
+        " break ",
+        " continue ",
+        "namespace",
+        "range",
+        "tojson",
+        "selectattr",
+        "map",
+        "join",
+        "upper",
+        "defined",
+        "none",
+        "true",
+        "loop",
+        "caller",
+        "items",
+        "split",
+        "é",
+        "\u{feff}",
+        "\u{1c}",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "\\PC{0,40}") {
+        drop(render(&text));
+    }
+
+    #[test]
+    fn no_mixture_of_pieces_panics(pieces in prop::collection::vec(piece(), 0..24)) {
+        drop(render(&pieces.concat()));
+    }
+
+    #[test]
+    fn no_expression_panics(pieces in prop::collection::vec(piece(), 0..12)) {
+        drop(render(&format!("{{{{ {} }}}}", pieces.concat())));
+        drop(render(&format!("{{% set x = {} %}}{{{{ x }}}}", pieces.concat())));
+    }
+
+    #[test]
+    fn text_without_tags_stays_as_it_is(text in "[^{\r]{0,60}") {
+        let rendered = render(&text).unwrap();
+        prop_assert_eq!(rendered, text.strip_suffix('\n').unwrap_or(&text));
+    }
+
+    #[test]
+    fn what_is_printed_is_what_was_given(text in any::<String>()) {
+        let template = ChatTemplate::compile("{{ text }}{{ [text][0] }}{{ text ~ '' }}").unwrap();
+        let context: Object = [("text".to_owned(), text.as_str().into())].into_iter().collect();
+        let rendered = template.render(&context, &RenderOptions::default()).unwrap();
+        prop_assert_eq!(rendered.text, text.repeat(3));
+    }
+}
