@@ -75,6 +75,7 @@ pub mod diagnostic;
 pub mod json;
 pub mod parser;
 pub mod pattern;
+pub mod replay;
 pub mod template;
 
 pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};

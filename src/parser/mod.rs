@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chunks;
 mod error;
 mod event;
 mod message;
@@ -34,6 +35,7 @@ mod plan;
 mod scan;
 
 pub use crate::content::Mode;
+pub use chunks::{Chunks, cut};
 pub use error::{ParseError, ParseErrorKind, Stage};
 pub use event::{Event, EventRef, Span};
 pub use parser::{Finished, Held, Options, Parser, Pending};

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::chunks::{Chunks, cut};
 use super::row::{Row, RowError};
 use crate::cli::rows::{Line, Outcome};
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::json::{Object, Value};
-use crate::parser::{Event, Finished, Held, Options, Parser};
+use crate::parser::{Chunks, Event, Finished, Held, Options, Parser, cut};
 use crate::template::Template;
 
 /// What the command line says of every row.

@@ -1,7 +1,6 @@
 //! `backchat parse`: model output in, messages and events out.
 
 mod answer;
-mod chunks;
 mod row;
 mod show;
 
@@ -9,12 +8,12 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use self::answer::{Answerer, Asked, Recording};
-use self::chunks::Chunks;
 use super::rows::Tally;
 use super::{Failure, Global, input, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
+use crate::parser::Chunks;
 use crate::template::{Template, source};
 
 /// Parse model output with a response template

@@ -1,5 +1,6 @@
 //! How a text is cut into feeds.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// How to cut a text that does not say itself how it is cut.
@@ -26,6 +27,16 @@ impl FromStr for Chunks {
             Some(seed) => seed.parse().map(Self::Random).map_err(|_| wrong()),
             None if text == "whole" => Ok(Self::Whole),
             None => text.parse().ok().filter(|&length| length > 0).map(Self::Every).ok_or_else(wrong),
+        }
+    }
+}
+
+impl fmt::Display for Chunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("whole"),
+            Self::Every(length) => write!(f, "{length}"),
+            Self::Random(seed) => write!(f, "random:{seed}"),
         }
     }
 }
@@ -76,6 +87,9 @@ mod tests {
         assert_eq!("whole".parse(), Ok(Chunks::Whole));
         assert_eq!("4".parse(), Ok(Chunks::Every(4)));
         assert_eq!("random:7".parse(), Ok(Chunks::Random(7)));
+        for chunks in [Chunks::Whole, Chunks::Every(4), Chunks::Random(7)] {
+            assert_eq!(chunks.to_string().parse(), Ok(chunks));
+        }
         for wrong in ["0", "-1", "random", "random:", "random:x", "all", ""] {
             assert!(wrong.parse::<Chunks>().is_err(), "{wrong:?}");
         }

@@ -1,0 +1,50 @@
+use super::recording::{Kind, Outcome};
+use super::{Moment, Recording};
+
+/// Where two recordings part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The first row that is not the same; the recordings agree in every row before it.
+    pub row: usize,
+    /// The moment of the first at which the difference shows.
+    pub first: Moment,
+    /// The moment of the second.
+    pub second: Moment,
+}
+
+/// The first row in which two recordings differ, or their ends where only these do.
+///
+/// Rows join adjacent chunks, so only what was said counts, not in how many pieces.
+pub fn first_difference(first: &Recording, second: &Recording) -> Option<Difference> {
+    let rows = first.row_count().max(second.row_count());
+    let row = (0..rows).find(|row| !same_row(first, second, *row));
+    if let Some(row) = row {
+        let shows = |recording: &Recording| match recording.row(row).end {
+            _ if row >= recording.row_count() => recording.end(),
+            end => recording.moment_of_event(end.saturating_sub(1)),
+        };
+        return Some(Difference { row, first: shows(first), second: shows(second) });
+    }
+    let same = match (&first.outcome, &second.outcome) {
+        (Outcome::Finished { message: one, missing: m }, Outcome::Finished { message: other, missing: n }) => {
+            one == other && m == n
+        }
+        (Outcome::Failed(one), Outcome::Failed(other)) => one == other,
+        _ => false,
+    };
+    (!same).then(|| Difference { row: rows, first: first.end(), second: second.end() })
+}
+
+fn same_row(first: &Recording, second: &Recording, row: usize) -> bool {
+    let (Some(one), Some(other)) = (first.event(first.row(row).start), second.event(second.row(row).start)) else {
+        return false;
+    };
+    if row >= first.row_count() || row >= second.row_count() {
+        return false;
+    }
+    let same = one.kind == other.kind && first.field_name(one.field) == second.field_name(other.field);
+    same && match one.kind {
+        Kind::Chunk => first.slice(first.row_span(row)) == second.slice(second.row_span(row)),
+        _ => one.value == other.value,
+    }
+}

@@ -1,0 +1,42 @@
+//! A parse that was recorded and can be walked through, forward and back; pure data.
+//!
+//! [`Recording::new`] runs the parser over a text, feed by feed, and keeps what it said: every feed, every event, the
+//! text held back after each feed and the delimiters it was held for. The texts of events are not kept, only where they
+//! stand, so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is there at once.
+//!
+//! ```
+//! use backchat::replay::{Recording, Run};
+//! use backchat::template::Template;
+//!
+//! let json = r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
+//! let template = Template::load(json)?.template;
+//! let run = Run { template: &template, prefix: "<bot>", mode: Default::default(), tools: None };
+//! let recording = Recording::new(&run, ["<t>h", "m</", "t>Hi"])?;
+//!
+//! let second = recording.moment_of_feed(2);
+//! assert_eq!(recording.held_text(second), "</");
+//! assert_eq!(recording.why(second), "holding `</`: could become the close of `thought` (`t>` to go)");
+//! assert_eq!(recording.happened(second), "released `m` to `thought`");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod compare;
+mod message;
+mod moment;
+mod parts;
+mod record;
+mod recording;
+mod stop;
+#[cfg(test)]
+mod tests;
+mod words;
+mod worst;
+
+pub use compare::{Difference, first_difference};
+pub use moment::Moment;
+pub use parts::Part;
+pub use record::{Run, TooLarge};
+pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
+pub use stop::{Stop, StopError};
+pub use words::quoted;
+pub use worst::{Hunt, Worst};

@@ -1,0 +1,201 @@
+//! Running the parser and keeping what it says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::recording::{Closed, Entry, Feed, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field};
+use crate::content::coerce::Tools;
+use crate::parser::{Event, EventRef, Mode, Options, Parser, Span};
+use crate::template::Template;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// The template.
+    pub template: &'a Template,
+    /// The prompt that the output continues.
+    pub prefix: &'a str,
+    /// Whose answer to give.
+    pub mode: Mode,
+    /// The tools whose schemas say what types arguments have.
+    pub tools: Option<Arc<Tools>>,
+}
+
+/// A text of more than 4 GB, or a template of more than 65,535 fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLarge;
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the prompt and the output together are larger than 4 GB, more than can be replayed")
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+impl Recording {
+    /// Parses the feeds and keeps what happens.
+    pub fn new<'t>(run: &Run<'_>, feeds: impl IntoIterator<Item = &'t str>) -> Result<Self, TooLarge> {
+        let mut text = run.prefix.to_owned();
+        let mut ends = Vec::new();
+        for feed in feeds {
+            text.push_str(feed);
+            ends.push(text.len());
+        }
+        Self::of_text(run, text.into(), &ends)
+    }
+
+    /// Parses a text that holds the prompt and then the output, cut at the places where the feeds of the output end.
+    pub fn of_text(run: &Run<'_>, text: Arc<str>, ends: &[usize]) -> Result<Self, TooLarge> {
+        if u32::try_from(text.len()).is_err() || u16::try_from(run.template.fields().len()).is_err() {
+            return Err(TooLarge);
+        }
+        let output = run.prefix.len();
+        let recording = Recording {
+            template: run.template.clone(),
+            mode: run.mode,
+            text: text.clone(),
+            origin: output,
+            output,
+            feeds: Vec::with_capacity(ends.len() + 2),
+            entries: Vec::with_capacity(ends.len()),
+            rows: Vec::new(),
+            opens: Vec::new(),
+            closes: Vec::new(),
+            holds: Vec::new(),
+            pending: Vec::new(),
+            outcome: Outcome::Finished { message: Default::default(), missing: Vec::new() },
+        };
+        let mut recorder = Recorder { recording, pending: Vec::new() };
+        recorder.run(run, &text, ends);
+        let mut recording = recorder.recording;
+        recording.entries.shrink_to_fit();
+        recording.rows.shrink_to_fit();
+        Ok(recording)
+    }
+}
+
+struct Recorder {
+    recording: Recording,
+    /// What is held for after the feed at hand.
+    pending: Vec<Pending>,
+}
+
+impl Recorder {
+    fn run(&mut self, run: &Run<'_>, text: &str, ends: &[usize]) {
+        let output = self.recording.output;
+        let options = Options { mode: run.mode, tools: run.tools.clone() };
+        let mut parser = match Parser::new(run.template, run.prefix, options) {
+            Ok(parser) => parser,
+            Err(error) => {
+                self.recording.outcome = Outcome::Failed(error);
+                return self.fed(output, output);
+            }
+        };
+        self.recording.origin = output - parser.prefix_length();
+        for event in parser.initial_events().to_vec() {
+            self.take(borrowed(&event));
+        }
+        self.held(&parser, output);
+        let mut start = output;
+        for &end in ends {
+            let fed = parser.feed_into(text.get(start..end).unwrap_or(""), &mut |event| self.take(event));
+            if let Err(error) = fed {
+                self.recording.outcome = Outcome::Failed(error);
+                return self.fed(end, self.last_end());
+            }
+            self.held(&parser, end);
+            start = end;
+        }
+        match parser.finish() {
+            Ok(finished) => {
+                finished.events.iter().for_each(|event| self.take(borrowed(event)));
+                self.recording.outcome = Outcome::Finished { message: finished.message, missing: finished.missing };
+            }
+            Err(error) => self.recording.outcome = Outcome::Failed(error),
+        }
+        self.fed(start, start);
+    }
+
+    /// Where the last event ended.
+    fn last_end(&self) -> usize {
+        self.recording.entries.last().map_or(self.recording.origin, |entry| entry.end as usize)
+    }
+
+    /// Keeps where the parser stands after a feed, and what it holds.
+    fn held(&mut self, parser: &Parser, end: usize) {
+        let origin = self.recording.origin;
+        let held = parser.held();
+        let settled = origin + held.start;
+        let mut same = 0;
+        let mut count = 0;
+        for pending in &held.pending {
+            let fields = self.recording.template.fields();
+            let field = fields.iter().position(|field| field.name == pending.field).unwrap_or(fields.len());
+            let pending = Pending::new(field, pending.closes, origin + pending.start);
+            same += usize::from(self.pending.get(count) == Some(&pending));
+            match self.pending.get_mut(count) {
+                Some(before) => *before = pending,
+                None => self.pending.push(pending),
+            }
+            count += 1;
+        }
+        if same < count || self.pending.len() > count {
+            self.pending.truncate(count);
+            let hold = Hold { feed: narrow(self.recording.feeds.len()), first: narrow(self.recording.pending.len()) };
+            self.recording.holds.push(hold);
+            self.recording.pending.extend_from_slice(&self.pending);
+        }
+        self.fed(end, settled);
+    }
+
+    fn fed(&mut self, end: usize, settled: usize) {
+        let events = narrow(self.recording.entries.len());
+        self.recording.feeds.push(Feed { end: narrow(end), settled: narrow(settled), events });
+    }
+
+    #[inline]
+    fn take(&mut self, event: EventRef<'_>) {
+        let recording = &mut self.recording;
+        let index = narrow(recording.entries.len());
+        let place = |place: usize| narrow(recording.origin + place);
+        let (kind, field, span) = match event {
+            EventRef::Open { field, span, .. } => (Kind::Open, field, span),
+            EventRef::Chunk { field, span, .. } => (Kind::Chunk, field, span),
+            EventRef::Close { field, span, .. } => (Kind::Close, field, span),
+            EventRef::Malformed { field, span, .. } => (Kind::Malformed, field, span),
+        };
+        let Span { start, end } = span;
+        let fields = recording.template.fields();
+        let field = fields.iter().position(|known| *known.name == **field).unwrap_or(fields.len());
+        let entry = Entry { kind, field: narrow_field(field), start: place(start), end: place(end) };
+        match event {
+            EventRef::Open { captures, .. } => recording.opens.push(Opened { event: index, captures: captures.into() }),
+            EventRef::Chunk { .. } => {}
+            EventRef::Close { value, body, .. } => {
+                let body = place(body.start)..place(body.end);
+                recording.closes.push(Closed { event: index, body, value: Ok(value.clone()) });
+            }
+            EventRef::Malformed { reason, body, .. } => {
+                let body = place(body.start)..place(body.end);
+                recording.closes.push(Closed { event: index, body, value: Err(reason.into()) });
+            }
+        }
+        let joins = kind == Kind::Chunk && recording.entries.last().is_some_and(|last| last.kind == Kind::Chunk);
+        if !joins {
+            recording.rows.push(index);
+        }
+        recording.entries.push(entry);
+    }
+}
+
+fn borrowed(event: &Event) -> EventRef<'_> {
+    match event {
+        Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },
+        Event::Chunk { field, text, dirty, span } => EventRef::Chunk { field, text, dirty: *dirty, span: *span },
+        Event::Close { field, value, span, body } => EventRef::Close { field, value, span: *span, body: *body },
+        Event::Malformed { field, text, reason, span, body } => {
+            EventRef::Malformed { field, text, reason, span: *span, body: *body }
+        }
+    }
+}

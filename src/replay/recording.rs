@@ -1,0 +1,434 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::content::Capture;
+use crate::json::{Object, Value};
+use crate::parser::{Mode, ParseError};
+use crate::template::{ContentSpec, Field, Template};
+
+use super::Moment;
+
+/// A recorded parse.
+///
+/// Places are bytes of [`text`](Self::text): the whole prompt, then the output. Feed 0 is the prompt, the last feed is
+/// the end of the output, which settles what was held.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    pub(super) template: Template,
+    pub(super) mode: Mode,
+    pub(super) text: Arc<str>,
+    /// Where the parser began to read: behind the last start anchor of the prompt.
+    pub(super) origin: usize,
+    /// Where the output begins.
+    pub(super) output: usize,
+    pub(super) feeds: Vec<Feed>,
+    pub(super) entries: Vec<Entry>,
+    /// The first event of each row: adjacent chunks of a region stand in one.
+    pub(super) rows: Vec<u32>,
+    pub(super) opens: Vec<Opened>,
+    pub(super) closes: Vec<Closed>,
+    pub(super) holds: Vec<Hold>,
+    pub(super) pending: Vec<Pending>,
+    pub(super) outcome: Outcome,
+}
+
+/// Where the parser stood after a feed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Feed {
+    /// Where the text that had come ends.
+    pub end: u32,
+    /// Where the text that was settled ends; what lies between is held.
+    pub settled: u32,
+    /// How many events there had been.
+    pub events: u32,
+}
+
+/// An event: what happened to which field, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub kind: Kind,
+    pub field: u16,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// What an open has that other events have not.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    pub event: u32,
+    pub captures: Box<[Capture]>,
+}
+
+/// What a close has that other events have not.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    pub event: u32,
+    pub body: Range<u32>,
+    /// The value, or why there is none.
+    pub value: Result<Value, Box<str>>,
+}
+
+/// From a feed on, the delimiters that text is held for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    pub feed: u32,
+    pub first: u32,
+}
+
+/// A delimiter that may have begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    field: u16,
+    /// Whether it closes the field rather than opening it.
+    pub closes: bool,
+    start: u32,
+}
+
+impl Pending {
+    pub(super) fn new(field: usize, closes: bool, start: usize) -> Self {
+        Self { field: narrow_field(field), closes, start: narrow(start) }
+    }
+
+    /// The field, counted in the order of the template.
+    pub fn field(&self) -> usize {
+        self.field.into()
+    }
+
+    /// Where it may have begun.
+    pub fn start(&self) -> usize {
+        self.start as usize
+    }
+}
+
+/// What kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A region began.
+    Open,
+    /// Text of a region was released.
+    Chunk,
+    /// A region ended and gave a value.
+    Close,
+    /// A region ended and gave none.
+    Malformed,
+}
+
+impl Kind {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Open => "region_open",
+            Kind::Chunk => "region_chunk",
+            Kind::Close => "region_close",
+            Kind::Malformed => "region_malformed",
+        }
+    }
+
+    /// Its name where space is short.
+    pub fn short(self) -> &'static str {
+        self.name().trim_start_matches("region_")
+    }
+}
+
+/// How a parse ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// With a message.
+    Finished {
+        /// The message.
+        message: Object,
+        /// The required fields that are absent.
+        missing: Vec<String>,
+    },
+    /// It could not go on.
+    Failed(ParseError),
+}
+
+/// An event of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen<'r> {
+    /// What kind of event.
+    pub kind: Kind,
+    /// The field, counted in the order of the template.
+    pub field: usize,
+    /// A chunk's text, or a delimiter; empty where a region began or ended without one.
+    pub span: Range<usize>,
+    /// Of a region that ended: its body.
+    pub body: Range<usize>,
+    /// Of a region that ended: its value, or why it has none.
+    pub value: Option<Result<&'r Value, &'r str>>,
+    /// Of a region that began: what the named groups of its open pattern took.
+    pub captures: &'r [Capture],
+}
+
+/// A region that is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The field, counted in the order of the template.
+    pub field: usize,
+    /// The event that opened it.
+    pub opened: usize,
+    /// Its body so far.
+    pub body: Range<usize>,
+}
+
+/// Text that is held back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held<'r> {
+    /// Where it stands.
+    pub span: Range<usize>,
+    /// The delimiters it is held for.
+    pub pending: &'r [Pending],
+}
+
+impl Recording {
+    /// The template that was used.
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// Whose answer it is.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The prompt, then the output.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Some of the text.
+    pub fn slice(&self, span: Range<usize>) -> &str {
+        self.text.get(span).unwrap_or("")
+    }
+
+    /// Where the parser began to read: behind the last start anchor of the prompt.
+    pub fn origin(&self) -> usize {
+        self.origin
+    }
+
+    /// Where the output begins.
+    pub fn output_start(&self) -> usize {
+        self.output
+    }
+
+    /// How the parse ended.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// A field of the template.
+    pub fn field(&self, index: usize) -> Option<&Field> {
+        self.template.fields().get(index)
+    }
+
+    /// The name of a field.
+    pub fn field_name(&self, index: usize) -> &str {
+        self.field(index).map_or("", |field| &field.name)
+    }
+
+    /// How many feeds there are, the prompt and the end included.
+    pub fn feed_count(&self) -> usize {
+        self.feeds.len()
+    }
+
+    /// How many feeds of the output there are.
+    pub fn chunk_count(&self) -> usize {
+        let end = matches!(self.outcome, Outcome::Finished { .. });
+        self.feeds.len().saturating_sub(1 + usize::from(end))
+    }
+
+    /// The text of a feed.
+    pub fn feed_span(&self, feed: usize) -> Range<usize> {
+        let end = self.feed(feed).end as usize;
+        let start = feed.checked_sub(1).map_or(self.origin, |before| self.feed(before).end as usize);
+        start..end
+    }
+
+    /// How many events there are.
+    pub fn event_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many of them the prompt itself brought.
+    pub fn initial_count(&self) -> usize {
+        self.feed(0).events as usize
+    }
+
+    /// An event.
+    pub fn event(&self, index: usize) -> Option<Seen<'_>> {
+        let entry = self.entries.get(index)?;
+        let mut seen = Seen {
+            kind: entry.kind,
+            field: entry.field.into(),
+            span: entry.start as usize..entry.end as usize,
+            body: 0..0,
+            value: None,
+            captures: &[],
+        };
+        match entry.kind {
+            Kind::Chunk => {}
+            Kind::Open => {
+                let found = self.opens.binary_search_by_key(&index, |open| open.event as usize).ok();
+                seen.captures = found.and_then(|at| self.opens.get(at)).map_or(&[], |open| &open.captures);
+            }
+            Kind::Close | Kind::Malformed => {
+                let found = self.closes.binary_search_by_key(&index, |close| close.event as usize).ok()?;
+                let close = self.closes.get(found)?;
+                seen.body = close.body.start as usize..close.body.end as usize;
+                seen.value = Some(close.value.as_ref().map_err(|reason| &**reason));
+            }
+        }
+        Some(seen)
+    }
+
+    /// The event as transformers writes it.
+    pub fn event_value(&self, index: usize) -> Option<Value> {
+        let event = self.event(index)?;
+        let mut entries: Vec<(&str, Value)> =
+            vec![("type", event.kind.name().into()), ("field", self.field_name(event.field).into())];
+        match (event.kind, event.value) {
+            (Kind::Chunk, _) => {
+                entries.push(("text", self.slice(event.span).into()));
+                let dirty = self.field(event.field).is_some_and(|field| is_structured(&field.content));
+                entries.push(("dirty", dirty.into()));
+            }
+            (_, Some(Ok(value))) => entries.push(("value", value.clone())),
+            (_, Some(Err(reason))) => {
+                entries.push(("text", self.slice(event.body).into()));
+                entries.push(("reason", reason.into()));
+            }
+            (_, None) => {}
+        }
+        Some(Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()))
+    }
+
+    /// How many rows there are: adjacent chunks of a region stand in one.
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The events of a row.
+    pub fn row(&self, row: usize) -> Range<usize> {
+        let at = |row: usize| self.rows.get(row).map_or(self.entries.len(), |event| *event as usize);
+        at(row)..at(row + 1)
+    }
+
+    /// The row of an event.
+    pub fn row_of(&self, event: usize) -> usize {
+        self.rows.partition_point(|first| *first as usize <= event).saturating_sub(1)
+    }
+
+    /// The text of a row of chunks; of any other event, its delimiter.
+    pub fn row_span(&self, row: usize) -> Range<usize> {
+        let events = self.row(row);
+        let at = |event: usize| self.entries.get(event);
+        let start = at(events.start).map_or(0, |entry| entry.start as usize);
+        let end = events.end.checked_sub(1).and_then(at).map_or(start, |entry| entry.end as usize);
+        start..end
+    }
+
+    /// The region that is open.
+    pub fn region(&self, moment: Moment) -> Option<Region> {
+        let taken = |event: u32| (event as usize) < moment.event;
+        let open = self.opens.partition_point(|open| taken(open.event)).checked_sub(1);
+        let opened = self.opens.get(open?)?.event as usize;
+        let closed = self.closes.partition_point(|close| taken(close.event)).checked_sub(1);
+        if closed.and_then(|closed| self.closes.get(closed)).is_some_and(|close| close.event as usize > opened) {
+            return None;
+        }
+        let entry = self.entries.get(opened)?;
+        let start = entry.end as usize;
+        let end =
+            moment.event.checked_sub(1).and_then(|last| self.entries.get(last)).map_or(start, |last| last.end as usize);
+        Some(Region { field: entry.field.into(), opened, body: start..end.max(start) })
+    }
+
+    /// Where the text that has come ends.
+    pub fn arrived(&self, moment: Moment) -> usize {
+        self.feed(moment.feed).end as usize
+    }
+
+    /// Where the text ends about which all is said.
+    pub fn settled(&self, moment: Moment) -> usize {
+        let feed = self.feed(moment.feed);
+        if moment.event >= feed.events as usize {
+            return feed.settled as usize;
+        }
+        let before = moment.feed.checked_sub(1).map_or(self.origin, |before| self.feed(before).settled as usize);
+        let last = moment.event.checked_sub(1).and_then(|last| self.entries.get(last));
+        last.map_or(before, |last| (last.end as usize).max(before))
+    }
+
+    /// Whether more events of the same feed follow.
+    pub fn is_inside_feed(&self, moment: Moment) -> bool {
+        moment.event < self.feed(moment.feed).events as usize
+    }
+
+    /// The text held back, and what for. Inside a feed nothing is held yet: the parser is not through with it.
+    pub fn held(&self, moment: Moment) -> Option<Held<'_>> {
+        let span = self.settled(moment)..self.arrived(moment);
+        if span.is_empty() || self.is_inside_feed(moment) {
+            return None;
+        }
+        let at = self.holds.partition_point(|hold| hold.feed as usize <= moment.feed);
+        let first = at.checked_sub(1).and_then(|at| self.holds.get(at)).map_or(0, |hold| hold.first as usize);
+        let end = self.holds.get(at).map_or(self.pending.len(), |next| next.first as usize);
+        Some(Held { span, pending: self.pending.get(first..end).unwrap_or(&[]) })
+    }
+
+    /// The text held back.
+    pub fn held_text(&self, moment: Moment) -> &str {
+        self.held(moment).map_or("", |held| self.slice(held.span))
+    }
+
+    /// The character of the output at which a byte of the text stands; negative in the prompt.
+    pub fn offset_of(&self, byte: usize) -> isize {
+        let count = |span: Range<usize>| isize::try_from(self.slice(span).chars().count()).unwrap_or(isize::MAX);
+        match byte >= self.output {
+            true => count(self.output..byte),
+            false => -count(byte..self.output),
+        }
+    }
+
+    /// The byte of the text at which a character of the output stands.
+    pub fn byte_at(&self, offset: usize) -> usize {
+        let output = self.text.get(self.output..).unwrap_or("");
+        output.char_indices().nth(offset).map_or(self.text.len(), |(at, _)| self.output + at)
+    }
+
+    /// About how many bytes the recording takes, its text included.
+    pub fn size(&self) -> usize {
+        fn of<T>(items: &Vec<T>) -> usize {
+            items.capacity() * size_of::<T>()
+        }
+        self.text.len()
+            + of(&self.feeds)
+            + of(&self.entries)
+            + of(&self.rows)
+            + of(&self.opens)
+            + of(&self.closes)
+            + of(&self.holds)
+            + of(&self.pending)
+    }
+
+    pub(super) fn feed(&self, index: usize) -> Feed {
+        let last = || self.feeds.last().copied();
+        self.feeds.get(index).copied().or_else(last).unwrap_or(Feed { end: 0, settled: 0, events: 0 })
+    }
+}
+
+fn is_structured(content: &ContentSpec) -> bool {
+    use ContentSpec::{Bool, Float, Int, Text};
+    !matches!(content, Text { .. } | Int { .. } | Float { .. } | Bool { .. })
+}
+
+/// A place in a text of bounded size.
+pub(super) fn narrow(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+/// A field's place in a template of bounded size.
+pub(super) fn narrow_field(field: usize) -> u16 {
+    u16::try_from(field).unwrap_or(u16::MAX)
+}

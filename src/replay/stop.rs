@@ -1,0 +1,123 @@
+//! Breakpoints.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::recording::Kind;
+use super::{Moment, Recording};
+use crate::pattern::Pattern;
+
+/// Where to stop.
+#[derive(Clone, Debug)]
+pub enum Stop {
+    /// At every event of a kind.
+    Kind(Kind),
+    /// At every event of a field but its chunks.
+    Field(String),
+    /// Once so many characters of the output have come.
+    Offset(usize),
+    /// Once a match of a pattern has come whole.
+    Pattern(Pattern),
+}
+
+/// What a breakpoint cannot be made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopError(pub String);
+
+impl fmt::Display for StopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StopError {}
+
+/// Reads `open`, `chunk`, `close`, `malformed`, a number of characters, `/pattern/`, or the name of a field.
+impl FromStr for Stop {
+    type Err = StopError;
+
+    fn from_str(text: &str) -> Result<Self, StopError> {
+        let text = text.trim();
+        Ok(match text {
+            "open" => Self::Kind(Kind::Open),
+            "chunk" => Self::Kind(Kind::Chunk),
+            "close" => Self::Kind(Kind::Close),
+            "malformed" => Self::Kind(Kind::Malformed),
+            "" => return Err(StopError("nothing to stop at".to_owned())),
+            _ if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Self::Offset(text.parse().map_err(|_| StopError(format!("{text} is too large")))?)
+            }
+            _ => match text.strip_prefix('/') {
+                Some(pattern) => {
+                    let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
+                    Self::Pattern(Pattern::new(pattern).map_err(|error| StopError(error.to_string()))?)
+                }
+                None => Self::Field(text.to_owned()),
+            },
+        })
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => f.write_str(kind.short()),
+            Self::Field(name) => f.write_str(name),
+            Self::Offset(offset) => write!(f, "{offset}"),
+            Self::Pattern(pattern) => write!(f, "/{}/", pattern.source()),
+        }
+    }
+}
+
+impl Recording {
+    /// The first moment after this one at which a breakpoint is met, and which.
+    pub fn next_stop(&self, stops: &[Stop], moment: Moment) -> Option<(Moment, usize)> {
+        let met = stops.iter().enumerate().filter_map(|(at, stop)| Some((self.stop_after(stop, moment)?, at)));
+        met.min()
+    }
+
+    /// The last moment before this one at which a breakpoint is met, and which.
+    pub fn previous_stop(&self, stops: &[Stop], moment: Moment) -> Option<(Moment, usize)> {
+        let met = stops.iter().enumerate().filter_map(|(at, stop)| Some((self.stop_before(stop, moment)?, at)));
+        met.max()
+    }
+
+    fn stop_after(&self, stop: &Stop, moment: Moment) -> Option<Moment> {
+        match stop {
+            Stop::Kind(_) | Stop::Field(_) => {
+                let event = (moment.event..self.entries.len()).find(|event| self.meets(stop, *event))?;
+                Some(self.moment_of_event(event))
+            }
+            Stop::Offset(offset) => Some(self.moment_at(self.byte_at(*offset))).filter(|found| *found > moment),
+            Stop::Pattern(pattern) => self.matches(pattern).find(|found| *found > moment),
+        }
+    }
+
+    fn stop_before(&self, stop: &Stop, moment: Moment) -> Option<Moment> {
+        match stop {
+            Stop::Kind(_) | Stop::Field(_) => {
+                let events = self.initial_count()..moment.event;
+                let event =
+                    events.rev().find(|event| self.meets(stop, *event) && self.moment_of_event(*event) < moment)?;
+                Some(self.moment_of_event(event))
+            }
+            Stop::Offset(offset) => Some(self.moment_at(self.byte_at(*offset))).filter(|found| *found < moment),
+            Stop::Pattern(pattern) => self.matches(pattern).take_while(|found| *found < moment).last(),
+        }
+    }
+
+    fn meets(&self, stop: &Stop, event: usize) -> bool {
+        let Some(entry) = self.entries.get(event) else { return false };
+        match stop {
+            Stop::Kind(kind) => entry.kind == *kind,
+            Stop::Field(name) => entry.kind != Kind::Chunk && self.field_name(entry.field.into()) == name,
+            Stop::Offset(_) | Stop::Pattern(_) => false,
+        }
+    }
+
+    /// The moments at which a match of the pattern in the output has come whole.
+    fn matches<'r>(&'r self, pattern: &'r Pattern) -> impl Iterator<Item = Moment> + 'r {
+        let output = self.text.get(self.output..).unwrap_or("");
+        pattern.matches(output).map_while(Result::ok).map(|found| self.moment_at(self.output + found.span().1))
+    }
+}

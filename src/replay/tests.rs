@@ -1,0 +1,272 @@
+use super::*;
+use crate::json::Value;
+use crate::parser::Mode;
+use crate::template::Template;
+
+const TEMPLATE: &str = r#"{
+    "start_anchor": "<bot>",
+    "defaults": {"role": "assistant"},
+    "fields": {
+        "thought": {"open": "<t>", "close": "</t>"},
+        "calls": {"open_pattern": "<call (?P<name>\\w+)>", "close": ["</call>", "</call>;"], "repeats": true,
+                  "content": "json", "transform": {"name": "{name}", "arguments": "{content}"}},
+        "content": {"close": "<end>"}
+    }
+}"#;
+
+const OUTPUT: &str = "hm</t>Let me see.\n<call f>{\"a\": 1}</call><call g>{oops</call>\nDone: 1 < 2.<end>";
+
+fn template(json: &str) -> Template {
+    Template::load(json).unwrap().template
+}
+
+fn record(mode: Mode, chunk: usize) -> Recording {
+    let chars: Vec<char> = OUTPUT.chars().collect();
+    let feeds: Vec<String> = chars.chunks(chunk).map(|chunk| chunk.iter().collect()).collect();
+    let template = template(TEMPLATE);
+    let run = Run { template: &template, prefix: "<user>x<bot><t>", mode, tools: None };
+    Recording::new(&run, feeds.iter().map(String::as_str)).unwrap()
+}
+
+/// Every moment from a step taken again and again, the first and the last included.
+fn walk(from: Moment, to: Moment, step: impl Fn(Moment) -> Moment) -> Vec<Moment> {
+    let mut moments = vec![from];
+    while *moments.last().unwrap() != to {
+        let next = step(*moments.last().unwrap());
+        assert_ne!(next, *moments.last().unwrap(), "a step that does not move");
+        moments.push(next);
+    }
+    moments
+}
+
+#[test]
+fn every_way_leads_there_and_back() {
+    for chunk in [1, 2, 5, 1000] {
+        let recording = record(Mode::Stable, chunk);
+        let (start, end) = (recording.start(), recording.end());
+        let events = walk(start, end, |moment| recording.next_event(moment));
+        let feeds = walk(start, end, |moment| recording.next_feed(moment));
+        let rows = walk(start, end, |moment| recording.next_row(moment));
+        let lines = walk(start, end, |moment| recording.next_line(moment));
+        for moments in [&events, &feeds, &rows, &lines] {
+            assert!(moments.is_sorted(), "{moments:?}");
+        }
+        assert_eq!(feeds.len(), recording.feed_count());
+        let mut taken: Vec<usize> = events.iter().map(|moment| moment.event).collect();
+        taken.dedup();
+        assert_eq!(taken, (recording.initial_count()..=recording.event_count()).collect::<Vec<_>>());
+        let reversed = |mut moments: Vec<Moment>| {
+            moments.reverse();
+            moments
+        };
+        assert_eq!(reversed(walk(end, start, |moment| recording.previous_event(moment))), events);
+        assert_eq!(reversed(walk(end, start, |moment| recording.previous_row(moment))), rows);
+        assert_eq!(reversed(walk(end, start, |moment| recording.previous_feed(moment))), feeds);
+        walk(end, start, |moment| recording.previous_line(moment));
+    }
+}
+
+#[test]
+fn a_line_at_a_time() {
+    let recording = record(Mode::Stable, 1);
+    let lines = walk(recording.start(), recording.end(), |moment| recording.next_line(moment));
+    let offsets: Vec<isize> = lines.iter().map(|moment| recording.offset_of(recording.arrived(*moment))).collect();
+    assert_eq!(offsets, [0, 18, 62, 79]);
+}
+
+#[test]
+fn a_moment_by_its_offset() {
+    let recording = record(Mode::Stable, 4);
+    for (offset, arrived) in [(0, 0), (1, 4), (4, 4), (5, 8), (77, 79), (10_000, 79)] {
+        let moment = recording.moment_at(recording.byte_at(offset));
+        assert_eq!(recording.offset_of(recording.arrived(moment)), arrived, "{offset}");
+    }
+    assert_eq!(recording.offset_of(recording.origin()), -3, "the prompt's `<t>` is read with the output");
+}
+
+#[test]
+fn what_happened_and_why_nothing_more_is_released() {
+    let recording = record(Mode::Stable, 6);
+    let moments = walk(recording.start(), recording.end(), |moment| recording.next_feed(moment));
+    let mut story = String::new();
+    for moment in moments {
+        let chunk = recording.slice(recording.feed_span(moment.feed));
+        story += &format!("{}\n    {}\n    {}\n", quoted(chunk), recording.happened(moment), recording.why(moment));
+    }
+    insta::assert_snapshot!(story);
+}
+
+#[test]
+fn the_message_grows_with_the_events() {
+    let recording = record(Mode::Stable, 3);
+    let mut seen = Vec::new();
+    for moment in walk(recording.start(), recording.end(), |moment| recording.next_event(moment)) {
+        let message = Value::Object(recording.message(moment)).to_string();
+        if seen.last() != Some(&message) {
+            seen.push(message);
+        }
+    }
+    assert_eq!(
+        seen,
+        [
+            r#"{"role": "assistant"}"#,
+            r#"{"role": "assistant", "thought": "hm"}"#,
+            r#"{"role": "assistant", "thought": "hm", "content": "Let me see."}"#,
+            r#"{"role": "assistant", "thought": "hm", "content": "Let me see.", "calls": [{"name": "f", "arguments": {"a": 1}}]}"#,
+            r#"{"role": "assistant", "thought": "hm", "content": "Done: 1 < 2.", "calls": [{"name": "f", "arguments": {"a": 1}}]}"#,
+        ]
+    );
+    assert_eq!(recording.malformed_count(), 1);
+    assert!(!recording.is_in_order());
+}
+
+#[test]
+fn the_parts_of_the_text_are_accounted_for() {
+    for chunk in [1, 3, 7, 1000] {
+        let recording = record(Mode::Stable, chunk);
+        for moment in walk(recording.start(), recording.end(), |moment| recording.next_event(moment)) {
+            let (settled, arrived) = (recording.settled(moment), recording.arrived(moment));
+            assert!(recording.origin() <= settled && settled <= arrived && arrived <= recording.text().len());
+            if let Some(region) = recording.region(moment) {
+                assert!(region.body.end <= settled && region.body.start >= recording.origin());
+            }
+            if let Some(held) = recording.held(moment) {
+                assert!(!held.pending.is_empty(), "text is held for nothing at {moment:?}");
+                assert!(held.pending.iter().all(|pending| pending.start() >= held.span.start));
+            }
+        }
+        assert_eq!(recording.settled(recording.end()), recording.text().len());
+    }
+}
+
+#[test]
+fn recorded_events_are_the_parser_s() {
+    let template = template(TEMPLATE);
+    let prefix = "<user>x<bot><t>";
+    let finished = crate::parser::parse(&template, prefix, OUTPUT, None).unwrap();
+    let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, [OUTPUT]).unwrap();
+    let events: Vec<Value> = (0..recording.event_count()).map(|event| recording.event_value(event).unwrap()).collect();
+    assert_eq!(events, finished.events.iter().map(crate::parser::Event::to_value).collect::<Vec<_>>());
+    assert_eq!(recording.message(recording.end()), finished.message);
+}
+
+#[test]
+fn breakpoints_are_met_both_ways() {
+    let recording = record(Mode::Stable, 1);
+    let (start, end) = (recording.start(), recording.end());
+    for (stop, met) in [
+        ("open", &["content", "calls", "calls", "content"][..]),
+        ("malformed", &["calls"]),
+        ("thought", &["thought"]),
+        ("calls", &["calls", "calls", "calls", "calls"]),
+        ("nobody", &[]),
+    ] {
+        let stops = [stop.parse::<Stop>().unwrap()];
+        let forward: Vec<Moment> =
+            std::iter::successors(recording.next_stop(&stops, start), |(at, _)| recording.next_stop(&stops, *at))
+                .map(|(at, _)| at)
+                .collect();
+        let fields: Vec<&str> =
+            forward.iter().map(|at| recording.field_name(recording.acting_field(*at).unwrap())).collect();
+        assert_eq!(fields, met, "{stop}");
+        let mut back: Vec<Moment> =
+            std::iter::successors(recording.previous_stop(&stops, end), |(at, _)| recording.previous_stop(&stops, *at))
+                .map(|(at, _)| at)
+                .collect();
+        back.reverse();
+        assert_eq!(
+            back.iter().filter(|at| **at != end).collect::<Vec<_>>(),
+            forward.iter().filter(|at| **at != end).collect::<Vec<_>>(),
+            "{stop}"
+        );
+    }
+    let offset = |found: Option<(Moment, usize)>| found.map(|(at, _)| recording.offset_of(recording.arrived(at)));
+    let stops = ["25".parse().unwrap(), r"/\d/".parse().unwrap()];
+    assert_eq!(offset(recording.next_stop(&stops, start)), Some(25));
+    assert_eq!(offset(recording.next_stop(&stops[1..], start)), Some(33));
+    assert_eq!(offset(recording.previous_stop(&stops, end)), Some(73));
+    assert!("/(/".parse::<Stop>().is_err());
+}
+
+#[test]
+fn where_two_recordings_part() {
+    let (stable, again) = (record(Mode::Stable, 1), record(Mode::Stable, 7));
+    assert_eq!(first_difference(&stable, &again), None, "adjacent chunks count as one");
+    let reference = record(Mode::Reference, 1);
+    let difference = first_difference(&stable, &reference).unwrap();
+    let event = stable.event(stable.row(difference.row).start).unwrap();
+    assert_eq!(event.kind, Kind::Malformed, "the reference raises where a region gives no value");
+    assert_eq!(difference.second, reference.end());
+    assert!(reference.happened(reference.end()).starts_with("failed: field `calls`: "));
+}
+
+#[test]
+fn the_worst_cut_is_found() {
+    let end_of_text = r#"{"start_anchor": "<a>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#;
+    for (json, output, cuts) in [
+        (end_of_text, "Hello<stop>", vec![6]),
+        (r#"{"start_anchor": "<a>", "fields": {"content": {"close": "<stop>"}}}"#, "Hello<stop>", vec![]),
+    ] {
+        let template = template(json);
+        let run = Run { template: &template, prefix: "", mode: Mode::Reference, tools: None };
+        let recording = Recording::new(&run, [output]).unwrap();
+        let mut hunt = Hunt::new(&recording, None);
+        let found = std::iter::repeat_with(|| hunt.step()).take(1000).flatten().next().unwrap();
+        match (found, cuts.is_empty()) {
+            (Worst::Cuts(found), false) => assert_eq!(found, cuts),
+            (Worst::Nothing { tried, possible }, true) => assert_eq!((tried, possible), (10, 10)),
+            (found, _) => panic!("{found:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_prompt_that_cannot_be_read_is_a_recording_too() {
+    let template = template(r#"{"start_anchor_pattern": "(a+)+$", "fields": {"content": {}}}"#);
+    let prefix = "a".repeat(200) + "b";
+    let run = Run { template: &template, prefix: &prefix, mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, ["x"]).unwrap();
+    if let Outcome::Failed(_) = recording.outcome() {
+        assert_eq!(recording.start(), recording.end());
+        assert!(recording.happened(recording.end()).starts_with("failed: "));
+    }
+    assert_eq!(recording.next_event(recording.end()), recording.end());
+    assert_eq!(recording.previous_row(recording.start()), recording.start());
+}
+
+#[test]
+fn every_byte_is_a_part() {
+    for chunk in [1, 4, 1000] {
+        let recording = record(Mode::Stable, chunk);
+        let length = recording.text().len();
+        for moment in walk(recording.start(), recording.end(), |moment| recording.next_event(moment)) {
+            let whole = recording.parts(moment, 0..length);
+            let ends: Vec<usize> = whole.iter().map(|(span, _)| span.end).collect();
+            let starts: Vec<usize> = whole.iter().map(|(span, _)| span.start).collect();
+            assert_eq!((starts[0], *ends.last().unwrap()), (0, length));
+            assert_eq!(starts[1..], ends[..ends.len() - 1]);
+            for window in [0..10, 20..40, length - 5..length] {
+                for (span, part) in recording.parts(moment, window) {
+                    let inside = |(other, _): &&(std::ops::Range<usize>, Part)| other.contains(&span.start);
+                    assert_eq!(whole.iter().find(inside).unwrap().1, part);
+                }
+            }
+        }
+    }
+    let recording = record(Mode::Stable, 1);
+    let parts = recording.parts(recording.moment_at(recording.byte_at(20)), 0..40);
+    let shown: Vec<_> = parts.into_iter().map(|(span, part)| (recording.slice(span), part)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("<user>x<bot>", Part::Prompt),
+            ("<t>", Part::Delimiter(0)),
+            ("hm", Part::Body(0)),
+            ("</t>", Part::Delimiter(0)),
+            ("Let me see.\n", Part::Body(2)),
+            ("<c", Part::Held),
+            ("all f", Part::Future),
+        ]
+    );
+}
