@@ -71,6 +71,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod content;
+pub mod derive;
 pub mod diagnostic;
 pub mod json;
 pub mod parser;

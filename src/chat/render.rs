@@ -44,6 +44,7 @@ pub struct ChatTemplate {
     lowered: Lowered,
     variables: Vec<String>,
     compared: IndexMap<String, Vec<json::Value>>,
+    literals: Vec<String>,
 }
 
 impl fmt::Debug for ChatTemplate {
@@ -96,7 +97,15 @@ impl fmt::Display for RenderError {
 
 impl std::error::Error for RenderError {}
 
+/// What an error says where a render used up the work it is allowed.
+const TOO_LONG: &str = "the template runs for too long";
+
 impl RenderError {
+    /// Whether the render used up the work it is allowed: another one with the same template most likely will, too.
+    pub fn is_exhausted(&self) -> bool {
+        !self.raised && self.message == TOO_LONG
+    }
+
     fn plain(message: impl Into<String>) -> Self {
         Self { message: message.into(), raised: false, line: None, span: None }
     }
@@ -135,12 +144,13 @@ impl ChatTemplate {
         let survey = Survey::of(&tree);
         let lowered = lower::lower(&tree, &survey);
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
+        let literals = survey.literals.into_iter().collect();
         let compared = survey.compared;
         let mut environment = dialect::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
         if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
             return Err(located(&problem, &source, &lowered));
         }
-        Ok(Self { environment, source, lowered, variables, compared })
+        Ok(Self { environment, source, lowered, variables, compared, literals })
     }
 
     /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
@@ -159,6 +169,11 @@ impl ChatTemplate {
     /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
     pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
         &self.compared
+    }
+
+    /// The strings it names in its expressions: what it compares, splits, joins or prints.
+    pub fn literals(&self) -> &[String] {
+        &self.literals
     }
 
     /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
@@ -214,7 +229,7 @@ impl io::Write for Sink {
 /// What an error of the engine says, without the engine's own words about where.
 fn message(problem: &minijinja::Error) -> String {
     match problem.kind() {
-        ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),
+        ErrorKind::OutOfFuel => TOO_LONG.to_owned(),
         ErrorKind::WriteFailure => match std::error::Error::source(problem) {
             Some(cause) => cause.to_string(),
             None => problem.kind().to_string(),

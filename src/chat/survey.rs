@@ -17,6 +17,8 @@ pub(super) struct Survey<'s> {
     pub(super) variables: IndexSet<&'s str>,
     /// Constants that a value is compared with, by what reads the value: `reasoning_effort`, `message.role`.
     pub(super) compared: IndexMap<String, Vec<json::Value>>,
+    /// The string constants of its expressions, in the order they are first written.
+    pub(super) literals: IndexSet<String>,
     scopes: Vec<HashSet<&'s str>>,
 }
 
@@ -128,6 +130,9 @@ impl<'s> Survey<'s> {
                 if !known && !self.scopes.iter().any(|scope| scope.contains(name)) {
                     self.variables.insert(name);
                 }
+            }
+            ExprKind::Literal(Literal::Str(text)) => {
+                self.literals.insert(text.clone());
             }
             ExprKind::Compare(first, rest) => {
                 let mut left: &Expr<'s> = first;

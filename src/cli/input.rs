@@ -46,6 +46,13 @@ pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error("cannot-read", format!("cannot be read: {error}")).at(Place::file(name(path))).help(help)
 }
 
+/// The one thing to say about a file that cannot be written.
+pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
+    Diagnostic::error("cannot-write", format!("cannot be written: {error}"))
+        .at(Place::file(path))
+        .help("check that its folder exists and that you may write there")
+}
+
 fn not_utf8(path: &str, error: &std::string::FromUtf8Error) -> Diagnostic {
     let at = error.utf8_error().valid_up_to();
     let (good, bad) = error.as_bytes().split_at_checked(at).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
+mod derive;
 mod failure;
 mod input;
 mod parse;
@@ -48,6 +49,7 @@ enum Color {
 enum Command {
     Parse(parse::Parse),
     Render(render::Render),
+    Derive(derive::Derive),
     Schema(schema::Schema),
 }
 
@@ -60,6 +62,7 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Parse(command) => command.run(&cli.global),
         Command::Render(command) => command.run(&cli.global),
+        Command::Derive(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
     };
     result.unwrap_or_else(|failure| failure.report(&cli.global))

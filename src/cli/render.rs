@@ -53,7 +53,7 @@ pub struct Render {
 }
 
 /// `NAME=VALUE`, the value as JSON where it is that, else as text.
-fn assignment(text: &str) -> Result<(String, Value), String> {
+pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     if name.is_empty() {
         return Err("the name is empty".to_owned());
@@ -254,7 +254,7 @@ impl Templates {
     }
 }
 
-fn source_failure(error: SourceError) -> Failure {
+pub(super) fn source_failure(error: SourceError) -> Failure {
     Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
 }
 

@@ -36,13 +36,13 @@ mod scan;
 
 pub use crate::content::Mode;
 pub use chunks::{Chunks, cut};
+pub use crate::content::coerce::Tools;
 pub use error::{ParseError, ParseErrorKind, Stage};
 pub use event::{Event, EventRef, Span};
 pub use parser::{Finished, Held, Options, Parser, Pending};
 
 use std::sync::Arc;
 
-use crate::content::coerce::Tools;
 use crate::template::Template;
 
 /// Parses a whole text in stable mode.

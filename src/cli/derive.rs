@@ -1,0 +1,252 @@
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+
+use super::render::{assignment, source_failure};
+use super::{Failure, Global, input};
+use crate::chat::source::{self, Source};
+use crate::derive::{self, Derivation, Options, Sample, Status};
+use crate::diagnostic::{Diagnostic, Place, escape};
+use crate::json::{self, Object, Value};
+use crate::template::Template;
+
+/// Derive a response template from a chat template, and prove it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat derive tokenizer_config.json > response_template.json
+  backchat derive models/mine --write
+  backchat derive chat_template.jinja --samples outputs.jsonl --explain
+
+The draft goes to standard output, the report to standard error. A sample is a row
+{\"text\", \"prefix\"?, \"message\"?, \"id\"?}, or a whole file that is not JSON lines.
+
+Exit status: 0 proved, 1 partial or inexpressible, 2 no draft.")]
+pub struct Derive {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or `-`
+    source: String,
+    /// Write the draft to a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
+    output: Option<String>,
+    /// Write the draft into the source's own tokenizer_config.json
+    #[arg(long)]
+    write: bool,
+    /// Outputs the model really wrote, which the draft should explain
+    #[arg(long, value_name = "FILE")]
+    samples: Option<String>,
+    /// Print the whole evidence instead of the draft, as Markdown
+    #[arg(long, conflicts_with_all = ["output", "write", "format"])]
+    explain: bool,
+    /// Give out a draft that was not proved
+    #[arg(long)]
+    partial: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+    /// Give the template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", default_value = "2026-01-01T00:00:00")]
+    now: String,
+    /// The key for reasoning, instead of the one the template reads
+    #[arg(long, value_name = "NAME")]
+    reasoning_field: Option<String>,
+    /// Which of several chat templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OutputFormat {
+    Text,
+    Json,
+}
+
+impl Derive {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let source = self.open(global)?;
+        let options = self.options(&source)?;
+        let derivation = derive::derive(&source.template, &options);
+        let mut out = io::stdout().lock();
+        match self.format {
+            OutputFormat::Json => writeln!(out, "{}", derivation.to_value())?,
+            OutputFormat::Text if self.explain => out.write_all(derivation.explain(&source.file).as_bytes())?,
+            OutputFormat::Text => self.deliver(&derivation, &mut out, global)?,
+        }
+        out.flush()?;
+        Ok(ExitCode::from(exit_code(&derivation)))
+    }
+
+    fn open(&self, global: &Global) -> Result<Source, Failure> {
+        let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
+            && !source.other_names.is_empty()
+        {
+            let others = escape(&source.other_names.join(", ")).into_owned();
+            eprintln!("note: deriving from the template `{}`; there is also: {others}", escape(name));
+        }
+        Ok(source)
+    }
+
+    fn options(&self, source: &Source) -> Result<Options, Failure> {
+        let mut variables = Object::new();
+        for (name, text) in &source.special_tokens {
+            variables.insert(name.clone(), text.clone());
+        }
+        variables.extend(self.set.iter().cloned());
+        let special_tokens = source.special_tokens.values().filter_map(Value::as_str).map(str::to_owned).collect();
+        Ok(Options {
+            variables,
+            now: Some(self.now.clone()),
+            reasoning_field: self.reasoning_field.clone(),
+            special_tokens,
+            samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
+        })
+    }
+
+    /// The draft where it was asked to go, and the report.
+    fn deliver(&self, derivation: &Derivation, out: &mut impl Write, global: &Global) -> Result<(), Failure> {
+        let known = existing(&self.source);
+        self.report(derivation, known.as_ref(), global);
+        let Some(draft) = &derivation.response_template else { return Ok(()) };
+        if derivation.status != Status::Proved && !self.partial {
+            if !global.is_quiet() {
+                eprintln!("The draft was not proved and is not given out; `--partial` gives it out all the same.");
+            }
+            return Ok(());
+        }
+        let text = format!("{}\n", draft.to_pretty("  "));
+        if self.write {
+            let template = match Template::from_value(draft) {
+                Ok(loaded) => loaded.template,
+                Err(error) => {
+                    return Err(Failure::Diagnostics { diagnostics: error.diagnostics, sources: Default::default() });
+                }
+            };
+            let target = config_beside(&self.source)?;
+            crate::template::source::write_into(&target, &template)
+                .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+            self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
+            self.say(
+                global,
+                &format!("Next: backchat derive {} --explain, for the pull request.", escape(&self.source)),
+            );
+        } else if let Some(file) = &self.output {
+            crate::template::source::replace_file(Path::new(file), text.as_bytes())
+                .map_err(|error| input::cannot_write(file, &error))?;
+            self.say(global, &format!("Wrote {}.", escape(file)));
+            self.say(global, &format!("Next: backchat lint {}", escape(file)));
+        } else {
+            out.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn say(&self, global: &Global, text: &str) {
+        if !global.is_quiet() {
+            eprintln!("{text}");
+        }
+    }
+
+    /// The short report on standard error.
+    fn report(&self, derivation: &Derivation, known: Option<&Value>, global: &Global) {
+        if global.is_quiet() && derivation.status == Status::Proved {
+            return;
+        }
+        eprintln!("{}", derivation.headline());
+        for line in derivation.summary() {
+            eprintln!("  {line}");
+        }
+        for diagnostic in &derivation.diagnostics {
+            let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+            eprintln!("{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help));
+        }
+        if let (Some(known), Some(draft)) = (known, &derivation.response_template) {
+            let lines = differences(known, draft);
+            if lines.is_empty() {
+                eprintln!("The response template already there is the same.");
+            } else {
+                eprintln!("The response template already there differs:");
+                lines.iter().for_each(|line| eprintln!("  {}", escape(line)));
+            }
+        }
+    }
+}
+
+fn exit_code(derivation: &Derivation) -> u8 {
+    match derivation.status {
+        Status::Proved => 0,
+        Status::Partial | Status::Inexpressible => 1,
+        Status::Failed => 2,
+    }
+}
+
+/// The response template that stands beside the chat template already.
+fn existing(source: &str) -> Option<Value> {
+    let config = config_beside(source).ok()?;
+    let text = std::fs::read_to_string(config).ok()?;
+    json::read(&text).ok()?.get("response_template").cloned()
+}
+
+/// The `tokenizer_config.json` that belongs to a source.
+fn config_beside(source: &str) -> Result<String, Failure> {
+    const CONFIG: &str = "tokenizer_config.json";
+    let path = Path::new(source);
+    let found = if path.is_dir() {
+        path.join(CONFIG)
+    } else if path.file_name().is_some_and(|name| name == CONFIG) {
+        path.to_owned()
+    } else {
+        path.with_file_name(CONFIG)
+    };
+    if source != "-" && found.is_file() {
+        return Ok(found.to_string_lossy().into_owned());
+    }
+    let diagnostic = Diagnostic::error("no-config", "there is no tokenizer_config.json to write into");
+    Err(diagnostic.at(Place::file(input::name(source))).help("name the model folder, or use `-o FILE`").into())
+}
+
+/// The lines in which two templates differ, as a diff.
+fn differences(known: &Value, draft: &Value) -> Vec<String> {
+    let (a, b) = (known.to_pretty("  "), draft.to_pretty("  "));
+    if a == b {
+        return Vec::new();
+    }
+    let diff = similar::TextDiff::from_lines(&a, &b);
+    diff.iter_all_changes()
+        .filter(|change| change.tag() != similar::ChangeTag::Equal)
+        .map(|change| format!("{}{}", change.tag(), change.value().trim_end_matches('\n')))
+        .collect()
+}
+
+/// Samples from JSON lines, or one from a whole text.
+fn samples(file: &str) -> Result<Vec<Sample>, Failure> {
+    let text = input::text(file)?;
+    if !text.trim_start().starts_with('{') {
+        return Ok(vec![Sample { name: input::name(file).to_owned(), prefix: None, text, message: None }]);
+    }
+    let mut samples = Vec::new();
+    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |message: String| -> Failure {
+            let place = Place { line_column: Some((i + 1, 1)), ..Place::file(input::name(file)) };
+            let help = "a sample is {\"text\": output, \"prefix\"?: prompt, \"message\"?: what it means}";
+            Diagnostic::error("bad-sample", message).at(place).help(help).into()
+        };
+        let row = json::read(line).map_err(|error| wrong(format!("not valid JSON: {}", error.message)))?;
+        let text = row.get("text").and_then(Value::as_str).ok_or_else(|| wrong("no `text`".to_owned()))?;
+        let name = match row.get("id") {
+            Some(Value::String(id)) => id.clone(),
+            Some(id) => id.to_string(),
+            None => format!("{}:{}", input::name(file), i + 1),
+        };
+        samples.push(Sample {
+            name,
+            prefix: row.get("prefix").and_then(Value::as_str).map(str::to_owned),
+            text: text.to_owned(),
+            message: row.get("message").filter(|message| **message != Value::Null).cloned(),
+        });
+    }
+    Ok(samples)
+}

@@ -1,0 +1,157 @@
+//! Why a finding is believed: two renders that differ in one thing, and the bytes in which they differ.
+
+use similar::{Algorithm, DiffTag, capture_diff_slices};
+
+use super::conversation::{Answer, Message};
+use super::findings::Findings;
+use super::marks;
+use super::probe::{Prober, Setting, call, histories, needle};
+use super::turn;
+use crate::json::Value;
+
+/// Two renders and their differences.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Evidence {
+    /// The finding it supports.
+    pub finding: &'static str,
+    /// What was rendered first, in words.
+    pub without: String,
+    /// What was rendered second, in words.
+    pub with: String,
+    pub changes: Vec<Change>,
+}
+
+/// A stretch in which the second render differs from the first.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Change {
+    /// The byte of the second render at which it stands.
+    pub at: usize,
+    pub removed: String,
+    pub inserted: String,
+}
+
+/// Compares two renders.
+fn changes(without: &str, with: &str) -> Vec<Change> {
+    // Only what lies between the common ends is worth the work.
+    let start = marks::common_prefix(without, with);
+    let (a, b) = (without.get(start..).unwrap_or(""), with.get(start..).unwrap_or(""));
+    let end = marks::common_suffix(a, b);
+    let (a, b) = (a.get(..a.len() - end).unwrap_or(""), b.get(..b.len() - end).unwrap_or(""));
+    let a: Vec<&str> = pieces(a);
+    let b: Vec<&str> = pieces(b);
+    let join = |pieces: &[&str], range: std::ops::Range<usize>| pieces.get(range).unwrap_or(&[]).concat();
+    capture_diff_slices(Algorithm::Myers, &a, &b)
+        .into_iter()
+        .filter(|op| op.tag() != DiffTag::Equal)
+        .map(|op| Change {
+            at: start + join(&b, 0..op.new_range().start).len(),
+            removed: join(&a, op.old_range()),
+            inserted: join(&b, op.new_range()),
+        })
+        .collect()
+}
+
+/// Words and single signs: a change should not part a word.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut in_word = false;
+    for (at, c) in text.char_indices() {
+        let word = c.is_alphanumeric() || c == '_';
+        if at > start && !(word && in_word) {
+            pieces.push(text.get(start..at).unwrap_or(""));
+            start = at;
+        }
+        in_word = word;
+    }
+    if start < text.len() {
+        pieces.push(text.get(start..).unwrap_or(""));
+    }
+    pieces
+}
+
+/// Renders again what the findings rest on, and compares.
+pub(super) fn collect(prober: &Prober, findings: &Findings) -> Vec<Evidence> {
+    let base = Setting::new();
+    let user = [Message::User(needle::USER.to_owned())];
+    let full = |answer: &Answer, setting: &Setting| turn::full(prober, &user, answer, setting);
+    let mut evidence = Vec::new();
+    let mut add = |finding: &'static str, without: (&str, Option<String>), with: (&str, Option<String>)| {
+        if let (Some(a), Some(b)) = (&without.1, &with.1) {
+            let changes = changes(a, b);
+            if !changes.is_empty() {
+                evidence.push(Evidence { finding, without: without.0.to_owned(), with: with.0.to_owned(), changes });
+            }
+        }
+    };
+    for (after, history) in histories().iter().take(1) {
+        let bare = prober.render(history, &base, false);
+        let prompt = prober.render(history, &base, true);
+        add(
+            "turn",
+            (&format!("{after}, no generation prompt"), bare),
+            ("the same with the generation prompt", prompt.clone()),
+        );
+        for setting in &findings.settings {
+            if let Some((name, value)) = setting.first() {
+                let other = prober.render(history, setting, true);
+                add(
+                    "generation_prompts",
+                    ("the prompt as it is", prompt.clone()),
+                    (&format!("the prompt with {name} = {value}"), other),
+                );
+            }
+        }
+    }
+    let content = Answer::content(needle::CONTENT);
+    add(
+        "content",
+        ("a user message", prober.render(&user, &base, false)),
+        ("the same and an answer", full(&content, &base)),
+    );
+    if let Some(reasoning) = &findings.reasoning {
+        let thought = content.clone().with_reasoning(needle::REASONING);
+        let setting = &reasoning.setting;
+        add("reasoning", ("an answer", full(&content, setting)), ("the same with reasoning", full(&thought, setting)));
+    }
+    if let Some(calls) = &findings.calls {
+        let setting = &calls.setting;
+        let one = full(&Answer::calls(vec![call(0, 1)]), setting);
+        let two = full(&Answer::calls(vec![call(0, 1), call(1, 1)]), setting);
+        let more = full(&Answer::calls(vec![call(0, 2)]), setting);
+        let none = full(&Answer::calls(vec![call(0, 0)]), setting);
+        add("tools", ("an answer", full(&content, setting)), ("a call instead", one.clone()));
+        add("tools", ("one call", one.clone()), ("two calls", two));
+        add("arguments", ("a call without arguments", none), ("a call with one", one.clone()));
+        add("arguments", ("a call with one argument", one), ("a call with two", more));
+    }
+    evidence
+}
+
+impl Evidence {
+    pub fn to_value(&self) -> Value {
+        let changes = self.changes.iter().map(|change| {
+            Value::from([
+                ("at", Value::from(i64::try_from(change.at).unwrap_or(i64::MAX))),
+                ("removed", change.removed.as_str().into()),
+                ("inserted", change.inserted.as_str().into()),
+            ])
+        });
+        Value::from([
+            ("without", self.without.as_str().into()),
+            ("with", self.with.as_str().into()),
+            ("changes", Value::List(changes.collect())),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_whole_words_at_their_byte() {
+        let found = changes("é<end>", "é<call>name</call><end>");
+        assert_eq!(found, [Change { at: 3, removed: String::new(), inserted: "call>name</call><".to_owned() }]);
+    }
+}

@@ -1,0 +1,95 @@
+//! What a wire format cannot carry, each with the shortest example.
+
+use super::arguments::{Arguments, Strings};
+use super::calls::{Beside, Layout, Piece};
+use super::findings::Findings;
+use super::reasoning::Source;
+use super::report::clip;
+use super::verify::{Loss, Proof};
+use crate::diagnostic::Diagnostic;
+
+/// Says what no parser can get back from this wire format.
+pub(super) fn find(findings: &Findings, proof: &Proof) -> Vec<Diagnostic> {
+    let mut limits = Vec::new();
+    let mut limit = |id: &'static str, message: &str, help: &str| {
+        limits.push(Diagnostic::new(crate::diagnostic::Severity::Note, id, message).help(help));
+    };
+    if let Some(reasoning) = &findings.reasoning
+        && reasoning.source == Source::Prefilled
+    {
+        limit(
+            "derive-reasoning-guessed",
+            &format!(
+                "the prompt opens reasoning with `{}`, and no render shows how it ends; `{}` is the counterpart",
+                reasoning.open, reasoning.close
+            ),
+            "check one real output, or give some with --samples",
+        );
+    }
+    for (loss, text) in &proof.losses {
+        let example = clip(text, 120);
+        match loss {
+            Loss::Python => limit(
+                "derive-python-values",
+                "the chat template writes some values as Python does, with None, True or single quotes",
+                &format!("such an argument comes back as that text: {example:?}"),
+            ),
+            Loss::Escapes => limit(
+                "derive-escapes",
+                "strings are escaped in a way that a response template cannot undo",
+                &format!("a line break comes back as a backslash and an n: {example:?}"),
+            ),
+        }
+    }
+    let Some(calls) = &findings.calls else { return limits };
+    if !calls.parallel {
+        limit(
+            "derive-one-call",
+            "the chat template renders only the first of several calls",
+            "later calls of one turn are read only where the model marks them like the first",
+        );
+    }
+    if calls.content == Beside::Dropped {
+        limit(
+            "derive-content-dropped",
+            "the chat template drops content that stands beside a call",
+            "how a model writes both in one turn was not seen; give real outputs with --samples",
+        );
+    }
+    match &calls.layout {
+        Layout::Marked { head, arguments } => {
+            if head.contains(&Piece::NamedId) {
+                limit(
+                    "derive-name-in-id",
+                    "a call's name stands on the wire only inside its id",
+                    "it is read as the part between the last dot and the colon, as in `space.NAME:0`",
+                );
+            }
+            if let Arguments::Spelled(spelled) = arguments {
+                if spelled.strings == Strings::Bare {
+                    limit(
+                        "derive-types-lost",
+                        "the wire does not tell the string \"5\" from the number 5",
+                        "pass the tools when parsing: their JSON schemas give the types back",
+                    );
+                }
+                if let Strings::Quoted { escaped: false, quote } = &spelled.strings {
+                    limit(
+                        "derive-quotes",
+                        &format!("strings stand between {quote} and nothing inside them is escaped"),
+                        "an argument that holds the quote and what follows it on the wire is cut there",
+                    );
+                }
+            }
+        }
+        Layout::Object(paths) | Layout::Array(paths) if paths.arguments_text => {
+            limit(
+                "derive-arguments-text",
+                "arguments are written as the text of a JSON object inside JSON",
+                "a response template cannot parse them a second time: they come back as text",
+            );
+        }
+        Layout::Object(_) | Layout::Array(_) | Layout::Keyed => {}
+    }
+    limits
+}

@@ -1,0 +1,133 @@
+//! From a chat template to a response template, with the evidence and the proof.
+//!
+//! Nothing here knows any model. Conversations that differ in one thing are rendered, every value in them a needle that
+//! cannot occur by accident, and where the needles land tells what the template writes around them. The phases run in
+//! the order of the modules `turn`, `reasoning`, `calls` (with `arguments`) and `content`; `draft` turns what they
+//! found into a response template, and `verify` renders other conversations and parses them back with it.
+
+mod arguments;
+mod calls;
+mod capability;
+mod content;
+mod conversation;
+mod draft;
+mod evidence;
+mod explain;
+mod findings;
+mod limits;
+mod marks;
+mod probe;
+mod python;
+mod reads;
+mod reasoning;
+mod report;
+mod sample;
+mod samples;
+mod scan;
+mod turn;
+mod verify;
+
+pub use report::{Derivation, Status};
+
+use crate::chat::ChatTemplate;
+use crate::diagnostic::Diagnostic;
+use crate::json::{Object, Value};
+use crate::template::Template;
+use draft::Leeway;
+use findings::Findings;
+use probe::Prober;
+use samples::Departure;
+use verify::Proof;
+
+/// What a derivation may be told beside the chat template.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Variables for every render, such as `bos_token` and `eos_token`.
+    pub variables: Object,
+    /// What `strftime_now` sees.
+    pub now: Option<String>,
+    /// The name of the reasoning field, instead of the one the template reads.
+    pub reasoning_field: Option<String>,
+    /// Tokens a server leaves out when it decodes without special tokens.
+    pub special_tokens: Vec<String>,
+    /// Outputs the model really wrote, which the draft should explain.
+    pub samples: Vec<Sample>,
+}
+
+/// An output a model really wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// How to name it in a report.
+    pub name: String,
+    /// The prompt, up to where the model wrote.
+    pub prefix: Option<String>,
+    /// What it wrote.
+    pub text: String,
+    /// The message it means, where that is known.
+    pub message: Option<Value>,
+}
+
+/// Derives a response template from the source of a chat template.
+pub fn derive(source: &str, options: &Options) -> Derivation {
+    let template = match ChatTemplate::compile(source) {
+        Ok(template) => template,
+        Err(error) => return Derivation::failed(error.diagnostic(source, "")),
+    };
+    let mut prober = Prober::new(&template, &options.variables, options.now.clone());
+    let Some(findings) = findings::find(&template, &mut prober, options) else {
+        return Derivation::failed(no_content(&prober));
+    };
+    prober.offered = findings.calls.is_some().then(sample::tools);
+    let attempts = Leeway::ALL.iter().filter_map(|leeway| attempt(&prober, &findings, options, *leeway));
+    let Some(best) = best(attempts) else {
+        return Derivation::failed(problem("derive-draft", "the draft does not load as a response template", None));
+    };
+    prober.offered = None;
+    report::report(&prober, findings, best, options)
+}
+
+/// A draft, its proof, and the samples it does not explain.
+struct Attempt {
+    draft: Value,
+    proof: Proof,
+    departures: Vec<Departure>,
+}
+
+/// Drafts and proves; nothing where the draft does not load.
+fn attempt(prober: &Prober, findings: &Findings, options: &Options, leeway: Leeway) -> Option<Attempt> {
+    let draft = draft::draft(findings, leeway);
+    let template = Template::from_value(&draft).ok()?.template;
+    let proof = verify::verify(prober, findings, &template);
+    let departures = samples::departures(&options.samples, &template, findings);
+    Some(Attempt { draft, proof, departures })
+}
+
+/// The first draft that proves out and explains every sample, or else the one that comes closest.
+fn best(attempts: impl Iterator<Item = Attempt>) -> Option<Attempt> {
+    let mut best: Option<Attempt> = None;
+    for attempt in attempts {
+        if attempt.proof.holds() && attempt.departures.is_empty() {
+            return Some(attempt);
+        }
+        let closer = best.as_ref().is_none_or(|known| {
+            (attempt.proof.passed, known.departures.len()) > (known.proof.passed, attempt.departures.len())
+        });
+        if closer {
+            best = Some(attempt);
+        }
+    }
+    best
+}
+
+fn no_content(prober: &Prober) -> Diagnostic {
+    let refused = prober.refused();
+    let help = match refused.first() {
+        Some(message) => format!("every probe was refused, the first with: {message}"),
+        None => "render it with `backchat render` and see whether an assistant message leaves a trace".to_owned(),
+    };
+    problem("derive-no-content", "this chat template shows no content of an assistant message", Some(help))
+}
+
+fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic {
+    Diagnostic { help, ..Diagnostic::error(id, message) }
+}

@@ -1,0 +1,53 @@
+//! Python's spelling of values.
+
+use crate::json::Value;
+
+/// What `str` gives for a value.
+pub(super) fn spelling(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => nested(other),
+    }
+}
+
+/// What `repr` gives for a value.
+fn nested(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number.as_str().to_owned(),
+        Value::String(text) => repr(text),
+        Value::List(items) => format!("[{}]", items.iter().map(nested).collect::<Vec<_>>().join(", ")),
+        Value::Object(entries) => {
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{}: {}", repr(key), nested(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// What `repr` gives for a string of printable characters and line breaks.
+pub(super) fn repr(text: &str) -> String {
+    quoted(text, if text.contains('\'') && !text.contains('"') { '"' } else { '\'' })
+}
+
+/// The same in a given quote.
+pub(super) fn quoted(text: &str, quote: char) -> String {
+    let mut out = String::from(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push(quote);
+    out
+}

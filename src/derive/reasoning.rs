@@ -1,0 +1,253 @@
+//! How the model's reasoning is set off from its answer.
+
+use super::conversation::{Answer, Carrier, Message};
+use super::marks;
+use super::probe::{Prober, Setting, call, needle};
+use super::turn::Turn;
+
+/// Where reasoning begins and ends, and how that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reasoning {
+    pub open: String,
+    pub close: String,
+    /// The message key or content block the template reads it from, where it reads it at all.
+    pub carrier: Option<Carrier>,
+    /// Every key that does the same.
+    pub keys: Vec<String>,
+    pub setting: Setting,
+    pub source: Source,
+}
+
+/// What gave the marks away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The template renders reasoning it is given.
+    Rendered,
+    /// The template takes reasoning out of content at the closing mark.
+    Removed,
+    /// The prompt opens it; the closing mark is the opening one's counterpart.
+    Prefilled,
+}
+
+impl Source {
+    /// The word of the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Rendered => "rendered",
+            Source::Removed => "removed from content",
+            Source::Prefilled => "opened by the prompt",
+        }
+    }
+}
+
+/// Finds the marks around reasoning, and takes the opening one out of the headers where a prompt always writes it.
+pub(super) fn find(
+    prober: &mut Prober,
+    settings: &[Setting],
+    carriers: &[Carrier],
+    literals: &[String],
+    turn: &mut Turn,
+) -> Option<Reasoning> {
+    let reasoning = rendered(prober, settings, carriers, turn)
+        .or_else(|| removed(prober, literals, turn))
+        .or_else(|| prefilled(prober, literals, turn))?;
+    prober.carrier.clone_from(&reasoning.carrier);
+    give_back(&reasoning.open, turn);
+    Some(reasoning)
+}
+
+/// The answers reasoning is tried with: many templates show it only beside a call, or only beside content.
+fn answers() -> [Answer; 3] {
+    let bare = Answer::default().with_reasoning(needle::REASONING);
+    [
+        bare.clone().with_content(needle::CONTENT),
+        Answer { calls: vec![call(0, 1)], ..bare.clone() },
+        Answer { calls: vec![call(0, 1)], ..bare }.with_content(needle::CONTENT),
+    ]
+}
+
+fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], turn: &Turn) -> Option<Reasoning> {
+    let mut found: Option<Reasoning> = None;
+    for carrier in carriers {
+        prober.carrier = Some(carrier.clone());
+        let marks = settings.iter().find_map(|setting| {
+            answers().iter().find_map(|answer| {
+                let body = turn.body(prober, answer, setting)?;
+                let (open, close) = around(&body, turn)?;
+                Some((open, close, setting.clone()))
+            })
+        });
+        let Some((open, close, setting)) = marks else { continue };
+        let key = match carrier {
+            Carrier::Key(key) => Some(key.clone()),
+            Carrier::Block { .. } => None,
+        };
+        match &mut found {
+            Some(known) if known.open == open && known.close == close => known.keys.extend(key),
+            Some(_) => {}
+            None => {
+                found = Some(Reasoning {
+                    open,
+                    close,
+                    carrier: Some(carrier.clone()),
+                    keys: key.into_iter().collect(),
+                    setting,
+                    source: Source::Rendered,
+                });
+            }
+        }
+    }
+    prober.carrier = None;
+    found
+}
+
+/// The marks on either side of the reasoning needle.
+fn around(body: &str, turn: &Turn) -> Option<(String, String)> {
+    let at = body.find(needle::REASONING)?;
+    let before = body.get(..at)?.trim();
+    let open = if before.is_empty() {
+        // The header swallowed it: its last mark is the opening one.
+        (*marks::split(turn.header()).last()?).to_owned()
+    } else {
+        before.to_owned()
+    };
+    let after = body.get(at + needle::REASONING.len()..)?;
+    let next = [needle::CONTENT, needle::IDS[0], needle::NAMES[0]]
+        .iter()
+        .filter_map(|needle| after.find(needle))
+        .min()
+        .unwrap_or(after.len());
+    let gap = after.get(..next)?;
+    Some((open, (*marks::split(gap).first()?).to_owned()))
+}
+
+/// Tries every text the template names: one that makes the content before it vanish or move is a closing mark.
+fn removed(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasoning> {
+    const BEFORE: &str = "Qzbeforeq";
+    const AFTER: &str = "Qzafterq";
+    let user = Message::User(needle::USER.to_owned());
+    let later = Message::User(needle::LATER.to_owned());
+    let shows = |content: &str| -> Vec<String> {
+        let answer = Message::Assistant(Answer::content(content));
+        let last = vec![user.clone(), answer.clone()];
+        let earlier = vec![user.clone(), answer, later.clone()];
+        [last, earlier].iter().filter_map(|messages| prober.render(messages, &Setting::new(), false)).collect()
+    };
+    // The shortest text that does it is the mark; longer ones contain it.
+    let mut literals: Vec<&String> = literals.iter().collect();
+    literals.sort_by_key(|literal| literal.trim().len());
+    for close in &literals {
+        let content = format!("{BEFORE}{close}{AFTER}");
+        let texts = shows(&content);
+        let taken = texts.iter().any(|text| text.contains(AFTER) && !text.contains(&content));
+        if !taken || texts.iter().any(|text| text.contains(&format!("{BEFORE}{AFTER}"))) {
+            continue;
+        }
+        let open = texts
+            .iter()
+            .find_map(|text| {
+                let end = text.find(BEFORE)?;
+                let start = text.get(..end)?.rfind(turn.header())? + turn.header().len();
+                let lead = text.get(start..end)?.trim();
+                (!lead.is_empty()).then(|| lead.to_owned())
+            })
+            .or_else(|| prefill(turn, close.trim()))
+            .or_else(|| literals.iter().find(|open| counterparts(open).contains(close)).map(|open| (*open).clone()));
+        if let Some(open) = open {
+            return Some(Reasoning {
+                open,
+                close: close.trim().to_owned(),
+                carrier: None,
+                keys: Vec::new(),
+                setting: Setting::new(),
+                source: Source::Removed,
+            });
+        }
+    }
+    None
+}
+
+/// A mark, other than the closing one, that prompts write after the header though rendered turns have none there.
+fn prefill(turn: &Turn, close: &str) -> Option<String> {
+    let marks = turn.prompts.iter().flat_map(|prompt| marks::split(&prompt.prefill).into_iter().next());
+    marks.into_iter().find(|mark| *mark != close).map(str::to_owned)
+}
+
+fn prefilled(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasoning> {
+    let open = prefill(turn, "")?;
+    let body = turn.body(prober, &Answer::content(needle::CONTENT), &Setting::new())?;
+    let candidates = counterparts(&open);
+    // A prompt that closes it at once shows the closing mark too.
+    let closed = turn.prompts.iter().find_map(|prompt| match marks::split(&prompt.prefill).as_slice() {
+        [first, second] if *first == open => Some((*second).to_owned()),
+        _ => None,
+    });
+    let known =
+        |close: &&String| literals.iter().any(|text| text.contains(close.as_str())) || body.contains(close.as_str());
+    let close = closed.or_else(|| candidates.iter().find(known).or(candidates.first()).cloned())?;
+    Some(Reasoning { open, close, carrier: None, keys: Vec::new(), setting: Setting::new(), source: Source::Prefilled })
+}
+
+/// The closing marks people pair with an opening one: `<x>` with `</x>`, `<|x_start|>` with `<|x_end|>`, and so on.
+pub(super) fn counterparts(open: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (from, to) in [
+        ("START", "END"),
+        ("Start", "End"),
+        ("start", "end"),
+        ("BEGIN", "END"),
+        ("Begin", "End"),
+        ("begin", "end"),
+        ("open", "close"),
+    ] {
+        if open.contains(from) {
+            found.push(open.replacen(from, to, 1));
+        }
+    }
+    let mut signs = open.chars();
+    if let (Some(first), Some(last)) = (signs.next(), signs.next_back())
+        && !first.is_alphanumeric()
+        && !last.is_alphanumeric()
+    {
+        let inner = signs.as_str();
+        if let Some(inner) = inner.strip_prefix('|') {
+            found.push(format!("{first}|/{inner}{last}"));
+            if !inner.ends_with('|') {
+                found.push(format!("{first}{inner}|{last}"));
+            }
+        }
+        found.push(format!("{first}/{inner}{last}"));
+    }
+    found
+}
+
+/// Cuts the headers before the opening mark, so that the prompt's own mark opens the region.
+fn give_back(open: &str, turn: &mut Turn) {
+    for header in &mut turn.headers {
+        let Some(at) = header.text.find(open) else { continue };
+        if header.text.get(..at).is_none_or(|kept| kept.trim().is_empty()) {
+            continue;
+        }
+        let taken = header.text.split_off(at);
+        for prompt in turn.prompts.iter_mut().filter(|prompt| prompt.after == header.after) {
+            prompt.prefill.insert_str(0, &taken);
+        }
+    }
+}
+
+/// Whether a stretch of text opens reasoning and closes it at once, and what it is without that.
+pub(super) fn without_empty(text: &str, reasoning: Option<&Reasoning>) -> String {
+    let Some(reasoning) = reasoning else { return text.to_owned() };
+    let mut rest = text.to_owned();
+    while let Some(open) = rest.find(&reasoning.open) {
+        let after = open + reasoning.open.len();
+        let Some(inner) = rest.get(after..) else { break };
+        let Some(close) =
+            inner.find(&reasoning.close).filter(|at| inner.get(..*at).is_some_and(|t| t.trim().is_empty()))
+        else {
+            break;
+        };
+        rest.replace_range(open..after + close + reasoning.close.len(), "");
+    }
+    rest
+}

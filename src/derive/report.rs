@@ -1,0 +1,322 @@
+//! The result of a derivation, and how it is told.
+
+use super::calls::{Calls, Layout, Piece};
+use super::capability::{self, Capabilities};
+use super::evidence::{self, Evidence};
+use super::findings::Findings;
+use super::probe::Prober;
+use super::verify::Failure;
+use super::{Attempt, Options, limits};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::json::{Object, Value};
+
+/// How far a derivation got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Every conversation came back as it went in.
+    Proved,
+    /// Some did.
+    Partial,
+    /// The format cannot be written as a response template.
+    Inexpressible,
+    /// There is no draft.
+    Failed,
+}
+
+impl Status {
+    /// The word of the machine-readable report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Proved => "proved",
+            Status::Partial => "partial",
+            Status::Inexpressible => "inexpressible",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// What a derivation came to.
+#[derive(Clone, Debug)]
+pub struct Derivation {
+    /// How far it got.
+    pub status: Status,
+    /// The draft, in the key order a person would write.
+    pub response_template: Option<Value>,
+    /// What was found, with the evidence for it.
+    pub findings: Value,
+    /// How many conversations were rendered and parsed back.
+    pub cases: usize,
+    /// How many of them came back as they went in.
+    pub passed: usize,
+    /// Those that did not, the shortest of each kind.
+    pub failures: Vec<Value>,
+    /// The names of the samples the draft does not explain.
+    pub unexplained: Vec<String>,
+    /// What there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+    story: Option<Story>,
+}
+
+/// What the readable report is written from.
+#[derive(Clone, Debug)]
+pub(super) struct Story {
+    pub findings: Findings,
+    pub evidence: Vec<Evidence>,
+    pub failures: Vec<Failure>,
+    pub refused: Vec<String>,
+    pub manner: String,
+    pub renders: usize,
+}
+
+impl Derivation {
+    pub(super) fn failed(diagnostic: Diagnostic) -> Self {
+        Self {
+            status: Status::Failed,
+            response_template: None,
+            findings: Value::Object(Object::new()),
+            cases: 0,
+            passed: 0,
+            failures: Vec::new(),
+            unexplained: Vec::new(),
+            diagnostics: vec![diagnostic],
+            story: None,
+        }
+    }
+
+    pub(super) fn story(&self) -> Option<&Story> {
+        self.story.as_ref()
+    }
+
+    /// The machine-readable report.
+    pub fn to_value(&self) -> Value {
+        let diagnostics = self.diagnostics.iter().map(|diagnostic| {
+            Value::from([
+                ("id", diagnostic.id.into()),
+                ("severity", diagnostic.severity.name().into()),
+                ("message", diagnostic.message.as_str().into()),
+                ("help", diagnostic.help.as_deref().map_or(Value::Null, Value::from)),
+            ])
+        });
+        let count = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
+        Value::from([
+            ("status", self.status.name().into()),
+            ("response_template", self.response_template.clone().unwrap_or_default()),
+            ("findings", self.findings.clone()),
+            (
+                "verification",
+                Value::from([
+                    ("cases", count(self.cases)),
+                    ("passed", count(self.passed)),
+                    ("failures", Value::List(self.failures.clone())),
+                ]),
+            ),
+            ("diagnostics", Value::List(diagnostics.collect())),
+        ])
+    }
+}
+
+/// Puts everything together.
+pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, options: &Options) -> Derivation {
+    let Attempt { draft, proof, departures } = attempt;
+    let capabilities = capability::find(prober, &findings);
+    let evidence = evidence::collect(prober, &findings);
+    let mut diagnostics = limits::find(&findings, &proof);
+    if findings.calls.is_none() && findings.shows_calls {
+        let message = "the chat template renders tool calls in a form no response template was found for";
+        diagnostics.push(
+            Diagnostic::new(Severity::Warning, "derive-calls-unknown", message)
+                .help("the draft reads content and reasoning; calls stay in the content as text"),
+        );
+    }
+    let status = match &findings.calls {
+        None if findings.shows_calls => Status::Inexpressible,
+        _ if proof.holds() && departures.is_empty() => Status::Proved,
+        _ => Status::Partial,
+    };
+    for failure in &proof.failures {
+        let message = format!("{}: {} came back differently", failure.case, failure.what);
+        let help = format!("the text is {:?}", clip(&failure.text, 160));
+        diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", message).help(help));
+    }
+    for departure in &departures {
+        let message = format!("{}: not explained from byte {} on: {}", departure.sample, departure.at, departure.why);
+        diagnostics.push(Diagnostic::new(Severity::Warning, "derive-sample", message));
+    }
+    let marks = special_marks(&draft, options);
+    let findings_value = describe(&findings, &capabilities, &evidence, marks);
+    Derivation {
+        status,
+        response_template: Some(draft),
+        findings: findings_value,
+        cases: proof.cases,
+        passed: proof.passed,
+        failures: proof.failures.iter().map(failure_value).collect(),
+        unexplained: departures.into_iter().map(|departure| departure.sample).collect(),
+        diagnostics,
+        story: Some(Story {
+            findings,
+            evidence,
+            failures: proof.failures,
+            refused: prober.refused(),
+            manner: prober.manner.describe(),
+            renders: prober.renders(),
+        }),
+    }
+}
+
+/// The beginning of a text that may be long.
+pub(super) fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or("")),
+        None => text.to_owned(),
+    }
+}
+
+fn failure_value(failure: &Failure) -> Value {
+    Value::from([
+        ("case", failure.case.as_str().into()),
+        ("setting", Value::Object(failure.setting.clone())),
+        ("differs", failure.what.as_str().into()),
+        ("prefix", failure.prefix.as_str().into()),
+        ("text", failure.text.as_str().into()),
+        ("expected", failure.expected.clone()),
+        ("got", failure.got.clone()),
+    ])
+}
+
+/// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.
+fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
+    let mut known: Vec<&str> = options.special_tokens.iter().map(String::as_str).collect();
+    known.extend(
+        options.variables.iter().filter(|(name, _)| name.ends_with("_token")).filter_map(|(_, value)| value.as_str()),
+    );
+    let mut text = String::new();
+    strings(draft, &mut text);
+    let plain = text.replace('\\', "");
+    known.retain(|token| !token.is_empty() && plain.contains(token));
+    known.dedup();
+    known.into_iter().map(str::to_owned).collect()
+}
+
+fn strings(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => {
+            out.push_str(text);
+            out.push('\n');
+        }
+        Value::List(items) => items.iter().for_each(|item| strings(item, out)),
+        Value::Object(entries) => entries.values().for_each(|value| strings(value, out)),
+        _ => {}
+    }
+}
+
+fn describe(
+    findings: &Findings,
+    capabilities: &Capabilities,
+    evidence: &[Evidence],
+    special_marks: Vec<String>,
+) -> Value {
+    let proof = |finding: &str| -> Value {
+        evidence
+            .iter()
+            .filter(|evidence| evidence.finding == finding)
+            .map(Evidence::to_value)
+            .collect::<Vec<_>>()
+            .into()
+    };
+    let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
+    let headers = findings
+        .turn
+        .headers
+        .iter()
+        .map(|header| Value::from([("after", header.after.into()), ("text", header.text.as_str().into())]));
+    let turn = Value::from([
+        ("headers", Value::List(headers.collect())),
+        ("stops", texts(&findings.stops)),
+        ("evidence", proof("turn")),
+    ]);
+    let prompts = findings.turn.prompts.iter().map(|prompt| {
+        Value::from([
+            ("after", prompt.after.into()),
+            ("setting", Value::Object(prompt.setting.clone())),
+            ("writes", prompt.prefill.as_str().into()),
+        ])
+    });
+    let prompts = Value::from([("prompts", Value::List(prompts.collect())), ("evidence", proof("generation_prompts"))]);
+    let reasoning = findings.reasoning.as_ref().map_or(Value::Null, |reasoning| {
+        Value::from([
+            ("open", reasoning.open.as_str().into()),
+            ("close", reasoning.close.as_str().into()),
+            ("field", findings.reasoning_field.as_str().into()),
+            ("keys", texts(&reasoning.keys)),
+            ("source", reasoning.source.name().into()),
+            ("evidence", proof("reasoning")),
+        ])
+    });
+    let content = Value::from([
+        ("open", texts(&findings.content.opens)),
+        ("close", texts(&findings.content.closes)),
+        ("evidence", proof("content")),
+    ]);
+    let (tools, arguments) = match &findings.calls {
+        Some(calls) => (tools(calls, proof("tools")), arguments(calls, proof("arguments"))),
+        None => (Value::Null, Value::Null),
+    };
+    Value::from([
+        ("turn", turn),
+        ("generation_prompts", prompts),
+        ("reasoning", reasoning),
+        ("content", content),
+        ("tools", tools),
+        ("arguments", arguments),
+        ("capabilities", capabilities.to_value()),
+        ("special_marks", texts(&special_marks)),
+    ])
+}
+
+fn tools(calls: &Calls, evidence: Value) -> Value {
+    let text = |text: &str| Value::from(text);
+    let path = |path: &[String]| Value::from(path.join("."));
+    let mut entries = Object::new();
+    let mut put = |key: &str, value: Value| entries.insert(key.to_owned(), value);
+    put("layout", calls.layout.name().into());
+    put("section_open", text(calls.section_open.trim()));
+    put("open", text(calls.open.trim()));
+    put("close", text(calls.close.trim()));
+    put("separator", text(&calls.separator));
+    put("section_close", text(calls.section_close.trim()));
+    put("parallel", calls.parallel.into());
+    match &calls.layout {
+        Layout::Object(paths) | Layout::Array(paths) => {
+            put("name", path(&paths.name));
+            put("arguments", path(&paths.arguments));
+            put("id", paths.id.as_deref().map_or(Value::Null, path));
+        }
+        Layout::Marked { head, .. } => {
+            put("head", Value::List(head.iter().map(piece).collect()));
+        }
+        Layout::Keyed => {}
+    }
+    put("evidence", evidence);
+    Value::Object(entries)
+}
+
+fn piece(piece: &Piece) -> Value {
+    match piece {
+        Piece::Text(text) => text.as_str().into(),
+        Piece::Name => "{name}".into(),
+        Piece::NameAgain => "{name again}".into(),
+        Piece::Id => "{id}".into(),
+        Piece::NamedId => "{id with name}".into(),
+        Piece::Index => "{number}".into(),
+    }
+}
+
+fn arguments(calls: &Calls, evidence: Value) -> Value {
+    let mut entries = match &calls.layout {
+        Layout::Marked { arguments, .. } => arguments.describe(),
+        _ => Object::from([("form".to_owned(), "json".into())]),
+    };
+    entries.insert("evidence".to_owned(), evidence);
+    Value::Object(entries)
+}

@@ -1,0 +1,328 @@
+//! Where the assistant's turn starts, what the prompt already writes of it, and what ends it.
+
+use super::conversation::{Answer, Message};
+use super::marks;
+use super::probe::{Prober, Setting, after_tool, after_tool_with, call, histories, needle};
+use super::reasoning::counterparts;
+
+/// What introduces an answer after one kind of history.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Header {
+    /// The history, in words.
+    pub after: &'static str,
+    /// The text every prompt and every rendered turn share there, up to where they differ.
+    pub text: String,
+}
+
+/// One way a prompt can end.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PromptEnd {
+    pub after: &'static str,
+    pub setting: Setting,
+    /// What the prompt writes after the header: part of the message already.
+    pub prefill: String,
+}
+
+/// What is known of the turn around the answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turn {
+    pub headers: Vec<Header>,
+    pub prompts: Vec<PromptEnd>,
+    /// What follows content at the end of a render, as it stands.
+    pub end: String,
+    /// What follows content when a user message comes next, up to that message.
+    pub next: String,
+    /// Whether an answer can begin with the header itself, where the prompt before it has none.
+    pub writes_header: bool,
+}
+
+/// The needles a history may hold.
+const HISTORY: [&str; 7] = [
+    needle::SYSTEM,
+    needle::USER,
+    needle::LATER,
+    needle::EARLIER,
+    needle::RESULT,
+    "qzId3cccc", // the id, name and argument of the call a tool's result answers
+    "qzname_tre",
+];
+
+/// Where the last needle of the history ends, looking no further than `limit`.
+fn after_history(text: &str, limit: usize) -> usize {
+    let head = text.get(..limit).unwrap_or(text);
+    HISTORY.iter().filter_map(|needle| head.rfind(needle).map(|at| at + needle.len())).max().unwrap_or(0)
+}
+
+/// Finds the turn's surroundings; nothing where the template shows no content at all.
+pub(super) fn find(prober: &mut Prober, settings: &[Setting]) -> Option<Turn> {
+    let mut turn = Turn::default();
+    let mut kinds = histories();
+    kinds.push(("a tool's result", after_tool()));
+    for (after, history) in &kinds {
+        find_header(prober, settings, after, history, &mut turn);
+    }
+    let user = [Message::User(needle::USER.to_owned())];
+    let base = Setting::new();
+    let full = full(prober, &user, &Answer::content(needle::CONTENT), &base)?;
+    let at = full.rfind(needle::CONTENT)?;
+    let end = full.get(at + needle::CONTENT.len()..)?;
+    turn.end =
+        end.split(turn.header().trim()).next().filter(|_| !turn.header().trim().is_empty()).unwrap_or(end).to_owned();
+    turn.writes_header = writes_header(prober, settings, &turn);
+    turn.next = next_message(prober, &Answer::content(needle::CONTENT), needle::CONTENT).unwrap_or_default();
+    Some(turn)
+}
+
+/// Whether an answer holds the header itself: after a prompt that did not write it, or before a call beside content.
+fn writes_header(prober: &mut Prober, settings: &[Setting], turn: &Turn) -> bool {
+    let mark = turn.header().trim();
+    let content = Answer::content(needle::CONTENT);
+    let both = Answer { calls: vec![call(0, 1)], ..content.clone() };
+    let user = vec![Message::User(needle::USER.to_owned())];
+    // The prompt and the whole turn must be offered the same tools.
+    let all = [Message::Assistant(both.clone()), Message::Assistant(Answer::calls(vec![call(2, 1)]))];
+    prober.offered = Some(prober.manner.tools(&all));
+    let written = |setting: &Setting, history: &[Message], answer: &Answer, until: &str| {
+        let prompt = prober.render(history, setting, true)?;
+        let full = full(prober, history, answer, setting)?;
+        Some(full.strip_prefix(&prompt)?.split(until).next()?.contains(mark))
+    };
+    let found = !mark.is_empty()
+        && settings.iter().any(|setting| {
+            written(setting, &after_tool(), &content, needle::CONTENT) == Some(true)
+                || written(setting, &after_tool(), &both, needle::CONTENT) == Some(true)
+                || written(setting, &user, &both, needle::NAMES[0]) == Some(true)
+        });
+    prober.offered = None;
+    found
+}
+
+/// What stands between an answer and the user message after it.
+fn next_message(prober: &Prober, answer: &Answer, last: &str) -> Option<String> {
+    let messages = [
+        Message::User(needle::USER.to_owned()),
+        Message::Assistant(answer.clone()),
+        Message::User(needle::LATER.to_owned()),
+    ];
+    let text = prober.render(&messages, &Setting::new(), false)?;
+    let start = text.rfind(last)? + last.len();
+    let end = text.rfind(needle::LATER)?;
+    text.get(start..end).map(str::to_owned)
+}
+
+/// What stands between the end of a call, given what closes calls, and the result after it.
+pub(super) fn before_result(prober: &Prober, close: &str) -> Option<String> {
+    let text = prober.render(&after_tool(), &Setting::new(), false)?;
+    let last = call(2, 1).arguments.values().next()?.as_str()?.to_owned();
+    let start = text.rfind(&last)? + last.len();
+    let end = text.rfind(needle::RESULT)?;
+    let between = text.get(start..end)?;
+    let at = between.find(close).map_or(0, |at| at + close.len());
+    between.get(at..).map(str::to_owned)
+}
+
+/// A render that ends in this answer.
+pub(super) fn full(prober: &Prober, history: &[Message], answer: &Answer, setting: &Setting) -> Option<String> {
+    let mut messages = history.to_vec();
+    messages.push(Message::Assistant(answer.clone()));
+    prober.render(&messages, setting, false)
+}
+
+fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, history: &[Message], turn: &mut Turn) {
+    let mut header: Option<String> = None;
+    let mut rendered = String::new();
+    let mut others: Vec<String> = Vec::new();
+    let mut ends: Vec<(Setting, String)> = Vec::new();
+    for setting in settings {
+        let Some(prompt) = prober.render(history, setting, true) else { continue };
+        let start = after_history(&prompt, prompt.len());
+        let generation = prober
+            .render(history, setting, false)
+            .and_then(|bare| prompt.starts_with(&bare).then_some(bare.len()))
+            .filter(|at| *at < prompt.len())
+            // What other prompts write after their header is no header here.
+            .filter(|at| {
+                turn.headers.first().is_none_or(|first| !ends_inside(&first.text, prompt.get(*at..).unwrap_or("")))
+            });
+        let after_needles = prompt.get(start..).unwrap_or("").to_owned();
+        let tail = prompt.get(start.max(generation.unwrap_or(0))..).unwrap_or("").to_owned();
+        let lead = generation.map_or(0, |at| at.saturating_sub(start));
+        let shown = full(prober, history, &Answer::content(needle::CONTENT), setting).and_then(|text| {
+            let content = text.rfind(needle::CONTENT)?;
+            let start = after_history(&text, content);
+            text.get(start + lead..content).map(str::to_owned)
+        });
+        let mut shared = match &shown {
+            Some(shown) => marks::shared_start(&tail, shown).to_owned(),
+            None => tail.clone(),
+        };
+        if shared.trim().is_empty() {
+            shared.clone_from(&tail);
+        }
+        header = Some(match header {
+            None => {
+                rendered = shown.unwrap_or_default();
+                shared
+            }
+            Some(known) => {
+                let common = marks::shared_start(&known, &shared).to_owned();
+                let rest = tail.get(common.len()..).unwrap_or("");
+                if common == known || common.trim().is_empty() || !belongs(&known, &common, rest, &rendered) {
+                    if !after_needles.contains(&known) {
+                        others.push(tail.clone());
+                    }
+                    known
+                } else {
+                    common
+                }
+            }
+        });
+        ends.push((setting.clone(), after_needles));
+    }
+    let Some(mut header) = header else { return };
+    // Templates strip the reasoning of earlier turns, so that their header shows less than the prompt's.
+    if let Some(earlier) = earlier_header(prober, &header) {
+        header = earlier;
+    }
+    if after == "a tool's result" {
+        let at = ends.first().and_then(|(_, tail)| Some(tail.get(tail.find(&header)? + header.len()..)?.to_owned()));
+        let prefill = at.unwrap_or_default();
+        header = common_to_results(prober, header, &prefill);
+    }
+    if header.trim().is_empty() {
+        return;
+    }
+    for (setting, tail) in ends {
+        // What belongs to the result was cut off the header's front.
+        if let Some(at) = tail.find(&header) {
+            let prefill = tail.get(at + header.len()..).unwrap_or("").to_owned();
+            turn.prompts.push(PromptEnd { after, setting, prefill });
+        }
+    }
+    for other in others {
+        // A prompt of another form may still end in the same marks.
+        let shared = marks::shared_end(&other, &header);
+        let text = if marks::is_sign(shared.trim()) { shared } else { other.trim_start() };
+        if !text.trim().is_empty() && !other.ends_with(&header) {
+            turn.headers.push(Header { after, text: text.to_owned() });
+        }
+    }
+    turn.headers.push(Header { after, text: header });
+}
+
+/// Whether a text is the end of a header and not all of it.
+fn ends_inside(header: &str, text: &str) -> bool {
+    !text.is_empty() && header.len() > text.len() && header.ends_with(text)
+}
+
+/// Whether what a setting changes at the end of the prompt belongs to the answer: a mark that rendered answers show,
+/// or one that closes what the other opens. If not, the setting changes the header itself.
+fn belongs(known: &str, common: &str, rest: &str, rendered: &str) -> bool {
+    let Some(other) = marks::split(rest).first().copied() else { return true };
+    let own = known.get(common.len()..).and_then(|rest| marks::split(rest).first().copied()).unwrap_or("");
+    rendered.contains(other)
+        || counterparts(own).iter().any(|mark| mark == other)
+        || counterparts(other).iter().any(|mark| mark == own)
+}
+
+/// The part of the header that the turns before the last one have too.
+fn earlier_header(prober: &Prober, header: &str) -> Option<String> {
+    let messages = [
+        Message::User(needle::USER.to_owned()),
+        Message::Assistant(Answer::content(needle::EARLIER)),
+        Message::User(needle::LATER.to_owned()),
+    ];
+    let text = prober.render(&messages, &Setting::new(), false)?;
+    let end = text.find(needle::EARLIER)?;
+    let start = text.get(..end)?.rfind(needle::USER)? + needle::USER.len();
+    let shown = text.get(start..end)?;
+    // The header may stand after the end of the user's message.
+    let first = marks::split(header).first().copied()?;
+    let at = shown.find(first)? + first.len();
+    let from = header.find(first)? + first.len();
+    let rest = marks::shared_start(header.get(from..)?, shown.get(at..)?);
+    header.get(..from + rest.len()).map(str::to_owned)
+}
+
+/// Without what belongs to the result itself, such as a closing quote.
+fn common_to_results(prober: &Prober, mut header: String, prefill: &str) -> String {
+    for result in ["{\"qzkey\": \"Qzresultq\"}", "Qzresultq and more. ", "71"] {
+        if let Some(text) = prober.render(&after_tool_with(result), &Setting::new(), true) {
+            let end = format!("{header}{prefill}");
+            let shared = marks::shared_end(&end, &text).strip_suffix(prefill).unwrap_or("").trim_start();
+            if shared.trim().is_empty() {
+                break;
+            }
+            header = shared.to_owned();
+        }
+    }
+    header
+}
+
+impl Turn {
+    /// Where every header ends in the same marks, those marks are the header.
+    pub fn share_headers(&mut self) {
+        let Some(first) = self.headers.first() else { return };
+        let mut shared = first.text.clone();
+        for header in &self.headers {
+            shared = marks::shared_end(&shared, &header.text).to_owned();
+        }
+        let again = self.prompts.iter().any(|prompt| prompt.prefill.contains(shared.trim()));
+        if marks::is_distinct(shared.trim()) && !again {
+            for header in &mut self.headers {
+                header.text.clone_from(&shared);
+            }
+        }
+    }
+
+    /// The header that stands after a user message.
+    pub fn header(&self) -> &str {
+        self.headers.first().map_or("", |header| header.text.as_str())
+    }
+
+    /// What a render of this answer shows after the header, after a user message.
+    pub fn body(&self, prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
+        self.body_after(prober, &[Message::User(needle::USER.to_owned())], answer, setting)
+    }
+
+    /// What a render of this answer shows after the header.
+    pub fn body_after(
+        &self,
+        prober: &Prober,
+        history: &[Message],
+        answer: &Answer,
+        setting: &Setting,
+    ) -> Option<String> {
+        let text = full(prober, history, answer, setting)?;
+        let start = after_history(&text, first_needle(&text, answer).unwrap_or(text.len()));
+        let rest = text.get(start..)?;
+        let at = rest.find(self.header()).map_or(0, |at| at + self.header().len());
+        let body = rest.get(at..)?;
+        // Some templates open the next turn unasked.
+        let last = last_needle(body, answer).unwrap_or(0);
+        let end = body.get(last..)?.find(self.header().trim()).filter(|_| !self.header().trim().is_empty());
+        body.get(..end.map_or(body.len(), |end| last + end)).map(str::to_owned)
+    }
+}
+
+/// Where the last needle of the answer ends.
+fn last_needle(body: &str, answer: &Answer) -> Option<usize> {
+    let mut needles: Vec<&str> = answer.content.iter().chain(&answer.reasoning).map(String::as_str).collect();
+    for call in &answer.calls {
+        needles.push(&call.name);
+        needles.extend(call.arguments.keys().map(String::as_str));
+        needles.extend(call.arguments.values().filter_map(|value| value.as_str()));
+    }
+    needles.iter().filter(|needle| !needle.is_empty()).filter_map(|n| Some(body.rfind(n)? + n.len())).max()
+}
+
+/// Where the first needle of the answer stands, after the last one of the history.
+fn first_needle(text: &str, answer: &Answer) -> Option<usize> {
+    let user = text.rfind(needle::USER)?;
+    let rest = text.get(user..)?;
+    let mut needles: Vec<&str> = Vec::new();
+    needles.extend(answer.content.as_deref());
+    needles.extend(answer.reasoning.as_deref());
+    needles.extend(answer.calls.iter().flat_map(|call| [call.name.as_str(), call.id.as_str()]));
+    needles.iter().filter(|needle| !needle.is_empty()).filter_map(|needle| rest.find(needle)).min().map(|at| user + at)
+}
