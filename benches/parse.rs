@@ -72,6 +72,21 @@ fn backchat(bencher: Bencher, cut: &str) {
     });
 }
 
+/// The same with events that are kept, as the other crate gives them.
+#[divan::bench(args = ["whole text", "chunks of 4"])]
+fn backchat_owned_events(bencher: Bencher, cut: &str) {
+    let Ok(loaded) = Template::load(TEMPLATE) else { return };
+    let text = answer();
+    let feeds = if cut == "whole text" { whole(&text) } else { feeds(&text) };
+    bencher.counter(BytesCount::of_str(&text)).counter(ItemsCount::new(feeds.len())).bench(|| {
+        let mut parser = Parser::new(&loaded.template, PROMPT, Options::default()).ok()?;
+        for feed in &feeds {
+            black_box(parser.feed(feed).ok()?);
+        }
+        parser.finish().ok()
+    });
+}
+
 #[divan::bench(args = ["whole text", "chunks of 4"])]
 fn smg_response_template(bencher: Bencher, cut: &str) {
     let Some(template) = reference_template() else { return };
