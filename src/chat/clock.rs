@@ -10,6 +10,11 @@ pub(crate) fn local_now() -> DateTime {
     jiff::Zoned::now().datetime()
 }
 
+/// Whether a text is a time that [`RenderOptions::now`](super::RenderOptions::now) takes.
+pub fn check_time(text: &str) -> std::result::Result<(), String> {
+    parse(text).map(drop)
+}
+
 /// Reads a fixed time, such as `2026-11-20T08:00:00`.
 pub(crate) fn parse(text: &str) -> std::result::Result<DateTime, String> {
     text.parse().map_err(|_| format!("'{text}' is not a time such as 2026-11-20T08:00:00"))

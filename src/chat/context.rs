@@ -163,9 +163,15 @@ fn generation(run: &Run, state: &mut State<'_, '_>, arguments: &[Value]) -> Resu
 }
 
 /// What the render under way keeps track of.
-pub(crate) fn run_of(state: &State<'_, '_>) -> Option<Arc<Run>> {
+///
+/// The first to ask finds it through the context, and leaves it where the next finds it at once.
+pub(crate) fn run_of(state: &mut State<'_, '_>) -> Option<Arc<Run>> {
+    if let Some(run) = state.get_extension::<Arc<Run>>() {
+        return Some(run.clone());
+    }
     let context = state.lookup(lower::CONTEXT)?;
-    context.downcast_object_ref::<Context>().map(|context| context.run.clone())
+    let run = context.downcast_object_ref::<Context>()?.run.clone();
+    Some(state.get_or_insert_extension(run).clone())
 }
 
 fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
@@ -202,9 +208,10 @@ fn engine_number(number: &json::Number) -> Value {
 }
 
 /// `x is defined`, of a variable: asking is not reading.
-pub(crate) fn is_defined(state: &State<'_, '_>, name: &str) -> bool {
+pub(crate) fn is_defined(state: &mut State<'_, '_>, name: &str) -> bool {
+    let run = run_of(state);
     let look = || state.lookup(name).is_some_and(|value| !value.is_undefined());
-    match run_of(state).and_then(|run| run.recorder.clone()) {
+    match run.as_ref().and_then(|run| run.recorder.as_ref()) {
         Some(recorder) => recorder.testing(look),
         None => look(),
     }

@@ -7,7 +7,7 @@ use super::context::{is_defined, run_of};
 use super::python::containers::{self, Dict, Key};
 use super::python::text::to_str;
 use super::python::{Kind, Result, error, format, methods, operators};
-use super::{filters, functions, limits, lower, markup, tests, variadic};
+use super::{filters, functions, jinja_tests, limits, lower, markup, variadic};
 
 /// An engine without templates.
 pub(super) fn environment() -> Result<Environment<'static>> {
@@ -20,7 +20,7 @@ pub(super) fn environment() -> Result<Environment<'static>> {
     environment.set_fuel(Some(limits::FUEL));
     environment.set_recursion_limit(limits::RECURSION);
     filters::register(&mut environment);
-    tests::register(&mut environment);
+    jinja_tests::register(&mut environment);
     functions::register(&mut environment);
     operators(&mut environment);
     Ok(environment)
@@ -60,7 +60,7 @@ fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: 
 }
 
 /// What an operator did has to be paid for.
-fn charged(state: &State<'_, '_>, result: Result<Value>) -> Result<Value> {
+fn charged(state: &mut State<'_, '_>, result: Result<Value>) -> Result<Value> {
     let result = result?;
     if let Some(run) = run_of(state) {
         run.meter.charge(std::slice::from_ref(&result))?;
@@ -71,7 +71,7 @@ fn charged(state: &State<'_, '_>, result: Result<Value>) -> Result<Value> {
 fn operators(environment: &mut Environment<'_>) {
     type Unary = fn(&Value) -> Result<Value>;
     type Binary = fn(&Value, &Value) -> Result<Value>;
-    let binary: [(&'static str, Binary); 13] = [
+    let binary: [(&'static str, Binary); 15] = [
         ("__add__", operators::add),
         ("__sub__", operators::sub),
         ("__mul__", operators::mul),
@@ -79,6 +79,8 @@ fn operators(environment: &mut Environment<'_>) {
         ("__floordiv__", operators::floor_div),
         ("__rem__", remainder),
         ("__pow__", operators::pow),
+        ("__eq__", |a, b| Ok(Value::from(operators::equal(a, b)))),
+        ("__ne__", |a, b| Ok(Value::from(!operators::equal(a, b)))),
         ("__lt__", |a, b| ordered("<", a, b)),
         ("__le__", |a, b| ordered("<=", a, b)),
         ("__gt__", |a, b| ordered(">", a, b)),

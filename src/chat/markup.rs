@@ -2,6 +2,8 @@
 
 use minijinja::Value;
 
+use super::python::text::to_str;
+
 /// Appends a text with the five characters that matter to HTML written as Markup writes them.
 pub(crate) fn escape_into(out: &mut String, text: &str) {
     for c in text.chars() {
@@ -14,6 +16,16 @@ pub(crate) fn escape_into(out: &mut String, text: &str) {
             c => out.push(c),
         }
     }
+}
+
+/// An argument to a method of a text that is marked safe: it is escaped, unless it is marked safe as well.
+pub(crate) fn escaped_for(text: &Value, argument: &Value) -> Value {
+    if !text.is_safe() || argument.is_safe() || argument.is_kwargs() {
+        return argument.clone();
+    }
+    let mut out = String::new();
+    escape_into(&mut out, &to_str(argument));
+    Value::from_safe_string(out)
 }
 
 /// A text marked safe where the one it was made from is.

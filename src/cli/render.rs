@@ -39,7 +39,7 @@ pub struct Render {
     #[arg(long)]
     add_generation_prompt: bool,
     /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     now: Option<String>,
     /// Fill in the other names of a message's reasoning, as transformers does
     #[arg(long)]
@@ -59,6 +59,11 @@ pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
         return Err("the name is empty".to_owned());
     }
     Ok((name.to_owned(), json::read(value).unwrap_or_else(|_| value.into())))
+}
+
+/// A time that `strftime_now` can tell.
+fn time(text: &str) -> Result<String, String> {
+    chat::check_time(text).map(|()| text.to_owned())
 }
 
 impl Render {
@@ -244,7 +249,7 @@ impl Templates {
         let key = (place.to_owned(), with_tools);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         known.unwrap_or_else(|| {
-            let compiled = open().map_err(|error| error.to_string()).and_then(|source| {
+            let compiled = open().map_err(|error| format!("{place}: {error}")).and_then(|source| {
                 let source = if with_tools { source.for_tools() } else { source };
                 ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
             });

@@ -3,11 +3,11 @@
 use minijinja::value::Kwargs;
 use minijinja::{State, Value};
 
+use crate::chat::jinja_tests;
 use crate::chat::python::arguments::split;
 use crate::chat::python::lazy::Generator;
 use crate::chat::python::text::to_str;
 use crate::chat::python::{Kind, Result, error, items_of};
-use crate::chat::tests;
 
 type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
 
@@ -100,7 +100,7 @@ fn keep(
             None => item.clone(),
         };
         let answer = match &name {
-            Some(name) => tests::apply(state, name, &subject, &arguments)?,
+            Some(name) => jinja_tests::apply(state, name, &subject, &arguments)?,
             None => subject.is_true(),
         };
         if answer == wanted {

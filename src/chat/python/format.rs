@@ -144,7 +144,7 @@ fn write_percent(out: &mut String, safe: bool, argument: &Value, mut spec: Spec,
 }
 
 /// `text.format(…)`
-pub(crate) fn format(text: &str, arguments: &[Value]) -> Result<String> {
+pub(crate) fn format(value: &Value, text: &str, arguments: &[Value]) -> Result<String> {
     let (positional, keywords) = split(arguments);
     let mut next = 0;
     let mut numbered = false;
@@ -172,7 +172,7 @@ pub(crate) fn format(text: &str, arguments: &[Value]) -> Result<String> {
             }
             _ => error(format!("missing argument '{first}' of format()")),
         })?;
-        follow(base, rest)
+        follow(base, rest).map(|found| markup::escaped_for(value, &found))
     };
     format_into(&mut out, text, &mut lookup, 0)?;
     Ok(out)

@@ -6,7 +6,7 @@ use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr};
 
 use super::containers::{Dict, Extent};
-use super::{Result, error};
+use super::{Result, error, operators};
 use crate::chat::functions::Namespace;
 
 /// What a filter such as `map` or `select` returns: always true, without a length, gone after one pass.
@@ -162,6 +162,29 @@ impl Object for Range {
     fn enumerate(self: &Arc<Self>) -> Enumerator {
         Enumerator::Seq(self.len())
     }
+}
+
+/// Whether two values are equal, where one of them is lazy: ranges by what is in them, views of keys and items as
+/// sets, everything else only if it is the same.
+pub(crate) fn equal(a: &Value, b: &Value) -> Option<bool> {
+    if let (Some(a), Some(b)) = (a.downcast_object_ref::<Range>(), b.downcast_object_ref::<Range>()) {
+        return Some(a.len() == b.len() && (0..a.len()).all(|index| a.get(index) == b.get(index)));
+    }
+    if let (Some(a), Some(b)) = (a.downcast_object_ref::<View>(), b.downcast_object_ref::<View>()) {
+        let sets = a.side != Side::Values && b.side != Side::Values && a.items.len() == b.items.len();
+        let has = |item: &Value| b.items.iter().any(|other| operators::equal(item, other));
+        return Some(std::ptr::eq(a, b) || sets && a.items.iter().all(has));
+    }
+    if let (Some(a), Some(b)) = (a.downcast_object_ref::<Generator>(), b.downcast_object_ref::<Generator>()) {
+        return Some(std::ptr::eq(a, b));
+    }
+    (is_lazy(a) || is_lazy(b)).then_some(false)
+}
+
+fn is_lazy(value: &Value) -> bool {
+    value.downcast_object_ref::<Generator>().is_some()
+        || value.downcast_object_ref::<View>().is_some()
+        || value.downcast_object_ref::<Range>().is_some()
 }
 
 /// What hangs on a lazy value.

@@ -230,6 +230,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
         (Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_), _) | (_, Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_)) => {
             false
         }
+        (Kind::Object(x), Kind::Object(y)) => lazy::equal(a, b).unwrap_or_else(|| std::ptr::eq(x, y) || a == b),
         _ => a == b,
     }
 }

@@ -82,12 +82,15 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "replace" => {
             let [old, new, count] = positional(name, ["old", "new", "count"], arguments)?;
             let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
+            let new = markup::escaped_for(value, &new);
             let count = integer_or(name, &count, -1)?;
             like(replace(text, string(name, &old)?, string(name, &new)?, count)?)
         }
         "join" => {
             let [parts] = positional(name, ["iterable"], arguments)?;
-            join(text, &required(name, "iterable", parts)?).map(|joined| Some(markup::like(value, joined)))
+            let parts = items_of(&required(name, "iterable", parts)?)?;
+            let parts: Vec<Value> = parts.iter().map(|part| markup::escaped_for(value, part)).collect();
+            join(text, &parts).map(|joined| Some(markup::like(value, joined)))
         }
         "find" | "rfind" | "index" | "rindex" | "count" => search(text, name, arguments).map(Some),
         "partition" | "rpartition" => partition(value, text, name, arguments).map(Some),
@@ -117,7 +120,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             let [size] = bind(name, ["tabsize"], arguments)?;
             like(expand_tabs(text, integer_or(name, &size, 8)?)?)
         }
-        "format" => format::format(text, arguments).map(|text| Some(markup::like(value, text))),
+        "format" => format::format(value, text, arguments).map(|text| Some(markup::like(value, text))),
         "isspace" => answer(!text.is_empty() && text.chars().all(is_space)),
         "isdigit" => answer(!text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || superscript(c))),
         "isdecimal" => answer(!text.is_empty() && text.chars().all(|c| c.is_ascii_digit())),
@@ -300,12 +303,9 @@ pub(crate) fn replace(text: &str, old: &str, new: &str, count: i64) -> Result<St
     Ok(text.replacen(old, new, times))
 }
 
-fn join(separator: &str, parts: &Value) -> Result<String> {
-    if parts.is_undefined() {
-        return Ok(String::new());
-    }
+fn join(separator: &str, parts: &[Value]) -> Result<String> {
     let mut out = String::new();
-    for (index, part) in items_of(parts)?.iter().enumerate() {
+    for (index, part) in parts.iter().enumerate() {
         if index > 0 {
             out.push_str(separator);
         }

@@ -405,7 +405,7 @@ impl<'s> Parser<'s> {
         let negated = self.eat_name("not");
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("test", &name, crate::chat::tests::exists, at.span())?;
+        self.check_name("test", &name, crate::chat::jinja_tests::exists, at.span())?;
         let token = self.current();
         let begins_argument = match token.kind {
             Kind::Name => !matches!(token.text, "else" | "or" | "and"),

@@ -328,6 +328,9 @@ impl<'s> Parser<'s> {
             }
             let at = self.current().span();
             let name = self.assignable()?;
+            if parameters.iter().any(|(known, _)| *known == name) {
+                return Err(SyntaxError::new(format!("two parameters are called '{name}'"), at));
+            }
             let default = if self.eat("=") { Some(self.expression()?) } else { None };
             if default.is_none() && parameters.iter().any(|(_, default)| default.is_some()) {
                 return Err(SyntaxError::new("a parameter without a default behind one that has a default", at));

@@ -1,0 +1,213 @@
+//! `backchat render` as its users run it.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use backchat::json::{self, Value};
+
+const TEMPLATE: &str = "\
+{%- for m in messages -%}
+<{{ m.role }}>{% if m.role == 'assistant' %}{% generation %}{{ m.reasoning_content }}{{ m.content }}{% endgeneration %}
+{%- else %}{{ m.content }}{% endif %}</{{ m.role }}>
+{%- endfor -%}
+{%- if tools %}[{{ tools | length }}]{% endif -%}
+{%- if add_generation_prompt %}<assistant>{% endif -%}
+{%- if mood is defined %}{{ mood }}{{ mood is string }}{% endif -%}
+{{- bos_token }}
+";
+
+const MESSAGES: &str =
+    r#"[{"role": "user", "content": "Hé"}, {"role": "assistant", "thinking": "hm ", "content": "Yo"}]"#;
+
+/// A folder with these files in it.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in files {
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    folder
+}
+
+/// Runs `backchat render` in a folder.
+fn render(folder: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .arg("render")
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    let writing = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
+}
+
+/// The exit code, what came out, and what was said.
+fn told(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn messages_are_rendered_to_the_last_byte() {
+    let folder = folder(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("tools.json", r#"[{"type": "function"}]"#)]);
+    let plain = "<user>Hé</user><assistant>Yo</assistant>";
+    let cases: [(&[&str], &str); 7] = [
+        (&[], plain),
+        (&["--add-generation-prompt"], "<user>Hé</user><assistant>Yo</assistant><assistant>"),
+        (&["--tools", "tools.json"], "<user>Hé</user><assistant>Yo</assistant>[1]"),
+        (&["--set", "mood=calm"], "<user>Hé</user><assistant>Yo</assistant>calmTrue"),
+        (&["--set", "mood=[1, null]"], "<user>Hé</user><assistant>Yo</assistant>[1, None]False"),
+        (&["--aliases"], "<user>Hé</user><assistant>hm Yo</assistant>"),
+        (&["--set", "bos_token=<s>", "--color", "never"], "<user>Hé</user><assistant>Yo</assistant><s>"),
+    ];
+    for (more, text) in cases {
+        let arguments = [&["t.jinja", "--messages", "m.json"], more].concat();
+        let output = render(folder.path(), &arguments, "");
+        assert_eq!(told(&output), (0, text.to_owned(), String::new()), "{more:?}");
+    }
+    let output = render(folder.path(), &["t.jinja", "--messages", "-"], r#"{"messages": [], "mood": 1}"#);
+    assert_eq!(told(&output), (0, "1False".to_owned(), String::new()));
+}
+
+#[test]
+fn a_config_gives_its_tokens_and_says_which_template_it_took() {
+    let config = r#"{"bos_token": "<s>", "chat_template": [
+        {"name": "default", "template": "D{{ bos_token }}"}, {"name": "tool_use", "template": "T{{ bos_token }}"}]}"#;
+    let folder = folder(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", "[1]")]);
+    let note = |name, other| format!("note: rendering with the template `{name}`; there is also: {other}\n");
+    let cases: [(&[&str], &str, String); 4] = [
+        (&[], "D<s>", note("default", "tool_use")),
+        (&["--tools", "tools.json"], "T<s>", note("tool_use", "default")),
+        (&["--template-name", "tool_use"], "T<s>", String::new()),
+        (&["-q", "--set", "bos_token=!"], "D!", String::new()),
+    ];
+    for (more, text, said) in cases {
+        let arguments = [&[".", "--messages", "m.json"], more].concat();
+        assert_eq!(told(&render(folder.path(), &arguments, "")), (0, text.to_owned(), said), "{more:?}");
+    }
+}
+
+#[test]
+fn rows_are_answered_in_order_each_with_its_own_template() {
+    let folder = folder(&[
+        ("t.jinja", TEMPLATE),
+        ("raise.jinja", "\n{{ raise_exception('No!') }}"),
+        ("now.jinja", "{{ strftime_now('%d %b') }}"),
+    ]);
+    let rows = format!(
+        r#"{{"id": 1, "template": "t.jinja", "context": {{"messages": {MESSAGES}}}}}
+{{"id": [2], "template": "raise.jinja", "context": {{"messages": []}}, "extra": 1}}
+
+{{"template": "now.jinja", "context": {{}}, "now": "2026-02-03T00:00:00", "id": "c"}}
+{{"id": 4, "template": "none.jinja", "context": {{}}}}
+{{"id": 5, "template": "t.jinja"}}
+{{"id": 6, "context": {{}}}}
+{{"id": 7, "template": "now.jinja", "context": {{}}, "now": "soon"}}
+not JSON
+[1]
+"#
+    );
+    let many: String = (0..2000)
+        .map(|id| format!("{{\"id\": {id}, \"template\": \"t.jinja\", \"context\": {{\"mood\": {id}}}}}\n"))
+        .collect();
+    let (code, out, said) = told(&render(folder.path(), &["--jsonl", "-"], &rows));
+    assert_eq!(code, 0);
+    assert_eq!(said, "note: 7 of 9 rows have an error for an answer\n");
+    insta::assert_snapshot!(out);
+    let (_, out, _) = told(&render(folder.path(), &["--jsonl", "-"], &many));
+    let ids: Vec<Value> = out.lines().map(|line| json::read(line).unwrap().get("id").unwrap().clone()).collect();
+    assert_eq!(ids, (0..2000).map(Value::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_source_on_the_command_line_serves_rows_without_one() {
+    let folder = folder(&[("t.jinja", TEMPLATE), ("rows.jsonl", r#"{"id": 1, "context": {"mood": "ok"}}"#)]);
+    let (code, out, _) =
+        told(&render(folder.path(), &["t.jinja", "--jsonl", "rows.jsonl", "--add-generation-prompt"], ""));
+    assert_eq!((code, out.as_str()), (0, "{\"id\": 1, \"text\": \"<assistant>okTrue\", \"assistant_spans\": []}\n"));
+}
+
+#[test]
+fn who_wrote_what_is_coloured_or_listed() {
+    let folder = folder(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES)]);
+    let arguments = ["t.jinja", "--messages", "m.json", "--show-spans"];
+    let (_, out, said) = told(&render(folder.path(), &arguments, ""));
+    assert_eq!(
+        (out.as_str(), said.as_str()),
+        ("<user>Hé</user><assistant>Yo</assistant>", "assistant spans: 26..28\n")
+    );
+    let (_, out, said) = told(&render(folder.path(), &[&arguments[..], &["--color", "always"]].concat(), ""));
+    assert_eq!(said, "");
+    insta::assert_snapshot!(out.replace('\u{1b}', "ESC"));
+}
+
+#[test]
+fn what_goes_wrong_is_told_with_its_place() {
+    let folder = folder(&[
+        (
+            "raise.jinja",
+            "{% for m in messages %}\n  {{ raise_exception('Roles must alternate: ' ~ m.role) }}\n{% endfor %}",
+        ),
+        ("syntax.jinja", "{% for m in messages %}\n{{ m.content | }}\n{% endfor %}"),
+        ("undefined.jinja", "{{ messages[0].tool_calls[0].function.name }}"),
+        ("hostile.jinja", "{{ raise_exception('\\x1b[31mred\\x07') }}"),
+        ("t.jinja", "x"),
+        ("tokenizer_config.json", "{\"chat_template\": \"{{ 1 + none }}\"}"),
+        ("m.json", MESSAGES),
+        ("broken.json", "[{]"),
+        ("text.json", "\"Hello\""),
+    ]);
+    let mut all = String::new();
+    for arguments in [
+        &["raise.jinja", "--messages", "m.json"][..],
+        &["syntax.jinja", "--messages", "m.json"],
+        &["undefined.jinja", "--messages", "m.json"],
+        &["hostile.jinja", "--messages", "m.json"],
+        &["tokenizer_config.json", "--messages", "m.json"],
+        &["t.jinja", "--messages", "broken.json"],
+        &["t.jinja", "--messages", "text.json"],
+        &["t.jinja", "--messages", "absent.json"],
+        &["t.jinja", "--messages", "m.json", "--tools", "text.json"],
+        &["-", "--messages", "-"],
+        &["absent.jinja", "--messages", "m.json"],
+        &["t.jinja", "--jsonl", "absent.jsonl"],
+        &["t.jinja", "--messages", "m.json", "--now", "noon"],
+        &["t.jinja", "--messages", "m.json", "--set", "novalue"],
+        &["t.jinja"],
+    ] {
+        let (code, out, said) = told(&render(folder.path(), arguments, ""));
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
+        all += &format!("$ backchat render {}\n{said}\n", arguments.join(" "));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = folder(&[("t.jinja", "{{ 'x' * 100000 }}")]);
+    let rows = "{\"template\": \"t.jinja\", \"context\": {}}\n".repeat(200);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(["render", "--jsonl", "-"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    let writing = std::thread::spawn(move || drop(stdin.write_all(rows.as_bytes())));
+    let (code, _, said) = told(&child.wait_with_output().unwrap());
+    writing.join().unwrap();
+    assert_eq!((code, said.as_str()), (0, ""));
+}
