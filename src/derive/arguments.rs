@@ -141,7 +141,7 @@ impl Strings {
 }
 
 /// Stands for the key inside what follows a value.
-pub(super) const KEY: char = '\u{1}';
+pub(in crate::derive) const KEY: char = '\u{1}';
 
 /// Finds how the arguments of this call, two strings, are written in a render of it.
 pub(super) fn find(prober: &Prober, setting: &Setting, turn: &Turn, body: &str, call: &Call) -> Option<Arguments> {
@@ -181,7 +181,8 @@ pub(super) fn find(prober: &Prober, setting: &Setting, turn: &Turn, body: &str, 
     let lead = spelled.lead.trim_start().to_owned();
     spelled.separator.push_str(spelled.lead.strip_suffix(lead.as_str()).unwrap_or(""));
     spelled.lead = lead;
-    spelled.close.truncate(spelled.close.trim_end().len());
+    let space = spelled.close.split_off(spelled.close.trim_end().len());
+    spelled.separator.insert_str(0, &space);
     spelled.string_close.clone_from(&spelled.close);
     types(prober, setting, turn, &mut spelled);
     Some(Arguments::Spelled(Box::new(spelled)))

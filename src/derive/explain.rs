@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::calls::{Beside, Layout};
 use super::evidence::{Change, Evidence};
 use super::report::{Derivation, Status, Story, clip};
+use super::turn::PromptEnd;
 use crate::json::Value;
 
 /// How much of a render an excerpt shows.
@@ -176,17 +177,25 @@ fn shown(change: &Change) -> String {
 }
 
 fn prompts(page: &mut String, story: &Story) -> std::fmt::Result {
+    let prompts = &story.findings.turn.prompts;
     let mut rows: Vec<(String, String)> = Vec::new();
-    for prompt in &story.findings.turn.prompts {
+    for prompt in prompts {
+        // Said once: a history or a setting is worth a row only where it makes a difference.
+        let known = |other: &&PromptEnd| {
+            let earlier = other.after == prompt.after && other.setting.is_empty() && !prompt.setting.is_empty();
+            let elsewhere = prompts.first().is_some_and(|first| other.after == first.after)
+                && other.after != prompt.after
+                && other.setting == prompt.setting;
+            earlier || elsewhere
+        };
+        if prompts.iter().filter(known).any(|other| other.prefill == prompt.prefill) {
+            continue;
+        }
         let setting = match prompt.setting.first() {
             Some((name, value)) => format!("`{name}` = {value}"),
             None => "nothing set".to_owned(),
         };
-        let row = (format!("{}, {setting}", prompt.after), prompt.prefill.clone());
-        let base = rows.iter().any(|(what, prefill)| what.starts_with(prompt.after) && *prefill == row.1);
-        if !base {
-            rows.push(row);
-        }
+        rows.push((format!("{}, {setting}", prompt.after), prompt.prefill.clone()));
     }
     if rows.iter().all(|(_, prefill)| prefill.is_empty()) {
         return Ok(());

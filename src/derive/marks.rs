@@ -54,6 +54,10 @@ fn boundary(text: &str, at: usize) -> bool {
     if before.is_whitespace() || after.is_whitespace() {
         return true;
     }
+    let sign = |c: char| !c.is_ascii() && !is_word(c);
+    if sign(before) && sign(after) && before != after {
+        return true;
+    }
     let inside_word = matches!(before, ',' | ':' | ';') && is_word(after);
     closes(before) && before != after && !inside_word
         || opens(after) && (is_word(before) || closes(before)) && before != after

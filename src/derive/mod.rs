@@ -82,7 +82,8 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
     let Some(best) = best(attempts) else {
         return Derivation::failed(problem("derive-draft", "the draft does not load as a response template", None));
     };
-    prober.offered = None;
+    // The same tools everywhere: renders to compare should differ in one thing.
+    prober.offered = findings.calls.is_some().then(|| probe::tools(prober.manner));
     report::report(&prober, findings, best, options)
 }
 

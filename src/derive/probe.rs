@@ -156,6 +156,12 @@ pub(super) fn call_with(index: usize, arguments: Object) -> Call {
     Call { id: pick(&needle::IDS), name: pick(&needle::NAMES), arguments }
 }
 
+/// The definitions of every tool the probes call.
+pub(super) fn tools(manner: Manner) -> Value {
+    let calls = (0..3).map(|index| call(index, 3)).collect();
+    manner.tools(&[Message::Assistant(Answer::calls(calls))])
+}
+
 /// The histories an answer may follow.
 pub(super) fn histories() -> Vec<(&'static str, Vec<Message>)> {
     let user = || Message::User(needle::USER.to_owned());

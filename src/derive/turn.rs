@@ -2,7 +2,7 @@
 
 use super::conversation::{Answer, Message};
 use super::marks;
-use super::probe::{Prober, Setting, after_tool, after_tool_with, call, histories, needle};
+use super::probe::{Prober, Setting, after_tool, after_tool_with, call, histories, needle, tools};
 use super::reasoning::counterparts;
 
 /// What introduces an answer after one kind of history.
@@ -80,8 +80,7 @@ fn writes_header(prober: &mut Prober, settings: &[Setting], turn: &Turn) -> bool
     let both = Answer { calls: vec![call(0, 1)], ..content.clone() };
     let user = vec![Message::User(needle::USER.to_owned())];
     // The prompt and the whole turn must be offered the same tools.
-    let all = [Message::Assistant(both.clone()), Message::Assistant(Answer::calls(vec![call(2, 1)]))];
-    prober.offered = Some(prober.manner.tools(&all));
+    prober.offered = Some(tools(prober.manner));
     let written = |setting: &Setting, history: &[Message], answer: &Answer, until: &str| {
         let prompt = prober.render(history, setting, true)?;
         let full = full(prober, history, answer, setting)?;

@@ -35,8 +35,8 @@ mod plan;
 mod scan;
 
 pub use crate::content::Mode;
-pub use chunks::{Chunks, cut};
 pub use crate::content::coerce::Tools;
+pub use chunks::{Chunks, cut};
 pub use error::{ParseError, ParseErrorKind, Stage};
 pub use event::{Event, EventRef, Span};
 pub use parser::{Finished, Held, Options, Parser, Pending};

@@ -1,0 +1,132 @@
+//! From findings to a response template.
+
+mod calls;
+mod values;
+
+use super::findings::Findings;
+use super::marks::{self, escape, flexible};
+use crate::json::{Object, Value};
+
+/// What the format leaves open: drafts differ in these, and the proof decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leeway {
+    /// Whether a call whose outer mark is missing is still read as one.
+    pub outer_marks_optional: bool,
+    /// Whether a closing mark of reasoning that nothing opened is left out of content.
+    pub stray_close_swallowed: bool,
+}
+
+impl Leeway {
+    /// The leeways worth trying, the best first. An answer that only talks about a mark is kept whole where the proof
+    /// and the samples leave it at that.
+    pub const ALL: [Leeway; 3] = [
+        Leeway { outer_marks_optional: true, stray_close_swallowed: false },
+        Leeway { outer_marks_optional: false, stray_close_swallowed: false },
+        Leeway { outer_marks_optional: true, stray_close_swallowed: true },
+    ];
+}
+
+/// Writes the response template these findings ask for.
+pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
+    let mut template = Object::new();
+    template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
+    template.insert("start_anchor".to_owned(), one_or_many(anchors(findings)));
+    let mut fields = Object::new();
+    let joins = findings.calls.is_some() && findings.content.opens.is_empty();
+    if let Some(reasoning) = &findings.reasoning {
+        let mut field = Object::new();
+        field.insert("open".to_owned(), reasoning.open.as_str().into());
+        if joins {
+            field.insert("close_pattern".to_owned(), format!("{}\\s*", escape(&reasoning.close)).into());
+        } else {
+            field.insert("close".to_owned(), reasoning.close.as_str().into());
+        }
+        field.insert("content".to_owned(), "text".into());
+        fields.insert(findings.reasoning_field.clone(), Value::Object(field));
+    }
+    if let Some(calls) = &findings.calls {
+        fields.insert("tool_calls".to_owned(), Value::Object(calls::field(calls, findings, leeway)));
+    }
+    fields.insert("content".to_owned(), Value::Object(content_field(findings, joins, leeway)));
+    template.insert("fields".to_owned(), Value::Object(fields));
+    Value::Object(template)
+}
+
+/// The ends of the prompt after which the message begins; a closing mark the prompt writes alone is no part of it.
+fn anchors(findings: &Findings) -> Vec<String> {
+    let mut anchors: Vec<String> = Vec::new();
+    let mut add = |text: String| {
+        if !anchors.contains(&text) {
+            anchors.push(text);
+        }
+    };
+    for header in &findings.turn.headers {
+        let text = header.text.trim_start();
+        if let Some(reasoning) = &findings.reasoning {
+            for prompt in findings.turn.prompts.iter().filter(|prompt| prompt.after == header.after) {
+                if prompt.prefill.trim() == reasoning.close {
+                    add(format!("{text}{}", prompt.prefill));
+                }
+            }
+        }
+        add(text.to_owned());
+    }
+    anchors
+}
+
+fn one_or_many(mut texts: Vec<String>) -> Value {
+    match texts.len() {
+        1 => texts.remove(0).into(),
+        _ => Value::List(texts.into_iter().map(Value::from).collect()),
+    }
+}
+
+fn content_field(findings: &Findings, joins: bool, leeway: Leeway) -> Object {
+    let mut field = Object::new();
+    let content = &findings.content;
+    if !content.opens.is_empty() {
+        field.insert("open".to_owned(), one_or_many(content.opens.clone()));
+    }
+    let mut closes: Vec<String> = Vec::new();
+    let mut add = |mark: &str| {
+        // Where content is all that stands outside other marks, what ends it must not occur in prose or code.
+        let stands_out = !content.opens.is_empty() || marks::is_distinct(mark);
+        if !mark.trim().is_empty() && stands_out && !closes.iter().any(|known| known == mark) {
+            closes.push(mark.to_owned());
+        }
+    };
+    content.closes.iter().chain(&content.wraps).for_each(|mark| add(mark));
+    if content.opens.is_empty() {
+        if (content.closes_reasoning || leeway.stray_close_swallowed)
+            && let Some(reasoning) = &findings.reasoning
+        {
+            add(&reasoning.close);
+        }
+        if findings.turn.writes_header {
+            add(findings.turn.header().trim());
+        }
+        if let Some(calls) = &findings.calls {
+            marks::groups(&calls.section_close).into_iter().for_each(&mut add);
+        }
+    }
+    findings.stops.iter().for_each(|stop| add(stop));
+    if !closes.is_empty() {
+        // White space after the end must not begin a new piece of content.
+        let mut patterns: Vec<String> = closes.iter().map(|close| flexible(close)).collect();
+        let pattern = if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) };
+        if content.opens.is_empty() {
+            field.insert("close_pattern".to_owned(), format!("{pattern}\\s*").into());
+        } else if let Some(calls) = findings.calls.as_ref().filter(|_| content.ends_at_calls) {
+            let next = calls::next_call(calls, findings);
+            field.insert("close_pattern".to_owned(), format!("(?={next})|{pattern}").into());
+        } else {
+            field.insert("close".to_owned(), one_or_many(closes));
+        }
+    }
+    field.insert("content".to_owned(), "text".into());
+    if joins {
+        field.insert("repeats".to_owned(), true.into());
+        field.insert("join".to_owned(), "\n\n".into());
+    }
+    field
+}

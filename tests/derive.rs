@@ -1,0 +1,108 @@
+//! Chat templates with one peculiarity each, written for these tests, and what deriving makes of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+
+use backchat::derive::{Derivation, Options, Sample, Status, derive};
+use backchat::json::Object;
+
+fn read(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/derive/{name}.jinja"))).unwrap()
+}
+
+fn options() -> Options {
+    let variables = Object::from([("eos_token".to_owned(), "</s>".into())]);
+    Options { variables, now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() }
+}
+
+/// The headline, the draft and the notes: what a person sees.
+fn shown(derivation: &Derivation) -> String {
+    let mut text = derivation.headline() + "\n";
+    for diagnostic in &derivation.diagnostics {
+        text += &format!("{}: {}\n", diagnostic.severity.name(), diagnostic.message);
+    }
+    if let Some(draft) = &derivation.response_template {
+        text += &draft.to_pretty("  ");
+    }
+    text
+}
+
+#[test]
+fn peculiar_wire_formats() {
+    let formats = [
+        ("stop_begins_the_call", Status::Proved),
+        ("key_is_the_tag", Status::Proved),
+        ("tags_with_cdata", Status::Proved),
+        ("roles_without_marks", Status::Proved),
+        ("space_before_thinking", Status::Proved),
+        ("keyword_calls", Status::Proved),
+        ("whole_call_objects", Status::Proved),
+        ("marks_of_other_scripts", Status::Proved),
+        ("key_value_lines", Status::Partial),
+        ("arguments_as_text", Status::Partial),
+        ("turn_never_ends", Status::Proved),
+        ("prints_the_time", Status::Proved),
+        ("no_content", Status::Failed),
+        ("runs_forever", Status::Failed),
+    ];
+    for (name, status) in formats {
+        let derivation = derive(&read(name), &options());
+        assert_eq!(derivation.status, status, "{name}\n{}", shown(&derivation));
+        insta::assert_snapshot!(name, shown(&derivation));
+    }
+}
+
+#[test]
+fn deriving_twice_gives_the_same_bytes() {
+    let once = derive(&read("key_is_the_tag"), &options()).to_value().to_string();
+    assert_eq!(derive(&read("key_is_the_tag"), &options()).to_value().to_string(), once);
+}
+
+#[test]
+fn a_template_with_a_syntax_error_says_where() {
+    let derivation = derive("{% for m in messages %}{{ m.content }", &Options::default());
+    assert_eq!(derivation.status, Status::Failed);
+    let place = derivation.diagnostics[0].place.as_ref().unwrap();
+    assert_eq!(place.line_column.unwrap().0, 1);
+}
+
+#[test]
+fn the_name_of_the_reasoning_field_can_be_given() {
+    let options = Options { reasoning_field: Some("thinking".to_owned()), ..options() };
+    let derivation = derive(&read("space_before_thinking"), &options);
+    assert!(derivation.response_template.unwrap().get("fields").unwrap().get("thinking").is_some());
+}
+
+fn sample(text: &str) -> Sample {
+    Sample { name: "one".to_owned(), prefix: None, text: text.to_owned(), message: None }
+}
+
+#[test]
+fn a_sample_the_draft_explains_changes_nothing() {
+    let plain = derive(&read("space_before_thinking"), &options());
+    let told = Options { samples: vec![sample("<think>\nHm.\n</think>\n\nYes.\n\n<sep>")], ..options() };
+    let derivation = derive(&read("space_before_thinking"), &told);
+    assert_eq!(derivation.status, Status::Proved);
+    assert_eq!(derivation.response_template, plain.response_template);
+}
+
+#[test]
+fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
+    let told = Options { samples: vec![sample("Yes.\n</think>\n\nReally.")], ..options() };
+    let derivation = derive(&read("space_before_thinking"), &told);
+    assert_eq!(derivation.status, Status::Proved, "{}", shown(&derivation));
+    let content = derivation.response_template.unwrap().get("fields").unwrap().get("content").unwrap().to_string();
+    assert!(content.contains("</think>"), "{content}");
+}
+
+#[test]
+fn a_sample_no_draft_explains_is_reported_with_its_place() {
+    let told = Options { samples: vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")], ..options() };
+    let derivation = derive(&read("space_before_thinking"), &told);
+    assert_eq!(derivation.status, Status::Partial);
+    assert_eq!(derivation.unexplained, ["one"]);
+    let said = derivation.diagnostics.iter().any(|d| d.id == "derive-sample" && d.message.contains("from byte 16 on"));
+    assert!(said, "{}", shown(&derivation));
+}
