@@ -1,3 +1,19 @@
 //! Fixtures, recorded outputs with the messages they mean, and what comes of checking templates against them.
 
+mod compare;
+mod find;
 pub mod fixture;
+mod reading;
+mod round_trip;
+mod run;
+mod splits;
+mod suite;
+mod truncation;
+
+pub use compare::{Difference, differences};
+pub use find::fixture_files;
+pub use reading::Reading;
+pub use round_trip::Chat;
+pub use run::{Settings, Verdict, check_case};
+pub use splits::{Cut, cuts};
+pub use suite::{Entry, Loaded, Report, Status, run};

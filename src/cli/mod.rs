@@ -1,8 +1,10 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
+mod check;
 mod derive;
 mod failure;
 mod input;
+mod outputs;
 mod parse;
 mod progress;
 mod render;
@@ -47,6 +49,7 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::Check),
     Parse(parse::Parse),
     Render(render::Render),
     Derive(derive::Derive),
@@ -60,6 +63,7 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let result = match &cli.command {
+        Command::Check(command) => command.run(&cli.global),
         Command::Parse(command) => command.run(&cli.global),
         Command::Render(command) => command.run(&cli.global),
         Command::Derive(command) => command.run(&cli.global),

@@ -26,6 +26,11 @@ impl Sources {
         self
     }
 
+    /// Adds the texts of others.
+    pub fn extend(&mut self, others: Self) {
+        self.texts.extend(others.texts);
+    }
+
     /// The text of a file.
     pub fn text(&self, file: Option<&str>) -> Option<&str> {
         self.texts.get(&file.map(str::to_owned)).map(String::as_str)

@@ -1,0 +1,89 @@
+//! One parse of an output: the events with adjacent chunks joined, and what they add up to.
+
+use crate::json::{Object, Value};
+use crate::parser::{Event, EventRef, ParseError, ParseErrorKind, Parser};
+
+/// What a parser made of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The events, adjacent chunks of a region as one.
+    pub events: Vec<Event>,
+    /// The message and the required fields that are absent, or why reading stopped.
+    pub outcome: Result<(Object, Vec<String>), ParseError>,
+}
+
+impl Reading {
+    /// Reads a text, chunk by chunk, with a parser that has read nothing yet.
+    pub fn new<'t>(mut parser: Parser, chunks: impl Iterator<Item = &'t str>) -> Self {
+        let mut events = Vec::new();
+        parser.initial_events().iter().for_each(|event| join_event(&mut events, event.clone()));
+        for chunk in chunks {
+            if let Err(error) = parser.feed_into(chunk, &mut |event| join(&mut events, event)) {
+                return Self { events, outcome: Err(error) };
+            }
+        }
+        Self::finish(parser, events)
+    }
+
+    /// Ends a text whose events so far are known.
+    pub fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
+        let outcome = parser.finish().map(|finished| {
+            finished.events.into_iter().for_each(|event| join_event(&mut events, event));
+            (finished.message, finished.missing)
+        });
+        Self { events, outcome }
+    }
+
+    /// The message, unless reading stopped.
+    pub fn message(&self) -> Option<&Object> {
+        self.outcome.as_ref().ok().map(|(message, _)| message)
+    }
+
+    /// What is wrong with the text, a line for each problem, as a fixture's `=== error` says it.
+    pub fn problems(&self) -> Vec<String> {
+        let malformed = self.events.iter().filter_map(|event| match event {
+            Event::Malformed { field, reason, .. } => Some(format!("malformed {field}: {}", one_line(reason))),
+            _ => None,
+        });
+        let mut problems: Vec<String> = malformed.collect();
+        match &self.outcome {
+            Ok((_, missing)) => problems.extend(missing.iter().map(|field| format!("missing {field}"))),
+            Err(error) => problems.push(match &error.kind {
+                ParseErrorKind::Malformed { field, reason, .. } => format!("malformed {field}: {}", one_line(reason)),
+                _ => format!("{}: {}", error.stage.name(), one_line(&error.to_string())),
+            }),
+        }
+        problems
+    }
+
+    /// The events as JSON.
+    pub fn event_values(&self) -> Vec<Value> {
+        self.events.iter().map(Event::to_value).collect()
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+/// Adds an event; a chunk behind a chunk of the same region makes it longer.
+pub fn join(events: &mut Vec<Event>, event: EventRef<'_>) {
+    if let EventRef::Chunk { text, span, .. } = event
+        && let Some(Event::Chunk { text: before, span: whole, .. }) = events.last_mut()
+    {
+        before.push_str(text);
+        whole.end = span.end;
+    } else {
+        events.push(event.to_owned());
+    }
+}
+
+fn join_event(events: &mut Vec<Event>, event: Event) {
+    match (events.last_mut(), event) {
+        (Some(Event::Chunk { text: before, span: whole, .. }), Event::Chunk { text, span, .. }) => {
+            before.push_str(&text);
+            whole.end = span.end;
+        }
+        (_, event) => events.push(event),
+    }
+}

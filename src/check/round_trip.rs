@@ -1,0 +1,128 @@
+//! A message rendered with its chat template and read back.
+
+use std::sync::Arc;
+
+use super::compare::differences;
+use super::fixture::{Case, RoundTrip};
+use super::reading::Reading;
+use super::splits::Cut;
+use crate::chat::{self, ChatTemplate, RenderOptions};
+use crate::content::Mode;
+use crate::content::coerce::Tools;
+use crate::diagnostic::{Diagnostic, Sources};
+use crate::json::{Object, Value};
+use crate::parser::{Options, Parser};
+use crate::template::Template;
+
+/// A chat template as its source gives it.
+#[derive(Debug)]
+pub struct Chat {
+    template: ChatTemplate,
+    /// The one that is taken where there are tools.
+    for_tools: Option<ChatTemplate>,
+    special_tokens: Object,
+}
+
+impl Chat {
+    /// Reads a chat template from any place that holds one. The error has the texts it is about.
+    pub fn open(name: &str) -> Result<Self, (Vec<Diagnostic>, Sources)> {
+        let source = chat::source::open(name, None).map_err(|error| (error.diagnostics, error.sources))?;
+        let compile = |source: &chat::source::Source| {
+            ChatTemplate::compile(&source.template).map_err(|error| {
+                let text = ChatTemplate::normalise(&source.template);
+                (vec![error.diagnostic(&source.template, &source.file)], Sources::none().with(&source.file, text))
+            })
+        };
+        let template = compile(&source)?;
+        let special_tokens = source.special_tokens.clone();
+        let with_tools = source.clone().for_tools();
+        let for_tools = if with_tools == source { None } else { Some(compile(&with_tools)?) };
+        Ok(Self { template, for_tools, special_tokens })
+    }
+
+    fn of(&self, has_tools: bool) -> &ChatTemplate {
+        self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
+    }
+}
+
+/// A message and what it answers.
+pub struct Conversation<'c> {
+    pub case: &'c Case,
+    pub message: &'c Object,
+}
+
+impl Conversation<'_> {
+    /// What the chat template is given: with the message at the end, or with the prompt for it.
+    fn context(&self, with_message: bool, special_tokens: &Object) -> Object {
+        let case = self.case;
+        let greeting = || vec![Value::from([("role", "user".into()), ("content", "Hi".into())])];
+        let mut messages = case.messages.clone().unwrap_or_else(greeting);
+        if with_message {
+            let mut message = self.message.clone();
+            message.entry("role".to_owned()).or_insert_with(|| "assistant".into());
+            // Many templates read the key without asking whether it is there.
+            message.entry("content".to_owned()).or_insert_with(|| "".into());
+            messages.push(Value::Object(message));
+        }
+        let mut context = special_tokens.clone();
+        context.extend(case.variables.clone());
+        context.insert("messages".to_owned(), Value::List(messages));
+        context.insert("add_generation_prompt".to_owned(), (!with_message).into());
+        if let Some(tools) = &case.tools {
+            context.insert("tools".to_owned(), tools.clone());
+        }
+        context
+    }
+}
+
+/// In what the message that comes back differs from the one that went in, or why none comes back.
+pub fn run(
+    conversation: &Conversation<'_>,
+    template: &Template,
+    chat: &Chat,
+    tools: Option<Arc<Tools>>,
+) -> Result<Vec<String>, String> {
+    let left_out = match &conversation.case.round_trip {
+        RoundTrip::No => return Ok(Vec::new()),
+        RoundTrip::Whole => &[][..],
+        RoundTrip::Without(keys) => keys.as_slice(),
+    };
+    let render = |with_message| {
+        let context = conversation.context(with_message, &chat.special_tokens);
+        let rendered = chat.of(conversation.case.tools.is_some()).render(&context, &RenderOptions::default());
+        rendered
+            .map(|rendered| rendered.text)
+            .map_err(|error| format!("the chat template fails on the message: {error}"))
+    };
+    let (full, prompt) = (render(true)?, render(false)?);
+    let (prefix, turn) = cut(&full, &prompt, template);
+    let parser = Parser::new(template, prefix, Options { mode: Mode::Stable, tools })
+        .map_err(|error| format!("the prompt cannot be read: {error}"))?;
+    let reading = Reading::new(parser, Cut::Whole.chunks(turn));
+    let found = reading.outcome.as_ref().map(|(message, _)| message.clone());
+    let found = found.map_err(|error| format!("the rendered message cannot be read: {error}"))?;
+    let without = |message: &Object| {
+        let kept = message.iter().filter(|(key, _)| !left_out.contains(key));
+        Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
+    };
+    let notes = differences(&without(conversation.message), &without(&found));
+    Ok(notes.iter().map(ToString::to_string).collect())
+}
+
+/// Cuts a rendered conversation into the prompt and the assistant's last turn.
+///
+/// The prompt is the one that asks for the turn, where the conversation begins with it. Else it is what the two have in
+/// common and a start anchor behind it.
+fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t str) {
+    if let Some(turn) = full.strip_prefix(prompt) {
+        return full.split_at(full.len() - turn.len());
+    }
+    let common: usize = full.chars().zip(prompt.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    let anchor = template.start_anchor().pattern();
+    let last_before = anchor.matches(full.get(..common).unwrap_or("")).flatten().last().map(|found| found.span().1);
+    let end = last_before.unwrap_or_else(|| match anchor.find_at(full, common) {
+        Ok(Some(found)) => found.span().1,
+        _ => common,
+    });
+    full.split_at_checked(end).unwrap_or((full, ""))
+}

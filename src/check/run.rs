@@ -1,0 +1,429 @@
+//! One case, checked in every way.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::compare::differences;
+use super::fixture::{Blessed, Case, Expected};
+use super::reading::Reading;
+use super::round_trip::{self, Chat, Conversation};
+use super::splits::{Cut, cuts};
+use super::truncation;
+use crate::content::Mode;
+use crate::content::coerce::Tools;
+use crate::diagnostic::{Diagnostic, Place, Severity, escape};
+use crate::json::Value;
+use crate::parser::{Event, Options, ParseError, Parser};
+use crate::template::Template;
+
+/// How cases are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What random chunkings and samples are drawn from.
+    pub seed: u64,
+    /// How long one case may take.
+    pub limit: Duration,
+    /// How bad it is where transformers' own answer depends on how the text is cut; not looked at where absent.
+    pub reference: Option<Severity>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 0, limit: Duration::from_secs(10), reference: Some(Severity::Warning) }
+    }
+}
+
+/// What came of a case.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What was found; the case failed where one of it is an error.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the output means, read whole.
+    pub meaning: Blessed,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl Verdict {
+    /// Whether nothing that was found is an error.
+    pub fn passed(&self) -> bool {
+        self.diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error)
+    }
+}
+
+/// Checks a case. `text` is that of its file, for the places of what is found.
+pub fn check_case(
+    case: &Case,
+    text: &str,
+    template: &Template,
+    chat_template: Option<&Chat>,
+    settings: &Settings,
+) -> Verdict {
+    let started = Instant::now();
+    let mut check = Check { case, text, settings, started, found: Vec::new() };
+    let meaning = check.run(template, chat_template);
+    Verdict { diagnostics: check.found, meaning: meaning.unwrap_or_default(), time: started.elapsed() }
+}
+
+struct Check<'c> {
+    case: &'c Case,
+    text: &'c str,
+    settings: &'c Settings,
+    started: Instant,
+    found: Vec<Diagnostic>,
+}
+
+impl Check<'_> {
+    fn run(&mut self, template: &Template, chat_template: Option<&Chat>) -> Option<Blessed> {
+        let case = self.case;
+        let tools = match case.tools.as_ref().map(Tools::new).transpose() {
+            Ok(tools) => tools.map(Arc::new),
+            Err(reason) => {
+                self.fail("check-tools", format!("the tools cannot be used: {reason}"), case.span.clone());
+                return None;
+            }
+        };
+        let parser = |mode| Parser::new(template, &case.prefix, Options { mode, tools: tools.clone() });
+        let stable = match parser(Mode::Stable) {
+            Ok(parser) => parser,
+            Err(error) => {
+                self.fail("check-prefix", format!("the prefix cannot be read: {error}"), case.span.clone());
+                return None;
+            }
+        };
+        let whole = Reading::new(stable.clone(), Cut::Whole.chunks(&case.output));
+        self.expectations(&whole);
+        let in_time = self.cuts(&stable, &whole)
+            && self.truncations(&stable, &whole)
+            && self.stops(template, &stable, &whole)
+            && self.round_trip(template, chat_template, &tools)
+            && self.reference(parser(Mode::Reference), &whole);
+        if !in_time {
+            let limit = self.settings.limit.as_secs_f64();
+            let message = format!("the case was not checked to its end: it takes longer than {limit} s");
+            let found = self.diagnostic(Severity::Error, "check-time", message, case.span.clone());
+            self.found.push(found.help("shorten the output, or give it more time with `--timeout`"));
+        }
+        let error = whole.problems();
+        let events = whole.event_values();
+        Some(Blessed { message: whole.outcome.ok().map(|(message, _)| message), error, events })
+    }
+
+    /// The message, the problems and the events that the case expects.
+    fn expectations(&mut self, whole: &Reading) {
+        let Expected { message, error, events } = &self.case.expected;
+        let problems = whole.problems();
+        match (message, whole.message()) {
+            (Some(expected), Some(found)) => {
+                let (wanted, found) = (Value::Object(expected.value.clone()), Value::Object(found.clone()));
+                let notes: Vec<_> = differences(&wanted, &found).iter().map(ToString::to_string).collect();
+                if let Some(first) = notes.first() {
+                    let message = format!("the message differs: {first}");
+                    let diagnostic = self.diagnostic(Severity::Error, "check-message", message, expected.span.clone());
+                    let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                    self.found.push(diagnostic.help(self.open_at(0)));
+                }
+            }
+            (Some(expected), None) => {
+                let message = format!("there is no message: {}", problems.join("; "));
+                self.fail("check-message", message, expected.span.clone());
+            }
+            (None, _) if self.case.is_log => {}
+            (None, None) if error.is_some() => {}
+            (None, _) => {
+                let diagnostic = self.diagnostic(
+                    Severity::Error,
+                    "check-unsaid",
+                    "the case does not say which message its output means".to_owned(),
+                    self.case.span.clone(),
+                );
+                self.found.push(diagnostic.help("write it with `backchat check --bless=new`, and read it"));
+            }
+        }
+        self.problems(&problems);
+        if let Some(expected) = events {
+            let found = whole.event_values();
+            let pairs = (0..expected.value.len().max(found.len())).map(|i| (i, expected.value.get(i), found.get(i)));
+            let first = pairs.into_iter().find(|(_, wanted, found)| wanted != found);
+            if let Some((index, wanted, found)) = first {
+                let shown =
+                    |event: Option<&Value>| event.map_or("the end".to_owned(), |event| short(&event.to_string()));
+                let message =
+                    format!("event {} differs: expected {}, found {}", index + 1, shown(wanted), shown(found));
+                self.fail("check-events", message, expected.span.clone());
+            }
+        }
+    }
+
+    fn problems(&mut self, problems: &[String]) {
+        let expected = self.case.expected.error.as_ref();
+        let said = expected.map_or(&[][..], |error| error.value.as_slice());
+        let fits = |wanted: &String, found: &String| match wanted.split_once(": ") {
+            Some((what, part)) => {
+                found.split_once(": ").is_some_and(|(kind, rest)| kind == what && rest.contains(part))
+            }
+            None => found == wanted || found.split_once(": ").is_some_and(|(kind, _)| kind == wanted),
+        };
+        let pairs = (0..said.len().max(problems.len())).map(|i| (said.get(i), problems.get(i)));
+        let first = pairs.into_iter().find(|(wanted, found)| !wanted.zip(*found).is_some_and(|(w, f)| fits(w, f)));
+        let Some((wanted, found)) = first else { return };
+        let message = match (wanted, found) {
+            (None, Some(found)) => format!("something is wrong with the output: {found}"),
+            (Some(wanted), None) => format!("`{wanted}` is expected, and nothing is wrong with the output"),
+            (wanted, found) => format!(
+                "`{}` is expected, and what is wrong is `{}`",
+                wanted.map_or("", String::as_str),
+                found.map_or("", String::as_str)
+            ),
+        };
+        let span = expected.map_or(self.case.span.clone(), |error| error.span.clone());
+        let diagnostic = self.diagnostic(Severity::Error, "check-problem", message, span);
+        let help = "say what is wrong in `=== error`, one line for each problem, or mend the output or the template";
+        self.found.push(diagnostic.help(help));
+    }
+
+    /// Reads at every cut; false where the time is up.
+    fn cuts(&mut self, parser: &Parser, whole: &Reading) -> bool {
+        let output = &self.case.output;
+        for cut in cuts(output, self.settings.seed) {
+            if self.is_over() {
+                return false;
+            }
+            let reading = Reading::new(parser.clone(), cut.chunks(output));
+            if reading != *whole {
+                let found = self.differs(cut, whole, &reading, Severity::Error, "check-split", "the answer changes");
+                self.found.push(found);
+                return true;
+            }
+        }
+        true
+    }
+
+    fn truncations(&mut self, parser: &Parser, whole: &Reading) -> bool {
+        let broken = truncation::check(parser, &self.case.output, whole, || !self.is_over());
+        if let Some(broken) = broken {
+            let count = self.characters(broken.length);
+            let message = format!("the output cut off after character {count} gives {}", broken.what);
+            let diagnostic = self.diagnostic(Severity::Error, "check-truncated", message, self.case.span.clone());
+            self.found.push(diagnostic.help(self.open_at(count)));
+        }
+        !self.is_over()
+    }
+
+    /// With each stop token behind the output, and without: the message is the same.
+    fn stops(&mut self, template: &Template, parser: &Parser, whole: &Reading) -> bool {
+        let case = self.case;
+        let trimmed = case.stop.iter().find_map(|stop| case.output.trim_end().strip_suffix(stop.as_str()));
+        let bare = trimmed.unwrap_or(&case.output);
+        if ends_inside(template, whole, &case.stop) {
+            return true;
+        }
+        let variants =
+            case.stop.iter().map(|stop| (format!("{bare}{stop}"), format!("with `{stop}` behind the output")));
+        let variants = variants.chain([(bare.to_owned(), "without the stop token".to_owned())]);
+        for (text, what) in variants {
+            if self.is_over() {
+                return false;
+            }
+            let reading = Reading::new(parser.clone(), Cut::Whole.chunks(&text));
+            let notes = message_notes(whole, &reading);
+            if let Some(first) = notes.first() {
+                let message = format!("the message changes {what}: {first}");
+                let diagnostic = self.diagnostic(Severity::Error, "check-stop", message, case.span.clone());
+                let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                self.found.push(diagnostic.help("let the field that ends the message close with every stop token"));
+                return true;
+            }
+        }
+        true
+    }
+
+    fn round_trip(&mut self, template: &Template, chat: Option<&Chat>, tools: &Option<Arc<Tools>>) -> bool {
+        let (Some(chat), Some(expected)) = (chat, &self.case.expected.message) else { return true };
+        let conversation = Conversation { case: self.case, message: &expected.value };
+        match round_trip::run(&conversation, template, chat, tools.clone()) {
+            Ok(notes) if notes.is_empty() => {}
+            Ok(notes) => {
+                let message = format!(
+                    "the message changes on its way through the chat template: {}",
+                    notes.first().map_or("", String::as_str)
+                );
+                let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", message, expected.span.clone());
+                let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                self.found.push(diagnostic.help(
+                    "where the chat template does not write a key, say so: `round-trip: without KEY`, or `round-trip: no`",
+                ));
+            }
+            Err(problem) => {
+                let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", problem, expected.span.clone());
+                self.found.push(diagnostic.help("correct the message, or say `round-trip: no`"));
+            }
+        }
+        !self.is_over()
+    }
+
+    /// What transformers gives at the same chunkings.
+    fn reference(&mut self, parser: Result<Parser, ParseError>, stable: &Reading) -> bool {
+        let Some(severity) = self.settings.reference else { return true };
+        let Ok(parser) = parser else { return true };
+        let output = &self.case.output;
+        let whole = Reading::new(parser.clone(), Cut::Whole.chunks(output));
+        if stable.problems().is_empty() && whole.message() != stable.message() {
+            let said = whole.outcome.as_ref().map_or_else(ToString::to_string, |_| {
+                message_notes(stable, &whole).into_iter().next().unwrap_or_default()
+            });
+            let message = format!("transformers reads the whole text differently: {said}");
+            let diagnostic = self.diagnostic(severity, "check-reference", message, self.case.span.clone());
+            self.found.push(diagnostic.help("`COMPATIBILITY.md` lists where and why the two differ"));
+        }
+        for cut in cuts(output, self.settings.seed) {
+            if self.is_over() {
+                return false;
+            }
+            let reading = Reading::new(parser.clone(), cut.chunks(output));
+            if !same_answer(&reading, &whole) {
+                let what = "the answer of transformers changes";
+                let found = self.differs(cut, &whole, &reading, severity, "check-reference", what);
+                self.found.push(found.help("`backchat lint` says which pattern does it, and what to write instead"));
+                return true;
+            }
+        }
+        true
+    }
+
+    /// The small report of a chunking that gives another answer.
+    fn differs(
+        &self,
+        cut: Cut,
+        whole: &Reading,
+        reading: &Reading,
+        severity: Severity,
+        id: &'static str,
+        what: &str,
+    ) -> Diagnostic {
+        let output = &self.case.output;
+        let notes = message_notes(whole, reading);
+        let first = notes.first().cloned().unwrap_or_else(|| "the message is the same, the events differ".to_owned());
+        let message = format!("{what} when the text is {}: {first}", cut.describe(output));
+        let mut all: Vec<String> = notes.into_iter().skip(1).collect();
+        let mut at = 0;
+        if let Cut::At(byte) = cut {
+            let (one, other) = output.split_at_checked(byte).unwrap_or((output, ""));
+            all.push(format!("the two chunks: {} {}", quote_end(one), quote_start(other)));
+            at = self.characters(byte);
+        }
+        let pairs =
+            (0..whole.events.len().max(reading.events.len())).map(|i| (i, whole.events.get(i), reading.events.get(i)));
+        if let Some((index, one, other)) = pairs.into_iter().find(|(_, one, other)| one != other) {
+            let shown = |event: Option<&Event>| {
+                event.map_or("the end".to_owned(), |event| short(&event.to_value().to_string()))
+            };
+            all.push(format!("event {}: {} when read whole, {} now", index + 1, shown(one), shown(other)));
+        }
+        with_notes(self.diagnostic(severity, id, message, self.case.span.clone()), &all).help(self.open_at(at))
+    }
+
+    fn fail(&mut self, id: &'static str, message: String, span: std::ops::Range<usize>) {
+        let diagnostic = self.diagnostic(Severity::Error, id, message, span);
+        self.found.push(diagnostic.help(self.open_at(0)));
+    }
+
+    fn diagnostic(
+        &self,
+        severity: Severity,
+        id: &'static str,
+        message: String,
+        span: std::ops::Range<usize>,
+    ) -> Diagnostic {
+        Diagnostic::new(severity, id, message).at(self.case.place(self.text, span))
+    }
+
+    /// The command that opens the case at a character.
+    fn open_at(&self, character: usize) -> String {
+        let name = shell_word(&self.case.id);
+        match character {
+            0 => format!("look at it with `backchat replay {name}`"),
+            at => format!("look at it with `backchat replay {name} --at {at}`"),
+        }
+    }
+
+    fn characters(&self, byte: usize) -> usize {
+        self.case.output.get(..byte).map_or(0, |before| before.chars().count())
+    }
+
+    fn is_over(&self) -> bool {
+        self.started.elapsed() > self.settings.limit
+    }
+}
+
+/// Whether an output ends in a region that its own mark should still close: no stop token belongs there.
+fn ends_inside(template: &Template, whole: &Reading, stops: &[String]) -> bool {
+    let (field, span) = match whole.events.last() {
+        Some(Event::Close { field, span, .. } | Event::Malformed { field, span, .. }) => (field, span),
+        _ => return whole.outcome.is_err(),
+    };
+    let field = template.field(field).filter(|field| field.open.is_some() && span.start == span.end);
+    let Some(close) = field.and_then(|field| field.close.as_ref()) else { return false };
+    !stops.iter().any(|stop| matches!(close.pattern().find_at(stop, 0), Ok(Some(_))))
+}
+
+/// In what the message of a reading differs from another's, or why it has none.
+fn message_notes(expected: &Reading, found: &Reading) -> Vec<String> {
+    match (&expected.outcome, &found.outcome) {
+        (Ok((one, _)), Ok((other, _))) => {
+            let (one, other) = (Value::Object(one.clone()), Value::Object(other.clone()));
+            differences(&one, &other).iter().map(ToString::to_string).collect()
+        }
+        (Err(one), Err(other)) if one == other => Vec::new(),
+        (_, Err(error)) => vec![format!("reading stops: {error}")],
+        (Err(error), Ok(_)) => vec![format!("reading goes on, which stops elsewhere: {error}")],
+    }
+}
+
+/// Whether two readings of transformers are the same to its user. After an error only the error counts.
+fn same_answer(one: &Reading, other: &Reading) -> bool {
+    match (&one.outcome, &other.outcome) {
+        (Err(one), Err(other)) => one.kind == other.kind,
+        (one_outcome, other_outcome) => one_outcome == other_outcome && one.events == other.events,
+    }
+}
+
+fn with_notes(diagnostic: Diagnostic, notes: &[String]) -> Diagnostic {
+    const MOST: usize = 6;
+    let more = notes.len().saturating_sub(MOST);
+    let noted = notes.iter().take(MOST).fold(diagnostic, |diagnostic, note| diagnostic.label(Place::default(), note));
+    if more == 0 { noted } else { noted.label(Place::default(), format!("and {more} more")) }
+}
+
+fn short(text: &str) -> String {
+    const LENGTH: usize = 100;
+    match text.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
+        None => text.to_owned(),
+    }
+}
+
+/// How much of a chunk is quoted, in characters.
+const QUOTED: usize = 40;
+
+fn quote_end(text: &str) -> String {
+    let skip = text.chars().count().saturating_sub(QUOTED);
+    let tail: String = text.chars().skip(skip).collect();
+    format!("{}{}", if skip > 0 { "…" } else { "" }, Value::from(tail))
+}
+
+fn quote_start(text: &str) -> String {
+    let head: String = text.chars().take(QUOTED).collect();
+    let more = head.len() < text.len();
+    format!("{}{}", Value::from(head), if more { "…" } else { "" })
+}
+
+/// A word as a shell reads it.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
+    // A `#` inside a word is no comment.
+    if !word.is_empty() && word.chars().all(|c| plain(c) || c == '#') && !word.starts_with('#') {
+        return word.to_owned();
+    }
+    format!("'{}'", escape(word).replace('\'', r"'\''"))
+}

@@ -1,0 +1,196 @@
+//! Many cases, checked in parallel and told in order.
+
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::fixture::{Blessed, Broken, Case, FixtureFile, TemplateSource};
+use super::round_trip::Chat;
+use super::run::{Settings, Verdict, check_case};
+use crate::diagnostic::{Diagnostic, Severity, Sources};
+use crate::template::{Template, source};
+
+/// One case of a suite.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'f> {
+    /// The file it is in.
+    pub file: &'f FixtureFile,
+    /// The case, or why it cannot be run.
+    pub case: &'f Result<Case, Broken>,
+}
+
+impl<'f> Entry<'f> {
+    /// The cases of some files, in order.
+    pub fn all(files: &'f [FixtureFile]) -> Vec<Self> {
+        files.iter().flat_map(|file| file.cases.iter().map(move |case| Self { file, case })).collect()
+    }
+
+    /// What it is called.
+    pub fn id(&self) -> &'f str {
+        match self.case {
+            Ok(case) => &case.id,
+            Err(broken) => &broken.id,
+        }
+    }
+}
+
+/// What became of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It holds.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It could not be run.
+    NotRun,
+}
+
+/// A case with what became of it.
+#[derive(Clone, Debug)]
+pub struct Report<'f> {
+    /// The case.
+    pub entry: Entry<'f>,
+    /// What became of it.
+    pub status: Status,
+    /// What there is to say.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the output means, where it was read.
+    pub meaning: Option<Blessed>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Templates and chat templates that cases name, each loaded once.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    templates: HashMap<PathBuf, Result<Template, Vec<Diagnostic>>>,
+    chats: HashMap<PathBuf, Result<Chat, Vec<Diagnostic>>>,
+    /// The texts of files that do not load.
+    pub sources: Sources,
+}
+
+impl Loaded {
+    /// Loads what some cases name.
+    pub fn new(entries: &[Entry<'_>]) -> Self {
+        let mut loaded = Self::default();
+        for case in entries.iter().filter_map(|entry| entry.case.as_ref().ok()) {
+            if let TemplateSource::File(file) = &case.template
+                && !loaded.templates.contains_key(file)
+            {
+                let template = match source::open(&file.display().to_string()) {
+                    Ok(opened) => Ok(opened.loaded.template),
+                    Err(error) => {
+                        loaded.sources.extend(error.sources);
+                        Err(error.diagnostics)
+                    }
+                };
+                loaded.templates.insert(file.clone(), template);
+            }
+            if let Some(file) = &case.chat_template
+                && !loaded.chats.contains_key(file)
+            {
+                let chat = Chat::open(&file.display().to_string()).map_err(|(diagnostics, sources)| {
+                    loaded.sources.extend(sources);
+                    diagnostics
+                });
+                loaded.chats.insert(file.clone(), chat);
+            }
+        }
+        loaded
+    }
+}
+
+/// Checks cases in parallel. The reports stand in the order of the cases; with `fail_fast` they end with the first case
+/// that does not hold. `told` hears of each case that is done.
+pub fn run<'f>(
+    entries: &[Entry<'f>],
+    loaded: &Loaded,
+    settings: &Settings,
+    fail_fast: bool,
+    told: &(impl Fn(usize) + Sync),
+) -> Vec<Report<'f>> {
+    let next = AtomicUsize::new(0);
+    let first_failure = AtomicUsize::new(usize::MAX);
+    let reports = Mutex::new(Vec::with_capacity(entries.len()));
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(entries.len().max(1));
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(entry) = entries.get(index) else { break };
+                    if fail_fast && index > first_failure.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let report = report(*entry, loaded, settings);
+                    if report.status != Status::Passed {
+                        first_failure.fetch_min(index, Ordering::Relaxed);
+                    }
+                    let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+                    reports.push((index, report));
+                    told(reports.len());
+                }
+            });
+        }
+    });
+    let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+    reports.sort_by_key(|(index, _)| *index);
+    let last = if fail_fast { first_failure.into_inner() } else { usize::MAX };
+    reports.into_iter().filter(|(index, _)| *index <= last).map(|(_, report)| report).collect()
+}
+
+fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<'f> {
+    match verdict(entry, loaded, settings) {
+        Ok(verdict) => Report {
+            entry,
+            status: if verdict.passed() { Status::Passed } else { Status::Failed },
+            meaning: Some(verdict.meaning),
+            time: verdict.time,
+            diagnostics: verdict.diagnostics,
+        },
+        Err(diagnostics) => Report { entry, status: Status::NotRun, diagnostics, meaning: None, time: Duration::ZERO },
+    }
+}
+
+fn verdict(entry: Entry<'_>, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
+    let case = entry.case.as_ref().map_err(|broken| broken.diagnostics.clone())?;
+    let text = &entry.file.text;
+    let not_run = |what: &str, name: &str, problems: &[Diagnostic]| {
+        let message = format!("not run: {what} `{name}` does not load");
+        let place = case.place(text, case.span.clone());
+        let first = Diagnostic::error("case-not-run", message).at(place).help("what is wrong with it stands below");
+        std::iter::once(first).chain(problems.iter().cloned()).collect::<Vec<_>>()
+    };
+    let inline;
+    let template = match &case.template {
+        TemplateSource::File(file) => match loaded.templates.get(file) {
+            Some(Ok(template)) => template,
+            Some(Err(problems)) => return Err(not_run("the template", &file.display().to_string(), problems)),
+            None => return Err(not_run("the template", &file.display().to_string(), &[])),
+        },
+        TemplateSource::Inline(value) => match Template::from_value(value) {
+            Ok(loaded) => {
+                inline = loaded.template;
+                &inline
+            }
+            Err(error) => {
+                let mut problems = error.diagnostics;
+                problems.retain(|problem| problem.severity == Severity::Error);
+                return Err(not_run("the template of", &case.id, &problems));
+            }
+        },
+    };
+    let chat = match case.chat_template.as_ref().map(|file| (file, loaded.chats.get(file))) {
+        None => None,
+        Some((_, Some(Ok(chat)))) => Some(chat),
+        Some((file, Some(Err(problems)))) => {
+            return Err(not_run("the chat template", &file.display().to_string(), problems));
+        }
+        Some((file, None)) => return Err(not_run("the chat template", &file.display().to_string(), &[])),
+    };
+    Ok(check_case(case, text, template, chat, settings))
+}

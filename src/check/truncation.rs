@@ -1,0 +1,123 @@
+//! What must hold of an output that ends early.
+//!
+//! A text cut short may lack what comes later, and its last region may hold less. It must not hold a call that the full
+//! text does not have at that place, a call that its own mark closed must be the one of the full text, and a call that
+//! the full text closed before the cut must be there.
+
+use std::collections::HashMap;
+
+use super::reading::{Reading, join};
+use crate::json::Value;
+use crate::parser::{Event, Parser};
+
+/// What is wrong with a text cut short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The length of what was read, in bytes.
+    pub length: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Cuts a text after every character and gives the first cut at which something is wrong. `goes_on` says whether there
+/// is time left.
+pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Broken> {
+    let regions = Regions::new(full);
+    let prefix_length = parser.prefix_length();
+    let mut parser = parser.clone();
+    let mut events = parser.initial_events().to_vec();
+    for (at, c) in text.char_indices() {
+        if !goes_on() {
+            return None;
+        }
+        let short = Reading::finish(parser.clone(), events.clone());
+        if let Some(what) = regions.violated_by(&short, prefix_length + at) {
+            return Some(Broken { length: at, what });
+        }
+        let chunk = text.get(at..at + c.len_utf8()).unwrap_or("");
+        if parser.feed_into(chunk, &mut |event| join(&mut events, event)).is_err() {
+            return None;
+        }
+    }
+    None
+}
+
+/// The regions of the full text, by where their body begins.
+struct Regions<'r> {
+    closed: HashMap<usize, (&'r str, &'r Value)>,
+    /// The calls in the order of the text: where the body begins, and where the close mark ends.
+    calls: Vec<(usize, usize)>,
+    malformed: Vec<usize>,
+}
+
+impl<'r> Regions<'r> {
+    fn new(full: &'r Reading) -> Self {
+        let mut regions = Self { closed: HashMap::new(), calls: Vec::new(), malformed: Vec::new() };
+        for event in &full.events {
+            match event {
+                Event::Close { field, value, span, body } => {
+                    regions.closed.insert(body.start, (field, value));
+                    if !names(value).is_empty() && span.end > span.start {
+                        regions.calls.push((body.start, span.end));
+                    }
+                }
+                Event::Malformed { body, .. } => regions.malformed.push(body.start),
+                _ => {}
+            }
+        }
+        regions
+    }
+
+    fn violated_by(&self, short: &Reading, end: usize) -> Option<String> {
+        if let Err(error) = &short.outcome {
+            return Some(format!("reading stops: {error}"));
+        }
+        let mut seen = Vec::new();
+        for event in &short.events {
+            let Event::Close { field, value, span, body } = event else { continue };
+            let calls = names(value);
+            if calls.is_empty() {
+                continue;
+            }
+            seen.push(body.start);
+            let (first, is_closed) = (calls.first().copied().unwrap_or(""), span.end > span.start);
+            match self.closed.get(&body.start) {
+                Some((known, full)) if known == &&**field => {
+                    let full_names = names(full);
+                    let invented = calls.iter().zip(full_names.iter().map(Some).chain(std::iter::repeat(None)));
+                    if let Some((name, _)) = invented.into_iter().find(|(name, full)| Some(*name) != *full) {
+                        return Some(format!("a call of `{name}` that the full text does not have there"));
+                    }
+                    if is_closed && value != *full {
+                        return Some(format!("the closed call of `{first}` with other arguments"));
+                    }
+                }
+                // What the full text spoils may well make sense as long as the spoiling part is not there.
+                _ if self.malformed.contains(&body.start) && !is_closed => {}
+                _ => return Some(format!("a call of `{first}` that the full text does not have there")),
+            }
+        }
+        let lost = self.calls.iter().find(|(start, close)| *close <= end && !seen.contains(start));
+        lost.and_then(|(start, _)| self.closed.get(start)).map(|(_, value)| {
+            format!("without the call of `{}`, which was closed before", names(value).first().copied().unwrap_or(""))
+        })
+    }
+}
+
+/// The names of the calls that a value is or holds.
+fn names(value: &Value) -> Vec<&str> {
+    match value {
+        Value::List(items) => items.iter().flat_map(names).collect(),
+        Value::Object(entries) => {
+            let named = |entries: &'_ crate::json::Object| entries.contains_key("arguments");
+            let function = value.get("function").and_then(Value::as_object);
+            let of = match function {
+                Some(function) => function.get("name"),
+                None if named(entries) => entries.get("name"),
+                None => None,
+            };
+            of.and_then(Value::as_str).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,329 @@
+//! `backchat check` as its user meets it: what it says in each format, and how it exits.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "defaults": {"role": "assistant"}, "fields": {
+  "reasoning_content": {"open": "<think>", "close": "</think>"},
+  "tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+    "transform": {"type": "function", "function": "{content}"}},
+  "content": {"close": "<end>"}
+}}"#;
+
+/// A template whose end may also be the end of the text: transformers lets half a stop token through.
+const DEPENDENT: &str = r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "<end>|$"}}}"#;
+
+const HEAD: &str = "template: t.json\nstop: <end>\n=== prefix\n<bot>\n";
+
+/// A folder with files, in which commands run.
+struct Project(TempDir);
+
+/// How a command ended, and what it printed; times are left out.
+struct Answer {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        project.write("t.json", TEMPLATE);
+        files.iter().for_each(|(name, text)| project.write(name, text));
+        project
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    fn check_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+            .arg("check")
+            .args(arguments)
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .env_remove("CI")
+            .env_remove("GITHUB_ACTIONS")
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| without_times(&String::from_utf8(bytes).unwrap());
+        Answer { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    fn check(&self, arguments: &[&str]) -> Answer {
+        self.check_with(arguments, &[])
+    }
+}
+
+fn without_times(text: &str) -> String {
+    let text = text.lines().map(|line| match (line.rfind(" ("), line.ends_with(" s)")) {
+        (Some(at), true) => format!("{} (TIME)\n", &line[..at]),
+        _ => match line.find(" time=\"") {
+            Some(at) => {
+                let end = at + 7 + line[at + 7..].find('"').unwrap();
+                format!("{} time=\"TIME{}\n", &line[..at], &line[end..])
+            }
+            None => format!("{line}\n"),
+        },
+    });
+    text.collect()
+}
+
+impl Answer {
+    fn shown(&self) -> String {
+        format!("{}── stderr\n{}── exit {}\n", self.out, self.err, self.code)
+    }
+}
+
+fn good() -> String {
+    format!(
+        "{HEAD}=== output\n<think>hm</think>Hi<end>\n=== message\n{{\"role\": \"assistant\", \"reasoning_content\": \"hm\", \"content\": \"Hi\"}}\n"
+    )
+}
+
+fn failing() -> String {
+    format!(
+        "{HEAD}=== case wrong message\n=== output\nHello<call>{{\"name\": \"f\", \"arguments\": {{\"a\": 1}}}}</call>\n\
+         === message\n{{\"role\": \"assistant\", \"content\": \"Hallo\", \"tool_calls\": []}}\n\
+         === case malformed\n=== output\n<call>{{\"name\": </call>\u{1b}[31mx\n=== message\n{{\"role\": \"assistant\"}}\n\
+         === case other events\n=== output\na\n=== message\n{{\"role\": \"assistant\", \"content\": \"a\"}}\n=== events\n\
+         {{\"type\": \"region_open\", \"field\": \"content\"}}\n=== case good\n=== output\na\n=== message\n\
+         {{\"role\": \"assistant\", \"content\": \"a\"}}\n"
+    )
+}
+
+#[test]
+fn cases_that_hold() {
+    let project = Project::new(&[("x/a.fixture", &good().replace("t.json", "../t.json"))]);
+    let answer = project.check(&[]);
+    assert_eq!((answer.code, answer.out.as_str()), (0, ""));
+    assert_eq!(answer.err, "1 case: 1 passed (TIME)\n");
+    let answer = project.check(&["-q", "x/a.fixture"]);
+    assert_eq!((answer.code, answer.out.as_str(), answer.err.as_str()), (0, "", ""));
+}
+
+#[test]
+fn cases_that_do_not_hold() {
+    let project = Project::new(&[("a.fixture", &failing())]);
+    insta::assert_snapshot!(project.check(&[]).shown());
+}
+
+#[test]
+fn every_format() {
+    let project = Project::new(&[("a.fixture", &failing())]);
+    for format in ["concise", "json", "github", "junit", "sarif"] {
+        let answer = project.check(&["-q", "--format", format]);
+        assert_eq!(answer.code, 1);
+        insta::assert_snapshot!(format!("format_{format}"), answer.out);
+    }
+}
+
+#[test]
+fn several_outputs_at_once() {
+    let project = Project::new(&[("a.fixture", &failing())]);
+    let answer = project.check(&[
+        "-q", "--format", "concise", "--output", "o.xml", "--output", "o.sarif", "--output", "json=o", "--output",
+        "o.txt",
+    ]);
+    assert_eq!((answer.code, answer.out.lines().count()), (1, 4));
+    assert_eq!(without_times(&project.read("o.xml")), project.check(&["-q", "--format", "junit"]).out);
+    assert_eq!(project.read("o.sarif"), project.check(&["-q", "--format", "sarif"]).out);
+    assert_eq!(project.read("o"), project.check(&["-q", "--format", "json"]).out);
+    assert_eq!(without_times(&project.read("o.txt")), project.check(&["-q"]).out);
+    let answer = project.check(&["--output", "o.unknown"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains("name the format as well"), "{}", answer.err);
+    let answer = project.check(&["--output", "no/folder/o.xml"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains("cannot write the file"), "{}", answer.err);
+}
+
+#[test]
+fn a_workflow_gets_annotations() {
+    let project = Project::new(&[("a.fixture", &failing())]);
+    let answer = project.check_with(&["-q"], &[("GITHUB_ACTIONS", "true")]);
+    assert_eq!(answer.out, project.check(&["-q", "--format", "github"]).out);
+}
+
+#[test]
+fn what_transformers_makes_of_it_is_a_warning() {
+    let text = format!("{HEAD}=== output\nOne.\nTwo.<end>\n=== message\n{{\"content\": \"One.\\nTwo.\"}}\n");
+    let project = Project::new(&[("t.json", DEPENDENT), ("a.fixture", &text)]);
+    insta::assert_snapshot!(project.check(&[]).shown());
+    assert_eq!(project.check(&["--reference", "deny"]).code, 1);
+    assert_eq!(project.check(&["--reference", "off"]).out, "");
+}
+
+#[test]
+fn an_output_cut_short_invents_no_call() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+      "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
+        "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}
+    }}"#;
+    let text = format!(
+        "{HEAD}=== output\n<call add>1</call>\n=== message\n\
+         {{\"tool_calls\": [{{\"function\": {{\"name\": \"add\", \"arguments\": \">1\"}}}}]}}\n"
+    );
+    let project = Project::new(&[("t.json", template), ("a.fixture", &text)]);
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(
+        answer.out,
+        "a.fixture:5:1: error[check-truncated] the output cut off after character 7 gives a call of `a` that the full \
+         text does not have there\n"
+    );
+}
+
+#[test]
+fn a_stop_token_that_nothing_closes_leaks() {
+    let text = format!("{HEAD}=== output\nHi\n=== message\n{{\"role\": \"assistant\", \"content\": \"Hi\"}}\n");
+    let project = Project::new(&[("a.fixture", &text.replace("stop: <end>", "stop: <end>\nstop: <eot>"))]);
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(
+        answer.out,
+        "a.fixture:6:1: error[check-stop] the message changes with `<eot>` behind the output: content: expected \"Hi\", \
+         found \"Hi<eot>\"\n"
+    );
+}
+
+#[test]
+fn the_round_trip_finds_what_the_chat_template_drops() {
+    let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>{{ m.content }}<end>{% endfor %}\
+                {% if add_generation_prompt %}<bot>{% endif %}";
+    let text = good().replace("template: t.json\n", "template: t.json\nchat-template: c.jinja\n");
+    let project = Project::new(&[("c.jinja", chat), ("a.fixture", &text)]);
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(
+        answer.out,
+        "a.fixture:9:1: error[check-round-trip] the message changes on its way through the chat template: \
+         reasoning_content: expected \"hm\", found nothing\n"
+    );
+    project.write("a.fixture", text.replace("stop:", "round-trip: without reasoning_content\nstop:"));
+    assert_eq!(project.check(&[]).code, 0);
+    project.write("c.jinja", "{% if %}");
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(answer.code, 2, "{}", answer.out);
+    assert!(answer.out.contains("the chat template `c.jinja` does not load"), "{}", answer.out);
+}
+
+#[test]
+fn selecting() {
+    let project = Project::new(&[("a.fixture", &failing()), ("b.fixture", &good())]);
+    assert_eq!(
+        project.check(&["--list"]).out,
+        "a.fixture#wrong message\na.fixture#malformed\na.fixture#other events\na.fixture#good\nb.fixture\n"
+    );
+    assert_eq!(project.check(&["--list", "--filter", "good"]).out, "a.fixture#good\n");
+    assert_eq!(project.check(&["--list", "--shard", "2/3"]).out, "a.fixture#malformed\nb.fixture\n");
+    let shards = (1..=3).map(|part| project.check(&["--list", "--shard", &format!("{part}/3")]).out.lines().count());
+    assert_eq!(shards.sum::<usize>(), 5);
+    assert_eq!(project.check(&["--filter", "b.fixture"]).code, 0);
+    let answer = project.check(&["--fail-fast", "--format", "concise"]);
+    assert_eq!((answer.code, answer.out.lines().count()), (1, 1));
+    assert_eq!(project.check(&["--shard", "4/3"]).code, 2);
+}
+
+#[test]
+fn nothing_selected_is_exit_4() {
+    let project = Project::new(&[("x/readme.txt", ""), ("rows/log.jsonl", "{}\n")]);
+    for (arguments, said) in [
+        (&["x"][..], "no fixtures in x; start with `backchat check --new NAME --template TEMPLATE`\n"),
+        (&["rows"], "no fixtures in rows; start with `backchat check --new NAME --template TEMPLATE`\n"),
+        (&[], "no fixtures in .; start with `backchat check --new NAME --template TEMPLATE`\n"),
+    ] {
+        let answer = project.check(arguments);
+        assert_eq!((answer.code, answer.out.as_str(), answer.err.as_str()), (4, "", said));
+    }
+    assert_eq!(project.check(&["x", "--no-tests", "pass"]).code, 0);
+    project.write("a.fixture", good());
+    let answer = project.check(&["--filter", "zzz"]);
+    assert_eq!((answer.code, answer.err.as_str()), (4, "no case in . has `zzz` in its name\n"));
+}
+
+#[test]
+fn what_cannot_run_leaves_the_others_alone() {
+    let project = Project::new(&[
+        ("bad/t.json", r#"{"start_anchor": "<bot>", "fields": {"content": {"opens": "x"}}}"#),
+        ("bad/a.fixture", &good()),
+        ("bad/b.fixture", &good()),
+        ("incomplete.fixture", "template: t.json\n=== output\nHi\n"),
+        (
+            "twice.fixture",
+            &format!(
+                "{HEAD}=== case a\n=== output\n=== message\n{{\"role\": \"assistant\"}}\n=== case a\n=== output\n"
+            ),
+        ),
+        ("z.fixture", &failing()),
+    ]);
+    project.write("binary.fixture", b"template: t.json\n\xff\xfe");
+    insta::assert_snapshot!(project.check(&[]).shown());
+    for (path, said) in [("nowhere", "cannot be read"), ("t.json/x", "cannot be read")] {
+        let answer = project.check(&[path]);
+        assert_eq!(answer.code, 2);
+        assert!(answer.err.contains(said), "{}", answer.err);
+    }
+}
+
+#[test]
+fn blessing_writes_what_the_outputs_mean() {
+    let unsaid = format!("{HEAD}=== output\nHi<end>\n");
+    let project = Project::new(&[("a.fixture", &failing()), ("b.fixture", &unsaid), ("log.jsonl", "")]);
+    assert_eq!(project.check(&["b.fixture"]).code, 1);
+    let answer = project.check(&["--bless=new"]);
+    assert_eq!(answer.code, 1);
+    assert_eq!(project.read("a.fixture"), failing());
+    assert_eq!(
+        project.read("b.fixture"),
+        format!("{unsaid}=== message\n{{\n  \"role\": \"assistant\",\n  \"content\": \"Hi\"\n}}\n")
+    );
+    let answer = project.check(&["--bless"]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, "5 cases: 5 passed, 3 blessed (TIME)\n"));
+    assert_eq!(project.check(&[]).code, 0);
+    insta::assert_snapshot!(project.read("a.fixture"));
+}
+
+#[test]
+fn ci_does_not_bless() {
+    let project = Project::new(&[("a.fixture", &failing())]);
+    let answer = project.check_with(&["--bless"], &[("CI", "true")]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains("bless on your machine, or add `--force`"), "{}", answer.err);
+    assert_eq!(project.read("a.fixture"), failing());
+    assert_eq!(project.check_with(&["--bless", "--force"], &[("CI", "true")]).code, 0);
+}
+
+#[test]
+fn a_log_is_checked_for_everything_but_its_meaning() {
+    let rows =
+        "{\"id\": 1, \"prefix\": \"<bot>\", \"text\": \"Hi<end>\"}\n{\"prefix\": \"\", \"text\": \"<call>{</call>\"}\n";
+    let project = Project::new(&[("defaults.fixture", "template: t.json\n"), ("log.jsonl", rows)]);
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(answer.code, 1);
+    assert_eq!(answer.out.lines().count(), 1, "{}", answer.out);
+    assert!(answer.out.starts_with("log.jsonl:2:1: error[check-problem] something is wrong with the output"));
+}
+
+#[test]
+fn a_case_has_its_time() {
+    let text = format!("{HEAD}=== output\n{}\n=== message\n{{}}\n", "x".repeat(2000));
+    let project = Project::new(&[("a.fixture", &text), ("b.fixture", &good())]);
+    let answer = project.check(&["--timeout", "0", "--format", "concise"]);
+    assert_eq!(answer.code, 1);
+    assert!(answer.out.contains("error[check-time] the case was not checked to its end"), "{}", answer.out);
+    assert_eq!(project.check(&["--timeout", "-1"]).code, 2);
+}
