@@ -135,16 +135,16 @@ impl Scan {
             return Ok(Found::Nothing);
         };
         let pattern = &plan.pattern;
-        search.move_to(pattern, from);
         if self.mode == Mode::Stable {
+            search.move_to(pattern, from);
             search.clear_to(self.clear_to);
             return search.resume(pattern, &buffer.text, buffer.base, ended);
         }
         if ended {
-            search.again(pattern);
+            search.look_again(pattern, from);
             return search.resume(pattern, &buffer.text, buffer.base, true);
         }
-        let found = search.resume_partially(pattern, &buffer.text, buffer.base)?;
+        let found = search.look_partially(pattern, from, &buffer.text, buffer.base)?;
         Ok(match found {
             Found::Match { start, end } if end == buffer.end() && (start == end || plan.can_grow) => {
                 Found::Waits { start }

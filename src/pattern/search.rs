@@ -74,10 +74,11 @@ impl Search {
         }
     }
 
-    /// Looks again from where the search began, as if nothing were known.
-    pub fn again(&mut self, pattern: &Pattern) {
+    /// Looks again from a place on, as if nothing were known but what was passed over there.
+    pub fn look_again(&mut self, pattern: &Pattern, from: usize) {
         self.facts.forget();
-        self.begin(pattern, self.from, self.not_empty);
+        self.spent = 0;
+        self.begin(pattern, from, self.not_empty && from == self.from);
     }
 
     /// Where a match may begin, or begins, as far as it is known.
@@ -140,16 +141,21 @@ impl Search {
         self.attempt.group(index)
     }
 
-    /// The same search anew over what there is, as partial matching of Python's `regex` has it: a complete match
+    /// Looks again from a place on, over what there is, as partial matching of Python's `regex` has it: a complete match
     /// anywhere, and only without one the leftmost place where an attempt runs into the end.
-    pub fn resume_partially(&mut self, pattern: &Pattern, text: &str, base: usize) -> Result<Found, TooMuchWork> {
-        self.spent = 0;
-        self.again(pattern);
+    pub fn look_partially(
+        &mut self,
+        pattern: &Pattern,
+        from: usize,
+        text: &str,
+        base: usize,
+    ) -> Result<Found, TooMuchWork> {
+        self.look_again(pattern, from);
         let complete = self.advance(pattern, Hay { text, base, edge: Edge::End })?;
         if matches!(complete, Found::Match { .. }) {
             return Ok(complete);
         }
-        self.again(pattern);
+        self.look_again(pattern, from);
         self.advance(pattern, Hay { text, base, edge: Edge::Partial })
     }
 }
