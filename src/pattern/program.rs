@@ -119,7 +119,7 @@ impl Program {
 
     /// Tells each run what has to follow it.
     fn note_next_bytes(&mut self) {
-        let nexts: Vec<Option<u8>> = (0..self.insts.len()).map(|at| self.next_byte(at + 1)).collect();
+        let nexts: Vec<Option<u8>> = (0..self.insts.len()).map(|at| self.next_byte(at + 1, 8)).collect();
         for (inst, next) in self.insts.iter_mut().zip(nexts) {
             if let Inst::Run(run) = inst {
                 run.next = next.filter(|_| !run.behind);
@@ -127,16 +127,18 @@ impl Program {
         }
     }
 
-    fn next_byte(&self, mut at: usize) -> Option<u8> {
-        for _ in 0..8 {
-            match self.insts.get(at)? {
-                Inst::Literal(text) => return text.bytes().next(),
-                Inst::Jump(to) => at = *to,
-                Inst::Save(_) | Inst::Mark(_) => at += 1,
-                _ => return None,
+    /// The byte with which everything that can match from an instruction on begins.
+    fn next_byte(&self, at: usize, depth: usize) -> Option<u8> {
+        let depth = depth.checked_sub(1)?;
+        match self.insts.get(at)? {
+            Inst::Literal(text) => text.bytes().next(),
+            Inst::Jump(to) => self.next_byte(*to, depth),
+            Inst::Save(_) | Inst::Mark(_) => self.next_byte(at + 1, depth),
+            Inst::Split { first, second, .. } => {
+                self.next_byte(*first, depth).filter(|&byte| self.next_byte(*second, depth) == Some(byte))
             }
+            _ => None,
         }
-        None
     }
 }
 

@@ -89,15 +89,7 @@ impl Starts {
             Kind::Any if !bytes.is_empty() => Some(at),
             Kind::Any => None,
             Kind::Byte => self.bytes.find(bytes).map(|offset| at + offset),
-            Kind::Literal(finder) if bytes.len() < WORTH_A_LITERAL_SEARCH || hay.edge == Edge::Partial => {
-                let _ = finder;
-                self.bytes.find(bytes).map(|offset| at + offset)
-            }
-            Kind::Literal(finder) => finder.find(bytes).map(|offset| at + offset).or_else(|| {
-                // The literal may have begun at the end.
-                let tail = hay.end() - (finder.needle().len() - 1).min(bytes.len());
-                self.bytes.find(hay.bytes_after(tail)).map(|offset| tail + offset)
-            }),
+            Kind::Literal(finder) => self.next_literal(finder, hay.edge, bytes).map(|offset| at + offset),
             Kind::Run { run, then } => {
                 if at < *run_end {
                     Some(at)
@@ -115,6 +107,29 @@ impl Starts {
         match found {
             None if self.at_end && hay.edge != Edge::Open => Some(hay.end()),
             found => found,
+        }
+    }
+}
+
+impl Starts {
+    /// Where the literal is, or at the end of what there is may have begun.
+    fn next_literal(&self, finder: &memmem::Finder<'_>, edge: Edge, bytes: &[u8]) -> Option<usize> {
+        let literal = finder.needle();
+        if bytes.len() >= WORTH_A_LITERAL_SEARCH
+            && let Some(offset) = finder.find(bytes)
+        {
+            return Some(offset);
+        }
+        let whole = bytes.len() < WORTH_A_LITERAL_SEARCH;
+        let mut at = if whole { 0 } else { (bytes.len() + 1).saturating_sub(literal.len()) };
+        loop {
+            let rest = bytes.get(at..)?;
+            at += self.bytes.find(rest)?;
+            let rest = bytes.get(at..)?;
+            if rest.starts_with(literal) || (edge != Edge::End && literal.starts_with(rest)) {
+                return Some(at);
+            }
+            at += 1;
         }
     }
 }
@@ -220,7 +235,7 @@ fn first_byte(c: char) -> u8 {
 /// Adds the literal with which every match begins; true where it goes on behind the node.
 fn literal_prefix(node: &Node, prefix: &mut String) -> bool {
     match node {
-        Node::Empty => true,
+        Node::Empty | Node::Look { .. } | Node::Assert(_) => true,
         Node::Char(c) => {
             prefix.push(*c);
             true
