@@ -149,3 +149,15 @@ pub(super) fn fold(set: &mut ClassUnicode) {
 pub(super) fn of(chars: impl IntoIterator<Item = (char, char)>) -> ClassUnicode {
     ClassUnicode::new(chars.into_iter().map(|(low, high)| ClassUnicodeRange::new(low, high)))
 }
+
+/// A character by full case folding, which may make it several.
+pub(super) fn full_fold(c: char) -> impl Iterator<Item = char> {
+    c.to_uppercase().flat_map(char::to_lowercase)
+}
+
+/// Whether a set has a character that full case folding makes several.
+pub(super) fn has_expanding(set: &ClassUnicode) -> bool {
+    let grows = |&c: &char| c.to_uppercase().count() > 1;
+    let few = set.ranges().iter().map(|range| range.len()).sum::<usize>() < 0x8000;
+    few && set.ranges().iter().any(|range| (range.start()..=range.end()).any(|c| grows(&c)))
+}

@@ -29,7 +29,7 @@ impl Reader<'_> {
             'm' => Node::Assert(Assertion::WordStart),
             'M' => Node::Assert(Assertion::WordEnd),
             'G' => Node::Assert(Assertion::SearchStart),
-            'K' => return Err(self.refused("`\\K`", start)),
+            'K' => Node::Keep,
             'X' => return Err(self.refused("a grapheme (`\\X`)", start)),
             'L' => return Err(PatternError::new("a named list (`\\L<…>`) is not given to this pattern", start)),
             'R' => {
@@ -176,8 +176,10 @@ impl Reader<'_> {
             first = false;
         }
         if self.flags.ignore_case {
-            if self.flags.full_case {
-                return Err(self.refused("full case folding (`(?f)` with `(?i)`)", self.place()));
+            if self.flags.full_case && class::has_expanding(&set) {
+                return Err(
+                    self.refused("a set with a character that full case folding (`(?f)`) makes several", self.place())
+                );
             }
             class::fold(&mut set);
         }

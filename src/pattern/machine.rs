@@ -14,6 +14,9 @@ use super::tree::{Assertion, Greed};
 /// More states than this to come back to are too many.
 const MAX_FRAMES: usize = 6_000_000;
 
+/// More calls of groups than this in one attempt are too many.
+const MAX_CALLS: usize = 100_000;
+
 const UNSET: usize = usize::MAX;
 
 /// What stands behind the last character there is.
@@ -176,6 +179,23 @@ enum Frame {
         at: usize,
     },
     Atomic,
+    Call {
+        old: usize,
+    },
+    Kept {
+        old: usize,
+    },
+}
+
+/// A group that was called.
+#[derive(Clone, Debug)]
+struct Called {
+    group: usize,
+    /// Where to go on behind it.
+    back: usize,
+    /// The call it was called from.
+    within: usize,
+    slots: Vec<usize>,
 }
 
 /// One attempt, as far as it got.
@@ -192,6 +212,11 @@ pub(super) struct Attempt {
     /// The run it is in the middle of: where that began, and how many characters it has.
     run: Option<(usize, u32)>,
     stack: Vec<Frame>,
+    /// Every call so far; `call` is one more than the number of the one it is in.
+    calls: Vec<Called>,
+    call: usize,
+    /// Where the match begins.
+    kept: usize,
     slots: Vec<usize>,
     registers: Vec<usize>,
 }
@@ -200,7 +225,9 @@ impl Attempt {
     pub fn begin(&mut self, program: &Program, start: usize, search_start: usize, not_empty: bool) {
         self.pc = 0;
         self.at = start;
-        self.start = start;
+        (self.start, self.kept) = (start, start);
+        self.calls.clear();
+        self.call = 0;
         self.search_start = search_start;
         self.not_empty = not_empty;
         self.failing = false;
@@ -210,6 +237,16 @@ impl Attempt {
         self.slots.resize(program.slots, UNSET);
         self.registers.clear();
         self.registers.resize(program.registers, 0);
+    }
+
+    /// Where the attempt began.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Where the match begins, which `\K` may have moved.
+    pub fn kept(&self) -> usize {
+        self.kept
     }
 
     /// Where the match ends.
@@ -335,6 +372,31 @@ impl Attempt {
                     Some(found) => found,
                     None => return Outcome::NeedsMore,
                 },
+                Inst::Folded { text, behind } => match self.folded(text, *behind, hay) {
+                    Some(found) => found,
+                    None => return Outcome::NeedsMore,
+                },
+                Inst::Keep => {
+                    self.stack.push(Frame::Kept { old: self.kept });
+                    self.kept = self.at;
+                    true
+                }
+                Inst::Call { group } => {
+                    let called =
+                        Called { group: *group, back: self.pc + 1, within: self.call, slots: self.slots.clone() };
+                    self.calls.push(called);
+                    self.stack.push(Frame::Call { old: self.call });
+                    self.call = self.calls.len();
+                    self.pc = program.entries.get(*group).copied().unwrap_or(0);
+                    if self.calls.len() > MAX_CALLS {
+                        return Outcome::Exhausted;
+                    }
+                    continue;
+                }
+                Inst::Return { group } => {
+                    self.return_from(*group);
+                    continue;
+                }
                 Inst::IfGroup { group, no } => {
                     self.pc = if self.group(*group).is_some() { self.pc + 1 } else { *no };
                     continue;
@@ -418,6 +480,8 @@ impl Attempt {
                 }
             }
             Frame::Atomic => {}
+            Frame::Call { old } => self.call = old,
+            Frame::Kept { old } => self.kept = old,
             Frame::Look { pc, at } => {
                 if let Some(Inst::Look { negate: true, next, .. }) = program.insts.get(pc as usize) {
                     (self.pc, self.at, self.failing) = (*next, at, false);
@@ -446,7 +510,10 @@ impl Attempt {
         let mut kept = frame;
         for index in frame + 1..self.stack.len() {
             let undo = self.stack.get(index).copied();
-            if let Some(undo @ (Frame::Slot { .. } | Frame::Register { .. })) = undo {
+            if let Some(
+                undo @ (Frame::Slot { .. } | Frame::Register { .. } | Frame::Call { .. } | Frame::Kept { .. }),
+            ) = undo
+            {
                 if let Some(place) = self.stack.get_mut(kept) {
                     *place = undo;
                 }
@@ -480,6 +547,8 @@ impl Attempt {
                             *place = old;
                         }
                     }
+                    Some(Frame::Call { old }) => self.call = old,
+                    Some(Frame::Kept { old }) => self.kept = old,
                     _ => {}
                 }
             }
@@ -613,6 +682,48 @@ impl Attempt {
             Greed::Possessive => {}
         }
         self.pc += 1;
+    }
+
+    /// The end of a group: back behind the call, if this is the group that was called last. The groups are again what
+    /// they were before it.
+    fn return_from(&mut self, group: usize) {
+        let called =
+            self.call.checked_sub(1).and_then(|call| self.calls.get(call)).filter(|called| called.group == group);
+        let Some(called) = called.cloned() else {
+            self.pc += 1;
+            return;
+        };
+        self.stack.push(Frame::Call { old: self.call });
+        (self.pc, self.call) = (called.back, called.within);
+        for (slot, (now, before)) in self.slots.iter_mut().zip(called.slots).enumerate() {
+            if *now != before {
+                self.stack.push(Frame::Slot { slot: slot as u32, old: *now });
+                *now = before;
+            }
+        }
+    }
+
+    /// Compares by full case folding; `None` where only more text can tell.
+    fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
+        let mut wanted = wanted.iter();
+        let mut at = self.at;
+        while wanted.len() > 0 {
+            let c = match if behind { hay.char_before(at) } else { hay.char_at(at) } {
+                Some(c) => c,
+                None if behind || hay.edge == Edge::End => return Some(false),
+                None => return None,
+            };
+            let mut folded: Vec<char> = super::class::full_fold(c).collect();
+            if behind {
+                folded.reverse();
+            }
+            if !folded.iter().all(|&c| wanted.next().is_some_and(|&wanted| same(wanted, c, true))) {
+                return Some(false);
+            }
+            at = if behind { at - c.len_utf8() } else { at + c.len_utf8() };
+        }
+        self.at = at;
+        Some(true)
     }
 
     /// Whether a place is what an assertion says; `None` where only more text can tell.

@@ -43,6 +43,21 @@ pub(super) enum Inst {
         group: usize,
         no: usize,
     },
+    /// Characters compared by full case folding.
+    Folded {
+        text: Vec<char>,
+        behind: bool,
+    },
+    /// The match begins here.
+    Keep,
+    /// Goes through a group and comes back behind this.
+    Call {
+        group: usize,
+    },
+    /// The end of a group: back, if it was called.
+    Return {
+        group: usize,
+    },
     /// Puts the place into a register, without a way back.
     Mark(usize),
     /// Puts the place into a register.
@@ -100,13 +115,19 @@ pub(super) struct Program {
     pub spans: usize,
     /// Whether what fails at a place also fails there in a search that began elsewhere.
     pub depends_on_search_start: bool,
+    /// Where the groups that can be called begin.
+    pub entries: Vec<usize>,
 }
 
 impl Program {
     pub fn compile(reading: &Reading) -> Self {
-        let mut compiler =
-            Compiler { program: Self::empty(reading.groups as usize * 2), plain: !has_memory(&reading.node) };
+        let calls = has_call(&reading.node);
+        let plain = !calls && !has_memory(&reading.node);
+        let mut compiler = Compiler { program: Self::empty(reading.groups as usize * 2), plain, calls };
         compiler.node(&reading.node, false);
+        if calls {
+            compiler.push(Inst::Return { group: 0 });
+        }
         compiler.push(Inst::Match);
         let mut program = compiler.program;
         program.note_next_bytes();
@@ -114,7 +135,16 @@ impl Program {
     }
 
     fn empty(slots: usize) -> Self {
-        Self { insts: Vec::new(), slots, registers: 0, splits: 0, runs: 0, spans: 0, depends_on_search_start: false }
+        Self {
+            insts: Vec::new(),
+            slots,
+            registers: 0,
+            splits: 0,
+            runs: 0,
+            spans: 0,
+            depends_on_search_start: false,
+            entries: vec![0; slots / 2],
+        }
     }
 
     /// Tells each run what has to follow it.
@@ -154,8 +184,22 @@ fn has_memory(node: &Node) -> bool {
     }
 }
 
+fn has_call(node: &Node) -> bool {
+    match node {
+        Node::Call(_) => true,
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            has_call(node)
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_call),
+        Node::IfGroup { yes, no, .. } => has_call(yes) || has_call(no),
+        _ => false,
+    }
+}
+
 struct Compiler {
     program: Program,
+    /// Whether groups are called, and so have to know where to go back to.
+    calls: bool,
     /// Whether a place that failed once fails always, whatever came before it.
     plain: bool,
 }
@@ -216,9 +260,22 @@ impl Compiler {
             }
             Node::Group { index, node } => {
                 let (start, end) = (*index as usize * 2, *index as usize * 2 + 1);
+                if let Some(entry) = self.program.entries.get_mut(*index as usize) {
+                    *entry = self.program.insts.len();
+                }
                 self.push(Inst::Save(if behind { end } else { start }));
                 self.node(node, behind);
                 self.push(Inst::Save(if behind { start } else { end }));
+                if self.calls {
+                    self.push(Inst::Return { group: *index as usize });
+                }
+            }
+            Node::Folded(c) => self.folded(std::iter::once(*c), behind),
+            Node::Keep => {
+                self.push(Inst::Keep);
+            }
+            Node::Call(group) => {
+                self.push(Inst::Call { group: *group as usize });
             }
             Node::Concat(items) => self.concat(items, behind),
             Node::Alternate(items) => self.alternate(items, behind),
@@ -248,7 +305,19 @@ impl Compiler {
         self.push(if behind { Inst::LiteralBehind(text) } else { Inst::Literal(text) });
     }
 
+    fn folded(&mut self, chars: impl Iterator<Item = char>, behind: bool) {
+        let mut text: Vec<char> = chars.flat_map(super::class::full_fold).collect();
+        if behind {
+            text.reverse();
+        }
+        self.push(Inst::Folded { text, behind });
+    }
+
     fn concat(&mut self, items: &[Node], behind: bool) {
+        if let Some(at) = items.windows(2).position(|pair| matches!(pair, [Node::Folded(_), Node::Folded(_)])) {
+            self.concat_folded(items, at, behind);
+            return;
+        }
         let mut pieces: Vec<(String, Option<&Node>)> = Vec::new();
         for item in items {
             match (item, pieces.last_mut()) {
@@ -265,6 +334,23 @@ impl Compiler {
                 Some(item) => self.node(item, behind),
                 None => self.literal(text, behind),
             }
+        }
+    }
+
+    /// Several items of which those from `at` on begin with characters that are folded together.
+    fn concat_folded(&mut self, items: &[Node], at: usize, behind: bool) {
+        let (before, rest) = items.split_at(at.min(items.len()));
+        let length = rest.iter().take_while(|item| matches!(item, Node::Folded(_))).count();
+        let (run, after) = rest.split_at(length.min(rest.len()));
+        let chars = run.iter().filter_map(|item| if let Node::Folded(c) = item { Some(*c) } else { None });
+        if behind {
+            self.concat(after, behind);
+            self.folded(chars, behind);
+            self.concat(before, behind);
+        } else {
+            self.concat(before, behind);
+            self.folded(chars, behind);
+            self.concat(after, behind);
         }
     }
 

@@ -42,13 +42,18 @@ pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
     Ok(Reading { node, groups: reader.groups, names })
 }
 
-/// Puts the group numbers into conditions that named a group before it was read.
+/// Puts the group numbers into conditions and calls that named a group before it was read.
 fn resolve_tests(node: &mut Node, tests: &HashMap<u32, u32>) {
     match node {
         Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
             resolve_tests(node, tests);
         }
         Node::Concat(items) | Node::Alternate(items) => items.iter_mut().for_each(|item| resolve_tests(item, tests)),
+        Node::Call(group) => {
+            if let Some(&number) = tests.get(group) {
+                *group = number;
+            }
+        }
         Node::IfGroup { group, yes, no } => {
             if let Some(&number) = tests.get(group) {
                 *group = number;
@@ -80,10 +85,12 @@ pub(super) struct Reader<'p> {
     open: Vec<u32>,
     /// References by number, which may come before their group.
     numbered_refs: Vec<(u32, usize)>,
-    /// Conditions by name, which may come before their group: the name, a stand-in number, the place.
+    /// Conditions and calls by name, which may come before their group: the name, a stand-in number, the place.
     named_tests: Vec<(String, u32, usize)>,
     tests: HashMap<u32, u32>,
     depth: usize,
+    /// How many look-behinds this place is in.
+    behind: usize,
 }
 
 impl<'p> Reader<'p> {
@@ -107,6 +114,7 @@ impl<'p> Reader<'p> {
             named_tests: Vec::new(),
             tests: HashMap::new(),
             depth: 0,
+            behind: 0,
         }
     }
 
@@ -258,6 +266,9 @@ impl<'p> Reader<'p> {
         if !self.flags.ignore_case {
             return Ok(Node::Char(c));
         }
+        if self.flags.full_case {
+            return Ok(Node::Folded(c));
+        }
         let mut set = class::of([(c, c)]);
         class::fold(&mut set);
         Ok(if set.ranges().len() == 1 && set.ranges().iter().all(|range| range.start() == range.end()) {
@@ -270,9 +281,6 @@ impl<'p> Reader<'p> {
     /// A set, under the flags of this place.
     pub(super) fn class(&self, mut set: regex_syntax::hir::ClassUnicode) -> Result<Node, PatternError> {
         if self.flags.ignore_case {
-            if self.flags.full_case {
-                return Err(self.refused("full case folding (`(?f)` with `(?i)`)", self.at));
-            }
             class::fold(&mut set);
         }
         Ok(Node::Class(Class::new(&set)))
@@ -398,17 +406,55 @@ impl<'p> Reader<'p> {
             self.condition()?
         } else if self.eat("|") {
             return Err(self.refused("a branch reset group `(?|…)`", start));
-        } else if self.rest().starts_with(['R', '&', '+']) || self.is_call() {
-            return Err(self.refused("recursion into a group", start));
+        } else if let Some(call) = self.call(start)? {
+            call
         } else {
             return self.flag_group();
         };
         Ok(Some(node))
     }
 
-    fn is_call(&self) -> bool {
-        let rest = self.rest();
-        rest.strip_prefix('-').unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit())
+    /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from behind its `(?` on.
+    fn call(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
+        let place = self.at;
+        let name = self.take_while(|c| c != ')').to_owned();
+        let is_number = |digits: &str| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
+        let number = |digits: &str| digits.parse::<u32>().unwrap_or(u32::MAX);
+        let group = match (name.strip_prefix('&'), name.strip_prefix('+'), name.strip_prefix('-')) {
+            _ if name == "R" => 0,
+            _ if is_number(&name) => number(&name),
+            (Some(name), _, _) => return self.named_call(name.to_owned(), start).map(Some),
+            (_, Some(ahead), _) if is_number(ahead) => self.groups.saturating_add(number(ahead)).saturating_sub(1),
+            (_, _, Some(back)) if is_number(back) => self.groups.checked_sub(number(back)).unwrap_or(u32::MAX),
+            _ => {
+                self.at = place;
+                return Ok(None);
+            }
+        };
+        self.calling(start)?;
+        self.numbered_refs.push((group, place));
+        Ok(Some(Node::Call(group)))
+    }
+
+    fn named_call(&mut self, name: String, start: usize) -> Result<Node, PatternError> {
+        self.calling(start)?;
+        let group = self.group_called(&name).unwrap_or_else(|| {
+            let placeholder = u32::MAX - self.named_tests.len() as u32;
+            self.named_tests.push((name, placeholder, start));
+            placeholder
+        });
+        Ok(Node::Call(group))
+    }
+
+    /// The end of a call.
+    fn calling(&mut self, start: usize) -> Result<(), PatternError> {
+        if self.behind > 0 {
+            return Err(self.refused("recursion inside a look-behind", start));
+        }
+        if !self.eat(")") {
+            return Err(self.error("`)` is missing"));
+        }
+        Ok(())
     }
 
     fn python_group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
@@ -425,7 +471,8 @@ impl<'p> Reader<'p> {
             return self.reference(&name, place).map(Some);
         }
         if self.eat(">") {
-            return Err(self.refused("recursion into a group", start));
+            let name = self.take_while(|c| c != ')').to_owned();
+            return self.named_call(name, start).map(Some);
         }
         Err(self.error("`(?P` is followed by `<name>` or `=name`"))
     }
@@ -483,7 +530,10 @@ impl<'p> Reader<'p> {
     }
 
     fn look(&mut self, behind: bool, negate: bool) -> Result<Node, PatternError> {
-        Ok(Node::Look { node: Box::new(self.scoped()?), behind, negate })
+        self.behind += usize::from(behind);
+        let node = Box::new(self.scoped()?);
+        self.behind -= usize::from(behind);
+        Ok(Node::Look { node, behind, negate })
     }
 
     /// The inside of a group up to and with its `)`; flags set inside end there.

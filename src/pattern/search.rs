@@ -59,7 +59,8 @@ impl Search {
     pub fn move_to(&mut self, pattern: &Pattern, from: usize) {
         let start = match self.state {
             State::Looking => self.at,
-            State::Waiting { start } | State::Done { start, .. } => start,
+            State::Waiting { start } => start,
+            State::Done { start, .. } => start.min(self.attempt.start()),
         };
         let holds = self.from <= from && from <= start && !self.not_empty && !pattern.program().depends_on_search_start;
         if from != self.from && !holds {
@@ -114,10 +115,12 @@ impl Search {
                 }
             };
             match self.attempt.run(program, hay, &mut self.facts, &mut fuel) {
-                Outcome::Match => self.state = State::Done { start, end: self.attempt.end() },
+                Outcome::Match => self.state = State::Done { start: self.attempt.kept(), end: self.attempt.end() },
                 Outcome::Exhausted => break Err(TooMuchWork),
                 Outcome::NeedsMore => {
                     self.state = State::Waiting { start };
+                    // A partial match of `regex` begins where `\\K` put it.
+                    let start = if hay.edge == Edge::Partial { self.attempt.kept() } else { start };
                     break Ok(Found::Waits { start });
                 }
                 Outcome::Fail => {

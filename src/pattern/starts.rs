@@ -185,7 +185,7 @@ impl Beginning {
     /// Adds what a node can begin with; true where what follows it counts as well.
     fn add(&mut self, node: &Node) -> bool {
         match node {
-            Node::Empty => true,
+            Node::Empty | Node::Keep => true,
             Node::Char(c) => {
                 self.byte(first_byte(*c));
                 false
@@ -216,7 +216,7 @@ impl Beginning {
             Node::Repeat { node, min, .. } => self.add(node) || *min == 0,
             Node::Look { node, behind: false, negate: false } => self.add(node),
             Node::Look { .. } => true,
-            Node::Backref { .. } => {
+            Node::Backref { .. } | Node::Call(_) | Node::Folded(_) => {
                 self.anything = true;
                 true
             }
@@ -235,7 +235,7 @@ fn first_byte(c: char) -> u8 {
 /// Adds the literal with which every match begins; true where it goes on behind the node.
 fn literal_prefix(node: &Node, prefix: &mut String) -> bool {
     match node {
-        Node::Empty | Node::Look { .. } | Node::Assert(_) => true,
+        Node::Empty | Node::Keep | Node::Look { .. } | Node::Assert(_) => true,
         Node::Char(c) => {
             prefix.push(*c);
             true

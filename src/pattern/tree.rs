@@ -25,6 +25,12 @@ pub(super) enum Node {
     Atomic(Box<Node>),
     /// The text of a group again.
     Backref { group: u32, fold: bool },
+    /// A character that with others of its kind next to it is compared by full case folding.
+    Folded(char),
+    /// The inside of a group once more; of group 0 the whole pattern.
+    Call(u32),
+    /// `\K`: the match begins here.
+    Keep,
     /// One of two, by whether a group took part.
     IfGroup { group: u32, yes: Box<Node>, no: Box<Node> },
 }
@@ -66,8 +72,9 @@ impl Node {
     /// Whether it can match without consuming a character.
     pub fn can_be_empty(&self) -> bool {
         match self {
-            Node::Empty | Node::Assert(_) | Node::Look { .. } | Node::Backref { .. } => true,
-            Node::Char(_) | Node::Class(_) => false,
+            Node::Empty | Node::Keep | Node::Assert(_) | Node::Look { .. } => true,
+            Node::Backref { .. } | Node::Call(_) => true,
+            Node::Char(_) | Node::Class(_) | Node::Folded(_) => false,
             Node::Group { node, .. } | Node::Atomic(node) => node.can_be_empty(),
             Node::Concat(items) => items.iter().all(Node::can_be_empty),
             Node::Alternate(items) => items.iter().any(Node::can_be_empty),
@@ -90,9 +97,10 @@ impl Node {
             })
         };
         match self {
-            Node::Empty => Some((0, 0)),
+            Node::Empty | Node::Keep => Some((0, 0)),
             Node::Char(_) | Node::Class(_) => Some((0, 1)),
-            Node::Assert(Assertion::Start | Assertion::SearchStart) => Some((1, 0)),
+            // A sharp s folds to two.
+            Node::Folded(_) => Some((0, 3)),
             Node::Assert(_) => Some((1, 0)),
             Node::Group { node, .. } | Node::Atomic(node) => node.reach(),
             Node::Concat(items) => several(items),
@@ -109,7 +117,7 @@ impl Node {
                 let (behind, length) = node.reach()?;
                 (length != usize::MAX).then_some((behind.saturating_add(length), 0))
             }
-            Node::Backref { .. } => Some((0, usize::MAX)),
+            Node::Backref { .. } | Node::Call(_) => Some((0, usize::MAX)),
             Node::IfGroup { yes, no, .. } => {
                 let ((a, b), (c, d)) = (yes.reach()?, no.reach()?);
                 Some((a.max(c), b.max(d)))
