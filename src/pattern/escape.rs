@@ -40,8 +40,8 @@ impl Reader<'_> {
             'g' => self.group_reference(place)?,
             '0'..='9' => self.digits(c, place)?,
             _ => match self.class_escape(c, start)? {
-                Member::Char(c) => self.char(c)?,
-                Member::Set(set) => self.class(set)?,
+                Member::Char(c) => self.char(c),
+                Member::Set(set) => self.class(set),
             },
         })
     }
@@ -54,7 +54,7 @@ impl Reader<'_> {
                 self.go_to(place + 1 + name.len() + 2);
                 self.reference(&name, place)
             }
-            _ => self.char('g'),
+            _ => Ok(self.char('g')),
         }
     }
 
@@ -69,7 +69,7 @@ impl Reader<'_> {
                 self.next();
                 code = code * 8 + digit;
             }
-            return self.char(char::from_u32(code).unwrap_or('\0'));
+            return Ok(self.char(char::from_u32(code).unwrap_or('\0')));
         }
         let mut group = first.to_digit(10).unwrap_or(0);
         if let Some(digit) = rest.first().and_then(|c| c.to_digit(10)) {

@@ -88,7 +88,7 @@ pub(super) struct Facts {
     /// A bit for each place and split.
     failed: Vec<u64>,
     failed_base: usize,
-    /// A stretch of places for each run: entered at any of them it fails.
+    /// A stretch of places for each run: what follows it fails at each of them, and the run cannot go on behind the last.
     runs: Vec<(usize, usize)>,
     /// A stretch of places for each look: at any of them its inside matches.
     spans: Vec<(usize, usize)>,
@@ -588,7 +588,16 @@ impl Attempt {
                 for c in hay.after(start).chars().take(run.min as usize) {
                     low += c.len_utf8();
                 }
-                self.stack.push(Frame::Shrink { pc, low, at: self.at, high: self.at });
+                let high = self.at;
+                // What is known to fail when the run ends there need not be tried again.
+                let failed =
+                    run.memo.and_then(|memo| facts.runs.get(memo)).filter(|(from, to)| *from <= high && high <= *to);
+                if let Some(&(from, _)) = failed {
+                    self.stack.push(Frame::Shrink { pc, low, at: from.max(low), high });
+                    self.failing = true;
+                    return true;
+                }
+                self.stack.push(Frame::Shrink { pc, low, at: high, high });
             }
             Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
             _ => {}

@@ -10,6 +10,8 @@ mod program;
 mod read;
 mod search;
 mod starts;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::fmt;

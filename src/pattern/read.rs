@@ -257,33 +257,30 @@ impl<'p> Reader<'p> {
             '[' => self.set()?,
             '\\' => self.escape()?,
             '(' => return self.group(start),
-            c => self.char(c)?,
+            c => self.char(c),
         }))
     }
 
     /// One exact character, under the flags of this place.
-    pub(super) fn char(&self, c: char) -> Result<Node, PatternError> {
+    pub(super) fn char(&self, c: char) -> Node {
         if !self.flags.ignore_case {
-            return Ok(Node::Char(c));
+            return Node::Char(c);
         }
         if self.flags.full_case {
-            return Ok(Node::Folded(c));
+            return Node::Folded(c);
         }
         let mut set = class::of([(c, c)]);
         class::fold(&mut set);
-        Ok(if set.ranges().len() == 1 && set.ranges().iter().all(|range| range.start() == range.end()) {
-            Node::Char(c)
-        } else {
-            self.class(set)?
-        })
+        let alone = set.ranges().iter().map(|range| range.len()).sum::<usize>() == 1;
+        if alone { Node::Char(c) } else { Node::Class(Class::new(&set)) }
     }
 
     /// A set, under the flags of this place.
-    pub(super) fn class(&self, mut set: regex_syntax::hir::ClassUnicode) -> Result<Node, PatternError> {
+    pub(super) fn class(&self, mut set: regex_syntax::hir::ClassUnicode) -> Node {
         if self.flags.ignore_case {
             class::fold(&mut set);
         }
-        Ok(Node::Class(Class::new(&set)))
+        Node::Class(Class::new(&set))
     }
 
     fn quantified(&mut self, node: Node) -> Result<Node, PatternError> {

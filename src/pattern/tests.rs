@@ -1,0 +1,230 @@
+//! What Python's `regex` gives, in tables. Expected values were taken from regex 2026.11.15.
+
+use super::*;
+
+/// Every match of a pattern as `start-end`, in characters.
+fn matches(source: &str, text: &str) -> String {
+    let pattern = Pattern::new(source).unwrap_or_else(|error| panic!("{source}: {error} at {}", error.offset));
+    let place = |bytes: usize| text[..bytes].chars().count();
+    let spans = pattern.matches(text).map(|found| {
+        let (start, end) = found.unwrap().span();
+        format!("{}-{}", place(start), place(end))
+    });
+    spans.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn matches_are_those_of_python() {
+    for (source, text, want) in [
+        // Leftmost, then the first alternative that lets the rest match.
+        ("a|ab", "ab", "0-1"),
+        ("(?:a|ab)c", "abc", "0-3"),
+        ("a*", "baac", "0-0 1-3 3-3 4-4"),
+        ("a*?", "aa", "0-0 0-1 1-1 1-2 2-2"),
+        ("|a", "aa", "0-0 0-1 1-1 1-2 2-2"),
+        (r"\b|a", "aa b", "0-0 0-1 1-2 2-2 3-3 4-4"),
+        ("a{,2}b", "aaab b", "1-4 5-6"),
+        ("x{2}y{1,}", "xxxyy", "1-5"),
+        // A group that matches nothing is not repeated.
+        ("(|a)*", "aab", "0-0 0-1 1-1 1-2 2-2 3-3"),
+        ("(?:a|)*b", "aab", "0-3"),
+        // Possessive and atomic groups give nothing back.
+        ("a++b", "aab", "0-3"),
+        ("a++a", "aaa", ""),
+        ("(?>a|ab)c", "abc ac", "4-6"),
+        ("(?:ab)++c", "ababc", "0-5"),
+        // The end, and the newline before it.
+        ("$", "a\n", "1-1 2-2"),
+        (r"\Z", "a\n", "2-2"),
+        ("(?m)$", "a\nb", "1-1 3-3"),
+        ("(?m)^", "a\nb\n", "0-0 2-2 4-4"),
+        (r"a$", "a\n\n", ""),
+        // Looks of any length.
+        (r"(?<=a+)b", "aab", "2-3"),
+        (r"(?<=^|\n)>>", ">>\n>>x>>", "0-2 3-5"),
+        (r"(?<=a|bc)d", "adbcdd", "1-2 4-5"),
+        (r"(?<!\\)<x>", r"\<x><x>", "4-7"),
+        (r"(?<=(\w)-)\1", "a-a", "2-3"),
+        ("<x(?!y)[^>]*>", "<xy><x z>", "4-9"),
+        (r"(?:(?!</x>)[\s\S])*?!!", "a</x>b!!", "2-8"),
+        // Groups again, and conditions on them.
+        (r#"(["`])x\1"#, r#""x`"x""#, "3-6"),
+        (r"(?P<q>a+)b(?P=q)", "aabaa aba", "0-5 6-9"),
+        ("(a)?b(?(1)c|d)", "abd bd abc", "1-3 4-6 7-10"),
+        ("(?:a|(?P<g>b))c(?(g)d|e)", "ace bcd bce", "0-3 4-7"),
+        ("(?P<x>a)|(?P<x>b)c", "abc", "0-1 1-3"),
+        // Recursion.
+        (r"\((?:[^()]|(?R))*\)", "x(a(b)c)()((", "1-8 8-10"),
+        (r"(?P<p>\[(?:[^\[\]]|(?&p))*\])", "[a[b]] [", "0-6"),
+        ("(a|b)(?1)", "abba", "0-2 2-4"),
+        // The match begins behind `\K`.
+        (r"a\Kb", "abab", "1-2 3-4"),
+        // Case.
+        ("(?i)k", "kK\u{212a}", "0-1 1-2 2-3"),
+        ("(?i)s", "ſß", "0-1"),
+        ("(?i)ß", "ẞ ss", "0-1"),
+        ("(?i)i", "Iİı", "0-1 1-2"),
+        ("(?fi)ss", "ß sS", "0-1 2-4"),
+        ("(?-i:A)(?i:b)", "AB ab", "0-2"),
+        ("a(?i)b", "aB AB", "0-2"),
+        // Sets.
+        (r"[]x]y", "]y", "0-2"),
+        (r"[^]x]y", "ay]y", "0-2"),
+        ("[a-z&&[^aeiou]]", "e] &]", "0-2 3-5"),
+        ("[[:alpha:]]+", "ab1é", "0-2 3-4"),
+        (r"\p{Lu}{2,}", "AÉb", "0-2"),
+        (r"\P{L}", "a1", "1-2"),
+        (r"\p{IsGreek}", "aα", "1-2"),
+        (r"[\p{L}\p{N}_]+\(", "é1(", "0-3"),
+        (r"\s", "\u{1c} \u{85}\u{200b}", "1-2 2-3"),
+        (r"\w+", "e\u{301}²_٣", "0-2 3-5"),
+        (r"\d", "²٣", "1-2"),
+        // Odds and ends of the syntax.
+        (r"(?x) < x > # a comment", "<x>", "0-3"),
+        (r"<x>(?#note)y", "<x>y", "0-4"),
+        (r"\x3cx\u003e\U0001F600", "<x>😀", "0-4"),
+        (r"\101\0", "A\0", "0-2"),
+        ("{x}a{x}", "{x}a{x}", "0-7"),
+        (r"\R", "\r\n\n\u{2028}", "0-2 2-3 3-4"),
+        (r"\h+", "a \t\u{a0}", "1-4"),
+        (r"\m\w+\M", "ab cd", "0-2 3-5"),
+        (r"\g", "g", "0-1"),
+        (".", "\n", "0-1"),
+        ("(?-s:.)", "\nx", "1-2"),
+    ] {
+        assert_eq!(matches(source, text), want, "{source} on {text:?}");
+    }
+}
+
+#[test]
+fn bad_patterns_say_where() {
+    for (source, offset, message) in [
+        ("(", 1, "a group is not closed: `)` is missing"),
+        ("a)", 1, "this `)` closes no group"),
+        ("[a", 2, "a character set is not closed: `]` is missing"),
+        ("x{3,2}", 1, "a repeat of at least 3 and at most 2"),
+        ("a|*", 2, "there is nothing that `*` could repeat"),
+        ("{1}", 0, "there is nothing that `{…}` could repeat"),
+        ("a**", 2, "a repeat of a repeat; put the first into a group `(?:…)`"),
+        ("a++*", 3, "a repeat of a repeat; put the first into a group `(?:…)`"),
+        ("(?P<1>a)", 4, "`1` cannot be the name of a group"),
+        ("(?P<>a)", 4, "the group has no name"),
+        ("(?P=x)", 4, "there is no group called `x` before this"),
+        (r"(a)\2", 4, "there is no group 2"),
+        (r"(\1a)", 2, "group 1 is referred to from inside itself"),
+        ("(?z)", 2, "there is no flag `z`"),
+        ("[z-a]", 1, "the range runs backwards"),
+        ("\\", 0, "a backslash ends the pattern; write `\\\\` for the character"),
+        (r"\x1", 0, "this escape takes 2 hexadecimal digits"),
+        (r"é\Q", 2, "there is no escape `\\Q`"),
+        (r"\p{Foo}", 2, "there is no property `Foo` here"),
+        ("(?#", 3, "the comment `(?#` is not closed: `)` is missing"),
+        ("(?i-i:a)", 5, "a flag is both turned on and turned off"),
+    ] {
+        let error = Pattern::new(source).unwrap_err();
+        assert_eq!((error.offset, error.message.as_str()), (offset, message), "{source}");
+    }
+}
+
+#[test]
+fn what_cannot_run_exactly_is_refused_by_name() {
+    for (source, named) in [
+        ("(?:think){e<=1}", "approximate matching"),
+        ("a(*SKIP)b", "a backtracking verb"),
+        ("(?r)ab", "searching in reverse"),
+        ("(?p)a", "POSIX matching"),
+        ("(?V1)a", "version 1 behaviour"),
+        ("(?|(a)|(b))", "a branch reset group"),
+        (r"\X", "a grapheme"),
+        (r"\N{LESS-THAN SIGN}", "a character by its name"),
+        ("(?(DEFINE)a)", "a `(?(DEFINE)…)` group"),
+        ("(?L)a", "the locale flag"),
+        ("(?<=(?R))", "recursion inside a look-behind"),
+    ] {
+        let error = Pattern::new(source).unwrap_err();
+        assert!(error.message.starts_with(named), "{source}: {error}");
+        assert!(error.message.contains("cannot be run here exactly"), "{source}: {error}");
+    }
+}
+
+/// What is known of the first match after each piece of a text, and after its end.
+fn growing(source: &str, pieces: &[&str]) -> String {
+    let pattern = Pattern::new(source).unwrap();
+    let mut search = Search::default();
+    search.begin(&pattern, 0, false);
+    let mut text = String::new();
+    let mut out = Vec::new();
+    for (piece, ended) in pieces.iter().map(|piece| (*piece, false)).chain([("", true)]) {
+        text.push_str(piece);
+        out.push(match search.resume(&pattern, &text, 0, ended).unwrap() {
+            Found::Nothing => "no".to_owned(),
+            Found::Waits { start } => format!("{start}…"),
+            Found::Match { start, end } => format!("{start}-{end}"),
+        });
+    }
+    out.join(" ")
+}
+
+#[test]
+fn a_match_counts_once_nothing_can_change_it() {
+    for (source, pieces, want) in [
+        ("<x>", ["a<", "x>"], "1… 1-4 1-4"),
+        ("<x>", ["a<", "y>"], "1… no no"),
+        (r"<x>\s*", ["<x> ", "b"], "0… 0-4 0-4"),
+        (r"<x>\s*", ["<x>", " "], "0… 0… 0-4"),
+        ("a|ab", ["a", "b"], "0-1 0-1 0-1"),
+        ("ab|a", ["a", "b"], "0… 0-2 0-2"),
+        ("ab|a", ["a", "c"], "0… 0-1 0-1"),
+        ("a(?:ba)?", ["ab", "a"], "0… 0-3 0-3"),
+        ("b|aba", ["ab", "c"], "0… 1-2 1-2"),
+        ("a$", ["a\n", "b"], "0… no no"),
+        ("a$", ["a", "\n"], "0… 0… 0-1"),
+        (r"a\Z", ["a", ""], "0… 0… 0-1"),
+        (r"a>\b", ["a>", "b"], "0… 0-2 0-2"),
+        (r"a\B", ["a", "a"], "0… 0-1 0-1"),
+        ("a(?!bc)", ["ab", "c"], "0… no no"),
+        ("a(?!bc)", ["ab", "d"], "0… 0-1 0-1"),
+        (r"(?=[\s\S]*?T)", ["ab", "T"], "0… 0-0 0-0"),
+        (r"(?=[\s\S]*?T)<a", ["b<", "T"], "1… no no"),
+        (r"(a+)-\1", ["aa-a", "a"], "0… 0-5 0-5"),
+        ("a.*b", ["abb", "c"], "0… 0… 0-3"),
+        ("(?<=a)b", ["a", "b"], "no 1-2 1-2"),
+        (r"\((?:[^()]|(?R))*\)", ["((a)", ")"], "0… 0-5 0-5"),
+    ] {
+        assert_eq!(growing(source, &pieces), want, "{source} on {pieces:?}");
+    }
+}
+
+#[test]
+fn hostile_patterns_end() {
+    let text = "a".repeat(20_000) + "!";
+    for source in ["(a+)+$", "(a|a)+$", "(a|aa)+$", r"(?:a+)+\Z", "(?=(a+))a*b", "a*a*a*a*b", "(?:a?){50}b"] {
+        assert!(Pattern::new(source).unwrap().find_at(&text, 0).is_ok_and(|found| found.is_none()), "{source}");
+    }
+    for source in ["(a*)*$", r"(a+)+\1c", "(a|a|b)*?\\1(?:a|a)*c", "(?R)", "(?:a(?R)?)*b"] {
+        assert_eq!(Pattern::new(source).unwrap().find_at(&text, 0).err(), Some(TooMuchWork), "{source}");
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let deep = "(".repeat(10_000) + &")".repeat(10_000);
+    assert_eq!(Pattern::new(&deep).unwrap_err().message, "groups are nested more than 200 deep");
+}
+
+#[test]
+fn literals_are_tried_longest_first() {
+    let pattern = Pattern::literals(&["a", "<a>", "a.b", "é"]);
+    assert_eq!(pattern.source(), r"<a>|a\.b|a|é");
+    assert_eq!(pattern.find_at("xa.b", 0).unwrap().unwrap().span(), (1, 4));
+    assert_eq!(pattern.find_at("xazb", 0).unwrap().unwrap().span(), (1, 2));
+}
+
+#[test]
+fn look_behinds_say_how_far_they_reach() {
+    for (source, reach) in
+        [("a", Some(0)), (r"\ba", Some(1)), ("(?<=ab)c", Some(2)), ("(?<=a(?<=xyz))c", Some(4)), ("(?<=a*)c", None)]
+    {
+        assert_eq!(Pattern::new(source).unwrap().reach_behind(), reach, "{source}");
+    }
+}

@@ -1,0 +1,152 @@
+//! One answer however the text is cut, for every template in `tests/templates/`: at least one for each row of the table
+//! of what makes transformers' answer depend on the cut, and one for each thing the format can do.
+
+use backchat::content::Mode;
+use backchat::json::Value;
+use backchat::parser::{Event, Finished, Options, ParseError, Parser};
+use backchat::template::Template;
+use proptest::prelude::*;
+
+/// What the texts are made of: the templates' delimiters, whole and in parts, and what stands between them.
+const FRAGMENTS: &[&str] = &[
+    "a", "b", "ab", "aba", "ba", ".", "-", " ", "\n", "\n\n", ";", ":", ">", "<", "</", "<x", "x>", "<x>", "</x>", "<y>",
+    "<a>", "<b>", "</a>", "</b>", "<t>", "</t>", "<e>", "<end>", "<stop>", "<n>", "</n>", "<f>", "</f>", "<j>", "</j>",
+    "<l>", "</l>", "<call>", "</call>", "<calls>", "</calls>", "<f=go>", "<k>", "</k>", "[call f(", ")", "]<end>", "no",
+    "§", "[note]", "[/note]", ">> ", "call:", "end", "<think>", "</THINK>", "(", "1", "-2.5", "true", "{\"n\": 1, ",
+    "\"a\": {}}", "[{\"n\": \"f\", \"a\": {}}]", "{k: 'v'}", "key: value", "é", "日本", "\u{1c}",
+];
+
+fn templates() -> Vec<(String, Template)> {
+    let mut found: Vec<_> = std::fs::read_dir("tests/templates")
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let loaded = Template::load(&std::fs::read_to_string(&path).unwrap());
+            let template = loaded.unwrap_or_else(|error| panic!("{}: {error:?}", path.display())).template;
+            (path.file_stem().unwrap().to_string_lossy().into_owned(), template)
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
+}
+
+/// Everything a parse gives: the message, the required fields that are absent, the events with neighbouring chunks of a
+/// region made one.
+fn parsed(template: &Template, prefix: &str, chunks: &[&str], mode: Mode) -> Result<String, ParseError> {
+    let mut parser = Parser::new(template, prefix, Options { mode, ..Options::default() })?;
+    let mut events = parser.initial_events().to_vec();
+    for chunk in chunks {
+        events.extend(parser.feed(chunk)?);
+    }
+    let Finished { message, missing, events: last } = parser.finish()?;
+    events.extend(last);
+    let mut joined: Vec<Event> = Vec::new();
+    for event in events {
+        match (joined.last_mut(), &event) {
+            (
+                Some(Event::Chunk { field, text, span, .. }),
+                Event::Chunk { field: next, text: more, span: behind, .. },
+            ) if field == next && span.end == behind.start => {
+                text.push_str(more);
+                span.end = behind.end;
+            }
+            _ => joined.push(event),
+        }
+    }
+    let events: Vec<String> = joined.iter().map(|event| format!("{event:?}")).collect();
+    Ok(format!("{} missing {missing:?}\n{}", Value::Object(message), events.join("\n")))
+}
+
+/// Cuts a text at every one of the places that is between two characters.
+fn cut<'t>(text: &'t str, lengths: &[usize]) -> Vec<&'t str> {
+    let mut chunks = Vec::new();
+    let mut rest = text;
+    for length in lengths.iter().copied().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let at = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
+        let (chunk, behind) = rest.split_at(at);
+        chunks.push(chunk);
+        rest = behind;
+    }
+    chunks
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(FRAGMENTS), 0..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_chunking_gives_one_answer(
+        which in any::<prop::sample::Index>(),
+        text in text(),
+        prefix in text(),
+        lengths in prop::collection::vec(1usize..6, 1..6),
+    ) {
+        let templates = templates();
+        let (name, template) = &templates[which.index(templates.len())];
+        let whole = parsed(template, "", &[&text], Mode::Stable).unwrap();
+        for lengths in [vec![1], lengths] {
+            let chunks = cut(&text, &lengths);
+            prop_assert_eq!(&parsed(template, "", &chunks, Mode::Stable).unwrap(), &whole, "{} {:?}", name, chunks);
+        }
+        // The prefix's end is no edge: what it holds belongs to the same text.
+        let all = format!("{prefix}{text}");
+        let together = parsed(template, "", &[&all], Mode::Stable).unwrap();
+        let split = parsed(template, &prefix, &[&text], Mode::Stable).unwrap();
+        prop_assert_eq!(split, together, "{} {:?} {:?}", name, prefix, text);
+    }
+
+    #[test]
+    fn in_one_piece_both_modes_agree(which in any::<prop::sample::Index>(), text in text()) {
+        let templates = templates();
+        let (name, template) = &templates[which.index(templates.len())];
+        // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, and the JSON dialect.
+        let departs = ["zero-width-implicit-close", "nothing-at-all", "end-before-newline", "end-alternative", "values"];
+        if departs.contains(&name.as_str()) {
+            return Ok(());
+        }
+        if let Ok(reference) = parsed(template, "", &[&text], Mode::Reference) {
+            prop_assert_eq!(parsed(template, "", &[&text], Mode::Stable).unwrap(), reference, "{} {:?}", name, text);
+        }
+    }
+
+    #[test]
+    fn reference_mode_answers_at_every_chunking(
+        which in any::<prop::sample::Index>(),
+        text in text(),
+        lengths in prop::collection::vec(1usize..6, 1..6),
+    ) {
+        let templates = templates();
+        let (_, template) = &templates[which.index(templates.len())];
+        let _ = parsed(template, "", &cut(&text, &lengths), Mode::Reference);
+    }
+}
+
+#[test]
+fn no_text_is_lost_and_none_shown_twice() {
+    // Outside of delimiters every character is in exactly one chunk, in its order.
+    for (name, template) in templates() {
+        let text = FRAGMENTS.concat();
+        for lengths in [vec![1], vec![3, 1, 4], vec![usize::MAX]] {
+            let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+            let mut events = Vec::new();
+            for chunk in cut(&text, &lengths) {
+                events.extend(parser.feed(chunk).unwrap());
+            }
+            events.extend(parser.finish().unwrap().events);
+            let mut place = 0;
+            for event in &events {
+                if let Event::Chunk { text: shown, span, .. } = event {
+                    assert!(span.start >= place, "{name}: {event:?} goes back behind {place}");
+                    assert_eq!(&text[span.start..span.end], shown, "{name}");
+                    place = span.end;
+                }
+            }
+        }
+    }
+}
