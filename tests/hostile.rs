@@ -7,9 +7,60 @@ use backchat::template::Template;
 use proptest::prelude::*;
 
 const PIECES: &[&str] = &[
-    "a", "b", "é", ".", "*", "+", "?", "{2}", "{1,3}", "{", "}", "|", "(", ")", "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>",
-    "(?P<n>", "(?P=n)", "(?R)", "(?1)", "(?(1)", "(?i)", "(?m)", "(?x)", "(?fi)", "[", "]", "[^", "-", "^", "$", "\\b", "\\B",
-    "\\A", "\\Z", "\\G", "\\K", "\\1", "\\s", "\\w", "\\d", "\\p{L}", "\\x41", "\\R", "\\", "#", " ", "\n", "ß", "[[:alpha:]]",
+    "a",
+    "b",
+    "é",
+    ".",
+    "*",
+    "+",
+    "?",
+    "{2}",
+    "{1,3}",
+    "{",
+    "}",
+    "|",
+    "(",
+    ")",
+    "(?:",
+    "(?=",
+    "(?!",
+    "(?<=",
+    "(?<!",
+    "(?>",
+    "(?P<n>",
+    "(?P=n)",
+    "(?R)",
+    "(?1)",
+    "(?(1)",
+    "(?i)",
+    "(?m)",
+    "(?x)",
+    "(?fi)",
+    "[",
+    "]",
+    "[^",
+    "-",
+    "^",
+    "$",
+    "\\b",
+    "\\B",
+    "\\A",
+    "\\Z",
+    "\\G",
+    "\\K",
+    "\\1",
+    "\\s",
+    "\\w",
+    "\\d",
+    "\\p{L}",
+    "\\x41",
+    "\\R",
+    "\\",
+    "#",
+    " ",
+    "\n",
+    "ß",
+    "[[:alpha:]]",
 ];
 
 fn pattern() -> impl Strategy<Value = String> {
@@ -91,6 +142,9 @@ fn open_and_close_of_nothing_happen_once_at_each_place() {
     let finished = parser.finish().unwrap();
     events.extend(finished.events);
     let kinds: Vec<&str> = events.iter().map(backchat::parser::Event::kind).collect();
-    assert_eq!(kinds.iter().filter(|kind| **kind == "region_open").count(), kinds.iter().filter(|kind| **kind == "region_close").count());
+    assert_eq!(
+        kinds.iter().filter(|kind| **kind == "region_open").count(),
+        kinds.iter().filter(|kind| **kind == "region_close").count()
+    );
     assert!(kinds.len() < 20, "{kinds:?}");
 }

@@ -17,6 +17,9 @@ const MAX_FRAMES: usize = 6_000_000;
 /// More calls of groups than this in one attempt are too many.
 const MAX_CALLS: usize = 100_000;
 
+/// After an attempt of more steps than this every failure is noted.
+const LONG: u64 = 2048;
+
 const UNSET: usize = usize::MAX;
 
 /// What stands behind the last character there is.
@@ -85,6 +88,8 @@ pub(super) enum Outcome {
 /// Where loops and looks are known to fail or to match. It holds for one text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
+    /// Whether an attempt took so long that every failure is worth noting.
+    all: bool,
     /// A bit for each place and split.
     failed: Vec<u64>,
     failed_base: usize,
@@ -205,6 +210,8 @@ pub(super) struct Attempt {
     at: usize,
     start: usize,
     search_start: usize,
+    /// How many steps it has taken.
+    steps: u64,
     /// Whether a match of nothing does not count.
     not_empty: bool,
     /// Whether it is on its way back to another choice.
@@ -231,6 +238,7 @@ impl Attempt {
         self.search_start = search_start;
         self.not_empty = not_empty;
         self.failing = false;
+        self.steps = 0;
         self.run = None;
         self.stack.clear();
         self.slots.clear();
@@ -269,6 +277,8 @@ impl Attempt {
                 return Outcome::Exhausted;
             }
             *fuel -= 1;
+            self.steps += 1;
+            facts.all |= self.steps > LONG;
             if self.failing {
                 match self.backtrack(program, hay, facts) {
                     Some(outcome) => return outcome,
@@ -314,22 +324,33 @@ impl Attempt {
                     continue;
                 }
                 Inst::Run(run) => {
+                    if let Some(entry) = run.entry
+                        && self.run.is_none()
+                        && facts.all
+                    {
+                        if facts.has_failed(program.splits, entry, self.at) {
+                            self.failing = true;
+                            continue;
+                        }
+                        self.stack.push(Frame::Failed { split: entry as u32, at: self.at });
+                    }
                     if self.run_ahead(run, hay, facts) {
                         continue;
                     }
                     return Outcome::NeedsMore;
                 }
-                Inst::Split { first, second, memo } => {
-                    let failed = memo.is_some_and(|split| facts.has_failed(program.splits, split, self.at));
-                    if !failed {
-                        if let Some(split) = *memo {
+                Inst::Split { first, second, memo, in_loop } => {
+                    let memo = memo.filter(|_| *in_loop || facts.all);
+                    if memo.is_some_and(|split| facts.has_failed(program.splits, split, self.at)) {
+                        false
+                    } else {
+                        if let Some(split) = memo {
                             self.stack.push(Frame::Failed { split: split as u32, at: self.at });
                         }
                         self.stack.push(Frame::Other { pc: *second as u32, at: self.at });
                         self.pc = *first;
                         continue;
                     }
-                    false
                 }
                 Inst::Jump(to) => {
                     self.pc = *to;

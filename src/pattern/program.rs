@@ -14,11 +14,13 @@ pub(super) enum Inst {
     Class(Class),
     ClassBehind(Class),
     Run(Run),
-    /// Goes on at `first`, and at `second` where that fails.
+    /// Goes on at `first`, and at `second` where that fails. In a loop failures are always noted, elsewhere once attempts
+    /// become long.
     Split {
         first: usize,
         second: usize,
         memo: Option<usize>,
+        in_loop: bool,
     },
     Jump(usize),
     /// Remembers the place in a slot: two slots a group, its start and its end.
@@ -92,6 +94,8 @@ pub(super) struct Run {
     pub greed: Greed,
     pub behind: bool,
     pub memo: Option<usize>,
+    /// The number under which failures of a bounded run are noted, place by place.
+    pub entry: Option<usize>,
     /// The byte with which whatever follows has to start, where there is only one.
     pub next: Option<u8>,
 }
@@ -107,7 +111,7 @@ pub(super) struct Program {
     pub insts: Vec<Inst>,
     pub slots: usize,
     pub registers: usize,
-    /// How many splits remember where they fail.
+    /// How many splits and bounded runs remember where they fail.
     pub splits: usize,
     /// How many runs do.
     pub runs: usize,
@@ -220,20 +224,23 @@ impl Compiler {
     }
 
     fn split(&mut self) -> usize {
-        self.push(Inst::Split { first: 0, second: 0, memo: None })
+        self.push(Inst::Split { first: 0, second: 0, memo: None, in_loop: false })
     }
 
     /// Points a split to its two ways, in the order in which they are tried.
-    fn aim(&mut self, split: usize, to_first: usize, to_second: usize, in_loop: bool) {
-        let remembers = in_loop && self.plain;
-        let number = self.program.splits;
-        if let Some(Inst::Split { first, second, memo }) = self.program.insts.get_mut(split) {
-            (*first, *second) = (to_first, to_second);
-            if remembers {
-                *memo = Some(number);
-                self.program.splits += 1;
-            }
+    fn aim(&mut self, split: usize, to_first: usize, to_second: usize, is_loop: bool) {
+        let number = self.memo();
+        if let Some(Inst::Split { first, second, memo, in_loop }) = self.program.insts.get_mut(split) {
+            (*first, *second, *memo, *in_loop) = (to_first, to_second, number, is_loop);
         }
+    }
+
+    /// A number under which failures are noted, where they hold for every attempt.
+    fn memo(&mut self) -> Option<usize> {
+        self.plain.then(|| {
+            self.program.splits += 1;
+            self.program.splits - 1
+        })
     }
 
     fn aim_jump(&mut self, jump: usize, target: usize) {
@@ -407,12 +414,13 @@ impl Compiler {
             return;
         }
         if let Some(class) = single(node) {
-            let memo =
-                (self.plain && max.is_none() && greed != Greed::Possessive && !behind).then_some(self.program.runs);
+            let gives_back = greed != Greed::Possessive && !behind;
+            let memo = (self.plain && max.is_none() && gives_back).then_some(self.program.runs);
             self.program.runs += usize::from(memo.is_some());
+            let entry = if max.is_some() && gives_back { self.memo() } else { None };
             let any = class.is_any();
             let max = max.unwrap_or(u32::MAX);
-            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, next: None }));
+            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, entry, next: None }));
             return;
         }
         if greed == Greed::Possessive {
