@@ -1,7 +1,7 @@
 //! What a chat template is seen to read: switches, keys that may carry reasoning, and the texts it names.
 
 use super::conversation::{Answer, Carrier, Manner, Message};
-use super::probe::{Prober, Setting, call, needle};
+use super::probe::{Prober, Setting, after_tool, call, needle};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 
@@ -27,9 +27,11 @@ const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name
 const MOST_SETTINGS: usize = 24;
 
 /// Watches the template render and looks at what it names.
-pub(super) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Reads {
-    let settings = settings(template, prober, variables);
+pub(super) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Object) -> Reads {
+    let mut settings = settings(template, prober, variables);
     let carriers = carriers(template, prober, &settings);
+    let base = outlook(prober, &carriers, &Setting::new());
+    settings.retain(|setting| setting.is_empty() || outlook(prober, &carriers, setting) != base);
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
     Reads { settings, carriers, literals: literals(template), eos_token }
 }
@@ -66,6 +68,24 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
     [user, called]
         .iter()
         .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(TEXT)))
+}
+
+/// What a setting could change: how prompts end, and what a turn with reasoning and a call looks like.
+fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<Option<String>> {
+    let user = vec![Message::User(needle::USER.to_owned())];
+    let mut shown = vec![prober.render(&user, setting, true), prober.render(&after_tool(), setting, true)];
+    let answer =
+        Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT).with_reasoning(needle::REASONING) };
+    let said = Answer { calls: Vec::new(), ..answer.clone() };
+    for carrier in carriers.iter().map(Some).chain([None]) {
+        prober.carrier = carrier.cloned();
+        for answer in [&said, &answer] {
+            let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+            shown.push(prober.render(&messages, setting, false));
+        }
+    }
+    prober.carrier = None;
+    shown
 }
 
 /// The keys and content blocks the template asks messages for.

@@ -7,6 +7,8 @@ use crate::json::{self, Object, Value};
 pub(super) struct Sample {
     pub name: String,
     pub answer: Answer,
+    /// Whether it shows how one text or argument is written, and nothing else.
+    pub is_about_a_value: bool,
 }
 
 impl Sample {
@@ -59,8 +61,9 @@ const THOUGHT: &str =
 /// What assistants say, plain and tricky; `marks` are the draft's own delimiters, whose beginnings must stay text.
 pub(super) fn answers(marks: &[String]) -> Vec<Sample> {
     let mut answers: Vec<(String, Answer)> = Vec::new();
+    let mut values: Vec<(String, Answer)> = Vec::new();
+    answers.push(("a short answer".to_owned(), Answer::content("About 55 km.")));
     let texts = [
-        ("a short answer", "About 55 km."),
         ("paragraphs", "About 55 km.\n\nBy train it takes half an hour.\n\n1. Buy a ticket.\n2. Get on."),
         ("code", "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\n```\n\nDone."),
         ("signs", "If a < b & c > d then {x} or [y] or <b>z</b> | see (e), f(g), h(i)."),
@@ -69,14 +72,14 @@ pub(super) fn answers(marks: &[String]) -> Vec<Sample> {
         ("other scripts", "Het is 55 km – 根特很近。 Ça va! 🚆"),
     ];
     for (name, text) in texts {
-        answers.push((name.to_owned(), Answer::content(text)));
+        values.push((name.to_owned(), Answer::content(text)));
     }
     let beginnings: Vec<&str> = marks.iter().filter_map(|mark| beginning(mark)).collect();
     if !beginnings.is_empty() {
         let text = format!("These are not complete: {} and no more.", beginnings.join(" , "));
-        answers.push(("beginnings of marks".to_owned(), Answer::content(&text)));
+        values.push(("beginnings of marks".to_owned(), Answer::content(&text)));
     }
-    let values = [
+    let arguments = [
         ("no arguments", "{}"),
         ("a string", r#"{"city": "Ghent"}"#),
         ("an integer", r#"{"city": "Ghent", "days": 4217}"#),
@@ -92,9 +95,9 @@ pub(super) fn answers(marks: &[String]) -> Vec<Sample> {
         ("quotes", r#"{"code": "say(\"it's\", 'b')"}"#),
         ("other scripts", r#"{"city": "根特 🚆"}"#),
     ];
-    for (name, arguments) in values {
+    for (name, arguments) in arguments {
         let tool = if arguments.contains("code") { "run_code" } else { "get_route" };
-        answers.push((format!("a call with {name}"), Answer::calls(vec![call("a1B2c3D4e", tool, arguments)])));
+        values.push((format!("a call with {name}"), Answer::calls(vec![call("a1B2c3D4e", tool, arguments)])));
     }
     let first = call("a1B2c3D4e", "get_route", r#"{"city": "Ghent", "days": 2}"#);
     let second = call("f5G6h7I8j", "save-note.v2", r#"{"title": "trip"}"#);
@@ -110,7 +113,8 @@ pub(super) fn answers(marks: &[String]) -> Vec<Sample> {
     answers.push(("reasoning and a call".to_owned(), one.clone().with_reasoning(THOUGHT)));
     answers.push(("reasoning, an answer and a call".to_owned(), one.with_content("A moment.").with_reasoning(THOUGHT)));
     answers.push(("reasoning and two calls".to_owned(), two.with_reasoning(THOUGHT)));
-    answers.into_iter().map(|(name, answer)| Sample { name, answer }).collect()
+    let sample = |is_about_a_value| move |(name, answer)| Sample { name, answer, is_about_a_value };
+    answers.into_iter().map(sample(false)).chain(values.into_iter().map(sample(true))).collect()
 }
 
 /// The first half of a mark, where that much says nothing yet.

@@ -129,6 +129,7 @@ pub(super) fn full(prober: &Prober, history: &[Message], answer: &Answer, settin
 
 fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, history: &[Message], turn: &mut Turn) {
     let mut header: Option<String> = None;
+    let mut generated = false;
     let mut rendered = String::new();
     let mut others: Vec<String> = Vec::new();
     let mut ends: Vec<(Setting, String)> = Vec::new();
@@ -145,6 +146,7 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
             });
         let after_needles = prompt.get(start..).unwrap_or("").to_owned();
         let tail = prompt.get(start.max(generation.unwrap_or(0))..).unwrap_or("").to_owned();
+        generated |= generation.is_some();
         let lead = generation.map_or(0, |at| at.saturating_sub(start));
         let shown = full(prober, history, &Answer::content(needle::CONTENT), setting).and_then(|text| {
             let content = text.rfind(needle::CONTENT)?;
@@ -187,6 +189,13 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
         let at = ends.first().and_then(|(_, tail)| Some(tail.get(tail.find(&header)? + header.len()..)?.to_owned()));
         let prefill = at.unwrap_or_default();
         header = common_to_results(prober, header, &prefill);
+        // Without a generation prompt only the mark that ends the results introduces the answer.
+        if !generated
+            && let Some(last) = marks::groups(&header).last().copied().filter(|mark| marks::is_sign(mark))
+            && let Some(at) = header.rfind(last)
+        {
+            header.drain(..at);
+        }
     }
     if header.trim().is_empty() {
         return;

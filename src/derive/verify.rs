@@ -122,8 +122,8 @@ fn cases(prober: &Prober, findings: &Findings, template: &Template) -> Vec<Case>
                 if findings.calls.as_ref().is_some_and(|calls| calls.ids_hold_names) {
                     sample.name_ids();
                 }
-                // After the first history the short ones are enough.
-                if h > 0 && sample.name.contains("call with") {
+                // What a value looks like depends neither on the history nor on the setting.
+                if prompts.len() > 1 && sample.is_about_a_value {
                     continue;
                 }
                 cases.extend(case(prober, findings, after, history, prompt, &text, sample));

@@ -1,0 +1,135 @@
+//! The real command `backchat derive`: where the draft goes, what is said, and the exit codes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use backchat::json;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn backchat(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+    command.current_dir(root()).args(arguments).env("NO_COLOR", "1").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A folder of this test's own, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A model folder whose config has odd spacing that must stay.
+fn model(name: &str) -> PathBuf {
+    let folder = folder(name);
+    fs::copy(root().join("chat_templates/hermes.jinja"), folder.join("chat_template.jinja")).unwrap();
+    fs::write(folder.join("tokenizer_config.json"), "{\n    \"eos_token\" : \"<|im_end|>\",\n    \"x\": [1,2]\n}\n")
+        .unwrap();
+    folder
+}
+
+#[test]
+fn the_draft_goes_to_standard_output_and_the_report_to_standard_error() {
+    let output = backchat(&["derive", "chat_templates/qwen3.jinja"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), fs::read_to_string(root().join("derived/qwen3.json")).unwrap());
+    insta::assert_snapshot!("report", text(&output.stderr));
+}
+
+#[test]
+fn a_template_that_is_not_proved_is_given_out_only_when_asked_for() {
+    let source = "tests/derive/arguments_as_text.jinja";
+    let output = backchat(&["derive", source]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+    assert!(text(&output.stderr).contains("--partial"), "{}", text(&output.stderr));
+    let output = backchat(&["derive", source, "--partial"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(json::read(&text(&output.stdout)).unwrap().get("fields").is_some());
+}
+
+#[test]
+fn machines_get_one_object_also_on_failure() {
+    for (source, status, code) in [
+        ("chat_templates/hermes.jinja", "proved", 0),
+        ("tests/derive/arguments_as_text.jinja", "partial", 1),
+        ("tests/derive/no_content.jinja", "failed", 2),
+    ] {
+        let output = backchat(&["derive", source, "--format", "json"]);
+        let report = json::read(&text(&output.stdout)).unwrap();
+        assert_eq!(report.get("status").unwrap().as_str(), Some(status));
+        assert_eq!(output.status.code(), Some(code));
+        for key in ["response_template", "findings", "verification", "diagnostics"] {
+            assert!(report.get(key).is_some(), "{source} has no {key}");
+        }
+    }
+}
+
+#[test]
+fn writing_changes_one_key_and_says_what_comes_next() {
+    let folder = model("derive_write");
+    let config = folder.join("tokenizer_config.json");
+    let before = fs::read_to_string(&config).unwrap();
+    let output = backchat(&["derive", folder.to_str().unwrap(), "--write"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let after = fs::read_to_string(&config).unwrap();
+    assert!(before.lines().all(|line| after.contains(line)), "{after}");
+    let mut kept = json::read(&after).unwrap().as_object().unwrap().clone();
+    assert!(kept.shift_remove("response_template").is_some());
+    assert_eq!(json::Value::Object(kept), json::read(&before).unwrap());
+    assert!(text(&output.stderr).contains("--explain"));
+    // A second time there is nothing to change.
+    let output = backchat(&["derive", folder.to_str().unwrap(), "--write"]);
+    assert!(text(&output.stderr).contains("is the same"), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(&config).unwrap(), after);
+}
+
+#[test]
+fn a_response_template_already_there_is_compared() {
+    let folder = model("derive_compare");
+    let config = folder.join("tokenizer_config.json");
+    let old = r#"{"eos_token": "<|im_end|>", "response_template": {"start_anchor": "<a>", "fields": {"content": {}}}}"#;
+    fs::write(&config, old).unwrap();
+    let output = backchat(&["derive", folder.to_str().unwrap()]);
+    let said = text(&output.stderr);
+    assert!(said.contains("differs") && said.contains(r#"-  "start_anchor": "<a>""#), "{said}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), old);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_message() {
+    let lonely = folder("derive_lonely");
+    fs::copy(root().join("chat_templates/hermes.jinja"), lonely.join("x.jinja")).unwrap();
+    let lonely = lonely.join("x.jinja");
+    let samples = folder("derive_samples").join("bad.jsonl");
+    fs::write(&samples, "{\"text\": \"Hi\"}\n{\"txt\": 1}\n").unwrap();
+    for (arguments, wanted) in [
+        (vec!["derive", lonely.to_str().unwrap(), "--write"], "no tokenizer_config.json"),
+        (vec!["derive", "nowhere.jinja"], "nowhere.jinja"),
+        (vec!["derive", "chat_templates/hermes.jinja", "--samples", samples.to_str().unwrap()], ":2:1"),
+        (vec!["derive", "tests/derive/no_content.jinja"], "shows no content"),
+        (vec!["derive", "tests/derive/runs_forever.jinja"], "runs for too long"),
+    ] {
+        let output = backchat(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(text(&output.stderr).contains(wanted), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_draft_goes_to_a_file_as_a_whole() {
+    let file = folder("derive_output").join("out.json");
+    let output = backchat(&["derive", "chat_templates/hermes.jinja", "-o", file.to_str().unwrap()]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    assert!(json::read(&fs::read_to_string(&file).unwrap()).unwrap().get("fields").is_some());
+}
