@@ -1,8 +1,8 @@
 //! A chat template, rendered as transformers renders it.
 //!
 //! [`ChatTemplate`] compiles a template and renders conversations; it can watch what the template reads.
-//! The way of a template: [`syntax`] reads it as Jinja2 does, [`survey`] notes what it says of its variables,
-//! [`lower`] writes it anew for the engine, and [`dialect`] gives the engine Python's values, operators,
+//! The way of a template: `syntax` reads it as Jinja2 does, `survey` notes what it says of its variables,
+//! `lower` writes it anew for the engine, and `dialect` gives the engine Python's values, operators,
 //! filters and tests.
 
 mod aliases;
@@ -24,6 +24,6 @@ mod variadic;
 mod watch;
 
 pub use aliases::alias_reasoning;
-pub use clock::check_time;
+pub(crate) use clock::check_time;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use watch::Watched;

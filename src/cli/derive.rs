@@ -17,6 +17,7 @@ use crate::template::Template;
 #[command(after_help = "Examples:
   backchat derive tokenizer_config.json > response_template.json
   backchat derive models/mine --write
+  backchat derive ORG/NAME -o response_template.json
   backchat derive chat_template.jinja --samples outputs.jsonl --explain
 
 The draft goes to standard output, the report to standard error. A sample is a row
@@ -24,7 +25,8 @@ The draft goes to standard output, the report to standard error. A sample is a r
 
 Exit status: 0 proved, 1 partial or inexpressible, 2 no draft.")]
 pub struct Derive {
-    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or `-`
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
+    /// Face cache, or `-`
     source: String,
     /// Write the draft to a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
@@ -140,6 +142,11 @@ impl Derive {
             self.say(global, &format!("Next: backchat lint {}", escape(file)));
         } else {
             out.write_all(text.as_bytes())?;
+            let source = escape(&self.source);
+            match config_beside(&self.source) {
+                Ok(_) => self.say(global, &format!("Next: backchat derive {source} --write")),
+                Err(_) => self.say(global, &format!("Next: backchat derive {source} -o response_template.json")),
+            }
         }
         Ok(())
     }
@@ -205,7 +212,10 @@ fn config_beside(source: &str) -> Result<String, Failure> {
         return Ok(found.to_string_lossy().into_owned());
     }
     let diagnostic = Diagnostic::error("no-config", "there is no tokenizer_config.json to write into");
-    Err(diagnostic.at(Place::file(input::name(source))).help("name the model folder, or use `-o FILE`").into())
+    Err(diagnostic
+        .at(Place::file(input::name(source)))
+        .help("name a model folder of your own, or use `-o FILE`; the Hugging Face cache is not written to")
+        .into())
 }
 
 /// The lines in which two templates differ, as a diff.

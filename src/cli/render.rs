@@ -20,7 +20,8 @@ A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", â€
 {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. Nothing is filled into a row's context unless an
 option asks for it.")]
 pub struct Render {
-    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or `-`
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
+    /// Face cache, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
     /// Messages to render: a JSON list, or an object with `messages` and other variables

@@ -1,14 +1,14 @@
 //! A region's raw body becomes a value.
 //!
 //! [`region_value`] is all a parser needs: it runs the field's content parser over the body, then the field's
-//! transform. [`coerce::Tools`] casts the arguments of the tool calls it gives. Both give a value or one [`Reason`] and
-//! have no other effect; what a reason means (an event, an error) is for the caller to say.
+//! transform. [`Tools`](crate::parser::Tools) casts the arguments of the tool calls it gives. Both give a value or one
+//! [`Reason`] and have no other effect; what a reason means (an event, an error) is for the caller to say.
 //!
 //! In [`Mode::Reference`] values and failures are those of transformers. [`Mode::Stable`] differs in two things: the
 //! JSON dialect is repaired where the reference's rewriting is plainly broken, and integers have any length. In both,
 //! numbers keep the text they were written with.
 
-pub mod coerce;
+pub(crate) mod coerce;
 mod dialect;
 mod json;
 mod kv_lines;

@@ -1,9 +1,9 @@
 //! A model folder, as `from_pretrained` reads it.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{DEFAULT, Found, Named, SourceError, config, read_text, unreadable};
+use super::{DEFAULT, Found, Named, SourceError, config, gguf, read_text, unreadable};
 use crate::diagnostic::{Diagnostic, Place};
 
 const TEMPLATE: &str = "chat_template.jinja";
@@ -13,7 +13,7 @@ const TOKENS: &str = "special_tokens_map.json";
 const PROCESSOR: &str = "chat_template.json";
 
 /// Reads a folder's templates: those in files of their own, else those of the tokenizer's config, else the
-/// processor's. The special tokens are the tokenizer's.
+/// processor's, else those of a `.gguf` file. The special tokens are the tokenizer's.
 pub(super) fn read(folder: &Path) -> Result<Found, SourceError> {
     let mut found = Found::default();
     if let Some((file, text)) = text_of(&folder.join(TOKENIZER))? {
@@ -35,14 +35,28 @@ pub(super) fn read(folder: &Path) -> Result<Found, SourceError> {
     {
         found.templates = config::parse(&file, &text)?.templates;
     }
+    if found.templates.is_empty()
+        && let Some(path) = gguf_file(folder)
+    {
+        let name = path.display().to_string();
+        return gguf::read(File::open(&path).map_err(|error| unreadable(&name, &error))?, &name);
+    }
     if found.templates.is_empty() {
-        let message = format!("the folder has no chat template: neither {TEMPLATE} nor one in {TOKENIZER}");
+        let message =
+            format!("the folder has no chat template: neither {TEMPLATE}, nor one in {TOKENIZER}, nor a .gguf file");
         let diagnostic = Diagnostic::error("no-chat-template", message)
             .at(Place::file(folder.display().to_string()))
             .help("name a model folder that has one; base models often have none");
         return Err(SourceError::new(diagnostic));
     }
     Ok(found)
+}
+
+/// The first `.gguf` file of a folder. Where there are several, they are one model in several sizes or parts, and the
+/// first has the template.
+fn gguf_file(folder: &Path) -> Option<PathBuf> {
+    let paths = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "gguf")).min()
 }
 
 /// The templates that have a file each.

@@ -1,8 +1,9 @@
-//! Where chat templates are kept: Jinja files, tokenizer configs, model folders, GGUF files.
+//! Where chat templates are kept: Jinja files, tokenizer configs, model folders, GGUF files, the Hugging Face cache.
 
 mod config;
 mod folder;
 mod gguf;
+mod hub;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -90,6 +91,14 @@ impl SourceError {
     fn new(diagnostic: Diagnostic) -> Self {
         Self { diagnostics: vec![diagnostic], sources: Sources::none() }
     }
+
+    /// With a way out where the folder has nothing to read.
+    fn help(mut self, help: String) -> Self {
+        for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.id == "no-chat-template") {
+            diagnostic.help = Some(help.clone());
+        }
+        self
+    }
 }
 
 impl std::fmt::Display for SourceError {
@@ -103,6 +112,9 @@ impl std::error::Error for SourceError {}
 
 /// Reads a chat template from a Jinja file, a `tokenizer_config.json`, a `chat_template.json`, a model folder or a
 /// `.gguf` file, or from standard input where `name` is `-`.
+///
+/// Where there is nothing at `name` and it reads `ORG/NAME`, the model is looked for in the local Hugging Face cache,
+/// which is where `HF_HUB_CACHE` or `HF_HOME` say. Nothing is fetched.
 ///
 /// Of several templates it takes the one called `template_name`, else the one transformers would: `default`, and
 /// with [`Source::for_tools`] `tool_use`.
@@ -123,6 +135,9 @@ fn find(name: &str) -> Result<Found, SourceError> {
     let path = Path::new(name);
     if path.is_dir() {
         return folder::read(path);
+    }
+    if hub::is_name(name) && !path.exists() {
+        return folder::read(&hub::snapshot(name)?).map_err(|error| error.help(hub::how_to_fetch(name)));
     }
     let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
     let mut start = [0; 4];
@@ -204,7 +219,7 @@ fn unreadable(file: &str, error: &io::Error) -> SourceError {
     let help = match error.kind() {
         io::ErrorKind::NotFound => {
             "check the name; a chat template is read from a .jinja file, a tokenizer_config.json, a model folder, a \
-             .gguf file, or `-`"
+             .gguf file, ORG/NAME in the Hugging Face cache, or `-`"
         }
         _ => "check that it is a file you may read",
     };
