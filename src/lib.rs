@@ -65,10 +65,17 @@
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//!
+//! The default features make the `backchat` command: `cli` its arguments and output, `tui` the terminal workbench of
+//! `backchat replay`. The library needs neither: depend on it with `default-features = false`.
 
 pub mod chat;
 pub mod check;
+// What `main.rs` calls; the command is not part of the library.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 pub mod content;
 pub mod derive;

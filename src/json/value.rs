@@ -46,6 +46,14 @@ impl Value {
         }
     }
 
+    /// The value of an integer that fits into 64 bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Number(number) => number.as_i64(),
+            _ => None,
+        }
+    }
+
     /// The truth of a bool.
     pub fn as_bool(&self) -> Option<bool> {
         match self {

@@ -1,0 +1,138 @@
+//! Serves a recorded generation on the loopback as an OpenAI-style stream of `chat.completion.chunk`s.
+//!
+//! ```sh
+//! cargo run --example serve          # then, in another terminal:
+//! curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream": true}'
+//! ```
+//!
+//! Whatever is asked, the answer is the recording, read with its response template: this is what stands between an
+//! engine's text and its clients.
+
+use std::error::Error;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, sleep};
+use std::time::Duration;
+use std::{env, fs};
+
+use backchat::json::{self, Object};
+use backchat::{Event, Parser, Template, Value};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let port = env::args().nth(1).unwrap_or_else(|| "8080".to_owned());
+    let listener = TcpListener::bind(format!("127.0.0.1:{port}"))?;
+    println!("http://{}/v1/chat/completions", listener.local_addr()?);
+    let generation = Generation::read("examples/weather")?;
+    thread::scope(|scope| {
+        for connection in listener.incoming().flatten() {
+            let generation = &generation;
+            scope.spawn(move || {
+                if let Err(error) = answer(connection, generation) {
+                    eprintln!("error: {error}");
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+struct Generation {
+    template: Template,
+    prompt: String,
+    /// What the model wrote, and how long each piece took.
+    pieces: Vec<(Duration, String)>,
+}
+
+impl Generation {
+    fn read(folder: &str) -> Result<Self, Box<dyn Error>> {
+        let text = |name: &str| fs::read_to_string(format!("{folder}/{name}"));
+        let template = Template::load(&text("response_template.json")?)?.template;
+        let mut pieces = Vec::new();
+        for line in text("recording.jsonl")?.lines() {
+            let row = json::read(line)?;
+            let wait = row.get("after_ms").and_then(Value::as_i64).unwrap_or(0);
+            let text = row.get("text").and_then(Value::as_str).unwrap_or_default();
+            pieces.push((Duration::from_millis(wait.try_into()?), text.to_owned()));
+        }
+        Ok(Self { template, prompt: text("prompt.txt")?, pieces })
+    }
+}
+
+fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn Error>> {
+    connection.set_read_timeout(Some(Duration::from_secs(5)))?;
+    let mut reader = BufReader::new(&connection).take(1 << 20);
+    let mut length = 0;
+    for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+        if let Some((_, value)) = line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
+            length = value.trim().parse()?;
+        }
+    }
+    io::copy(&mut reader.take(length), &mut io::sink())?;
+    let mut out = &connection;
+    write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")?;
+    stream(generation, &mut out)
+}
+
+/// The whole stream: a chunk for the role, one for each event that tells something new, one for the end.
+fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let mut parser = Parser::new(&generation.template, &generation.prompt, Default::default())?;
+    let mut calls = 0;
+    send(out, object([("role", "assistant".into())]), Value::Null)?;
+    let mut tell = |events: &[Event], out: &mut _| -> io::Result<()> {
+        events.iter().filter_map(|event| delta(event, &mut calls)).try_for_each(|delta| send(out, delta, Value::Null))
+    };
+    tell(parser.initial_events(), out)?;
+    for (wait, piece) in &generation.pieces {
+        sleep(*wait);
+        tell(&parser.feed(piece)?, out)?;
+    }
+    tell(&parser.finish()?.events, out)?;
+    send(out, Object::new(), if calls > 0 { "tool_calls" } else { "stop" }.into())?;
+    write!(out, "data: [DONE]\n\n")?;
+    Ok(out.flush()?)
+}
+
+/// What an event adds to the message, in the words of the protocol; arguments of a call are a string of JSON there.
+fn delta(event: &Event, calls: &mut i64) -> Option<Object> {
+    match event {
+        Event::Chunk { field, text, dirty: false, .. } => Some(object([(field, text.as_str().into())])),
+        Event::Close { field, value, .. } if &**field == "tool_calls" => {
+            let function = value.get("function")?;
+            let arguments = function.get("arguments")?.to_string();
+            let function = object([("name", function.get("name")?.clone()), ("arguments", arguments.into())]);
+            let id = format!("call_{calls}");
+            let call = [("index", (*calls).into()), ("id", id.into()), ("type", "function".into())];
+            let mut call = object(call);
+            call.insert("function".to_owned(), Value::Object(function));
+            *calls += 1;
+            Some(object([("tool_calls", Value::List(vec![Value::Object(call)]))]))
+        }
+        _ => None,
+    }
+}
+
+fn send(out: &mut impl Write, delta: Object, finish_reason: Value) -> io::Result<()> {
+    let choice = [("index", 0.into()), ("delta", Value::Object(delta)), ("finish_reason", finish_reason)];
+    let chunk = [
+        ("id", "chatcmpl-recorded".into()),
+        ("object", "chat.completion.chunk".into()),
+        ("choices", Value::List(vec![Value::Object(object(choice))])),
+    ];
+    write!(out, "data: {}\n\n", Value::Object(object(chunk)))?;
+    out.flush()
+}
+
+fn object<const N: usize>(entries: [(&str, Value); N]) -> Object {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[test]
+fn clients_get_both_calls_and_none_of_the_marks() -> Result<(), Box<dyn Error>> {
+    let mut out = Vec::new();
+    stream(&Generation::read("examples/weather")?, &mut out)?;
+    let out = String::from_utf8(out)?;
+    assert!(out.contains(r#""arguments": "{\"city\": \"Rome\", \"days\": 1}""#), "{out}");
+    assert!(out.contains(r#""finish_reason": "tool_calls""#) && out.ends_with("data: [DONE]\n\n"), "{out}");
+    assert!(!out.contains("<tool_call>") && !out.contains("think>"), "{out}");
+    Ok(())
+}
