@@ -52,3 +52,27 @@ fn a_reader_that_goes_away_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
 }
+
+#[test]
+fn a_misspelt_command_or_option_is_guessed() {
+    for (arguments, guess) in [(&["derve"][..], "derive"), (&["schema", "--quite"], "--quiet")] {
+        let said = backchat(arguments).stderr;
+        assert!(text(&said).contains(&format!("'{guess}'")), "{}", text(&said));
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = backchat(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stdout).contains("--reasoning-field") || shell == "fish", "{shell}");
+        assert!(text(&output.stdout).contains("reasoning-field"), "{shell}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = backchat(&["man", folder.path().to_str().unwrap()]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""));
+    let page = std::fs::read_to_string(folder.path().join("backchat-derive.1")).unwrap();
+    assert!(page.contains("\\-\\-reasoning\\-field"), "{page}");
+    assert!(text(&backchat(&["man"]).stdout).contains("backchat\\-derive(1)"));
+}

@@ -1,9 +1,11 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
 mod check;
+mod completions;
 mod derive;
 mod failure;
 mod input;
+mod man;
 mod outputs;
 mod parse;
 mod progress;
@@ -12,9 +14,10 @@ mod rows;
 mod schema;
 mod show;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
 
@@ -54,10 +57,35 @@ enum Command {
     Render(render::Render),
     Derive(derive::Derive),
     Schema(schema::Schema),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// What `backchat` alone says: the four things one can do.
+const WELCOME: &str = "\
+Backchat is the workbench for response templates. Four things to do with it:
+
+  backchat derive MODEL                  make a response template from a chat template, and prove it
+  backchat parse TEMPLATE OUTPUT         read a model's output with it
+  backchat render MODEL --messages FILE  see the prompt that a chat template makes of a conversation
+  backchat check FOLDER                  hold a template against recorded outputs, in CI
+
+MODEL is a folder, a .jinja file, a tokenizer_config.json, a .gguf file, or ORG/NAME in the Hugging Face cache.
+`backchat --help` lists every command, `backchat COMMAND --help` explains one.
+";
+
+/// The command line as it is defined: help, completions and manual pages are made from it.
+fn definition() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    if std::env::args_os().len() < 2 {
+        // Where standard error is gone there is nobody left to tell.
+        let _ = io::stderr().write_all(WELCOME.as_bytes());
+        return ExitCode::from(2);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => error.exit(),
@@ -68,6 +96,8 @@ pub fn main() -> ExitCode {
         Command::Render(command) => command.run(&cli.global),
         Command::Derive(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
+        Command::Completions(command) => command.run(&cli.global),
+        Command::Man(command) => command.run(&cli.global),
     };
     result.unwrap_or_else(|failure| failure.report(&cli.global))
 }

@@ -1,0 +1,52 @@
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Command;
+use clap_mangen::Man as Page;
+
+use super::{Failure, Global, input};
+use crate::template::source::replace_file;
+
+/// Print the manual page of this command, or write those of all its commands into a folder
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat man | man -l -
+  backchat man ~/.local/share/man/man1
+
+Exit status: 0 written, 2 could not run.")]
+pub struct Man {
+    /// Where to write a page for every command; the folder is made where it is not there
+    folder: Option<PathBuf>,
+}
+
+impl Man {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let mut definition = super::definition();
+        definition.build();
+        let Some(folder) = &self.folder else {
+            io::stdout().lock().write_all(&page(definition)?)?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        let unwritable = |path: &Path, error| input::cannot_write(&path.display().to_string(), &error);
+        fs::create_dir_all(folder).map_err(|error| unwritable(folder, error))?;
+        let commands = definition.get_subcommands().filter(|command| command.get_name() != "help").cloned();
+        let mut written = 0;
+        for command in std::iter::once(definition.clone()).chain(commands) {
+            let file = folder.join(format!("{}.1", command.get_display_name().unwrap_or("backchat")));
+            replace_file(&file, &page(command)?).map_err(|error| unwritable(&file, error))?;
+            written += 1;
+        }
+        if !global.is_quiet() {
+            eprintln!("Wrote {written} pages into {}.", crate::diagnostic::escape(&folder.display().to_string()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn page(command: Command) -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    Page::new(command).render(&mut page)?;
+    Ok(page)
+}
