@@ -2,8 +2,8 @@
 //!
 //! Every fence marked `console` is run as a reader would run it: in one folder for each document, in the order of the
 //! document, with this project's `chat_templates/` and `examples/` in it. A line `$ …` is a command for `sh` (goes on
-//! behind a backslash), the lines below it are what comes to the terminal, and a line `…` stands for any lines. A fence
-//! marked `console fails` is one whose last command does not exit with 0.
+//! behind a backslash), the lines below it are what comes to the terminal. A line `…` stands for any lines, `[..]` for
+//! anything in a line. A fence marked `console fails` is one whose last command does not exit with 0.
 //!
 //! `BACKCHAT_BLESS=1 cargo test --test docs` writes what the commands say now into the documents; read the change.
 #![cfg(unix)]
@@ -72,12 +72,22 @@ fn run(command: &str, folder: &Path) -> (String, bool) {
     (String::from_utf8(output.stdout).unwrap(), output.status.success())
 }
 
+/// Whether a line is as expected, where `[..]` stands for anything.
+fn is_line(expected: &str, line: &str) -> bool {
+    match expected.split_once("[..]") {
+        None => expected == line,
+        Some((before, behind)) => line
+            .strip_prefix(before)
+            .is_some_and(|line| (0..=line.len()).any(|at| line.get(at..).is_some_and(|line| is_line(behind, line)))),
+    }
+}
+
 /// Whether lines are as expected, where a line `…` stands for any.
 fn is_as_expected(expected: &[&str], lines: &[&str]) -> bool {
     match (expected.first(), lines.first()) {
         (None, None) => true,
         (Some(&ELISION), _) => (0..=lines.len()).any(|at| is_as_expected(&expected[1..], &lines[at..])),
-        (Some(wanted), Some(line)) => wanted == line && is_as_expected(&expected[1..], &lines[1..]),
+        (Some(wanted), Some(line)) => is_line(wanted, line) && is_as_expected(&expected[1..], &lines[1..]),
         _ => false,
     }
 }

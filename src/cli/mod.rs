@@ -52,10 +52,10 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Check(check::Check),
+    Derive(derive::Derive),
     Parse(parse::Parse),
     Render(render::Render),
-    Derive(derive::Derive),
+    Check(check::Check),
     Schema(schema::Schema),
     Completions(completions::Completions),
     Man(man::Man),
