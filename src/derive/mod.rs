@@ -96,8 +96,8 @@ struct Attempt {
 
 /// Drafts and proves; nothing where the draft does not load.
 fn attempt(prober: &Prober, findings: &Findings, options: &Options, leeway: Leeway) -> Option<Attempt> {
-    let draft = draft::draft(findings, leeway);
-    let template = Template::from_value(&draft).ok()?.template;
+    let template = Template::from_value(&draft::draft(findings, leeway)).ok()?.template;
+    let draft = template.to_value();
     let proof = verify::verify(prober, findings, &template);
     let departures = samples::departures(&options.samples, &template, findings);
     Some(Attempt { draft, proof, departures })
