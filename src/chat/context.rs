@@ -13,7 +13,7 @@ use super::functions::{self, Namespace};
 use super::limits::{MAX_NAMESPACES, Meter};
 use super::lower;
 use super::python::arguments::split;
-use super::python::containers::{self, Dict, Key};
+use super::python::containers::{self, Dict, Entries, Key};
 use super::python::number::LongInteger;
 use super::python::{Result, error, text, type_name};
 use super::watch::{Recorder, Watch};
@@ -97,20 +97,23 @@ impl Drop for Run {
     }
 }
 
+type Variables = IndexMap<Box<str>, Value, foldhash::fast::RandomState>;
+
 /// The outermost scope: what the caller gave.
 #[derive(Debug)]
 pub(crate) struct Context {
-    variables: IndexMap<Box<str>, Value>,
+    variables: Variables,
     pub(crate) run: Arc<Run>,
 }
 
 impl Context {
     pub(crate) fn new(given: &json::Object, run: Arc<Run>) -> Result<Self> {
-        let convert = |(name, value): (&String, &json::Value)| {
+        let mut variables = Variables::with_capacity_and_hasher(given.len(), foldhash::fast::RandomState::default());
+        for (name, value) in given {
             let watch = run.recorder.as_ref().map(|recorder| Watch::new(recorder, name));
-            Ok((name.as_str().into(), engine_value(value, watch)?))
-        };
-        Ok(Self { variables: given.iter().map(convert).collect::<Result<_>>()?, run: run.clone() })
+            variables.insert(name.as_str().into(), engine_value(value, watch)?);
+        }
+        Ok(Self { variables, run })
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
@@ -182,13 +185,18 @@ fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
         json::Value::String(text) => Value::from(text.as_str()),
         json::Value::List(items) => {
             let element = watch.as_ref().map(Watch::element);
-            containers::list(items.iter().map(|item| engine_value(item, element.clone())).collect::<Result<_>>()?)?
+            let mut list = Vec::with_capacity(items.len());
+            for item in items {
+                list.push(engine_value(item, element.clone())?);
+            }
+            containers::list(list)?
         }
-        json::Value::Object(entries) => {
-            let convert = |(key, value): (&String, &json::Value)| {
-                Ok((Key::from(key.as_str()), engine_value(value, watch.as_ref().map(|watch| watch.below(key)))?))
-            };
-            let entries = entries.iter().map(convert).collect::<Result<_>>()?;
+        json::Value::Object(given) => {
+            let mut entries = Entries::with_capacity_and_hasher(given.len(), foldhash::fast::RandomState::default());
+            for (key, value) in given {
+                let below = watch.as_ref().map(|watch| watch.below(key));
+                entries.insert(Key::from(key.as_str()), engine_value(value, below)?);
+            }
             Dict::given(entries, watch)?
         }
     })

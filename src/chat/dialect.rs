@@ -1,16 +1,29 @@
 //! The engine, set up to run what [`lower`](super::lower) writes.
 
+use std::sync::OnceLock;
+
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{AutoEscape, Environment, Error, Output, State, Value};
 
 use super::context::{is_defined, run_of};
-use super::python::containers::{self, Dict, Key};
+use super::python::containers::{self, Dict, Entries, Key};
 use super::python::text::to_str;
 use super::python::{Kind, Result, error, format, methods, operators};
 use super::{filters, functions, jinja_tests, limits, lower, markup, variadic};
 
-/// An engine without templates.
+/// An engine without templates: what is registered with it is made once and shared.
 pub(super) fn environment() -> Result<Environment<'static>> {
+    static SHARED: OnceLock<Environment<'static>> = OnceLock::new();
+    match SHARED.get() {
+        Some(environment) => Ok(environment.clone()),
+        None => {
+            let environment = new_environment()?;
+            Ok(SHARED.get_or_init(|| environment).clone())
+        }
+    }
+}
+
+fn new_environment() -> Result<Environment<'static>> {
     let mut environment = Environment::empty();
     environment.set_syntax(minijinja::syntax::SyntaxConfig::builder().keep_trailing_newline(true).build()?);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
@@ -142,7 +155,7 @@ fn parts(items: &Value) -> Result<&[Value]> {
 
 /// A dictionary from keys and values in turn.
 fn dict(items: &Value) -> Result<Value> {
-    let mut entries = indexmap::IndexMap::new();
+    let mut entries = Entries::default();
     for pair in parts(items)?.chunks_exact(2) {
         if let [key, value] = pair {
             entries.insert(Key::of(key)?, value.clone());

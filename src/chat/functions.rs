@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use indexmap::IndexMap;
 use minijinja::value::{DynObject, Object, ObjectRepr, Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
 use super::context::run_of;
 use super::python::arguments::{bind, integer, none, required, split};
-use super::python::containers::{Dict, Extent, Key};
+use super::python::containers::{Dict, Entries, Extent, Key};
 use super::python::lazy::Range;
 use super::python::{Kind, Result, error, items_of, text, type_name};
 
@@ -69,9 +68,9 @@ fn range(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
 }
 
 /// The entries that `dict(…)` and `namespace(…)` are made of: a mapping or pairs, then keywords.
-fn entries(function: &str, arguments: &[Value]) -> Result<IndexMap<Key, Value>> {
+fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
     let (positional, keywords) = split(arguments);
-    let mut entries = IndexMap::new();
+    let mut entries = Entries::default();
     match positional {
         [] => {}
         [source] => match Kind::of(source) {
@@ -130,7 +129,7 @@ pub(crate) struct Namespace {
 
 #[derive(Debug)]
 struct Inner {
-    entries: IndexMap<Key, Value>,
+    entries: Entries,
     extent: Extent,
 }
 

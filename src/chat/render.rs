@@ -142,7 +142,7 @@ impl ChatTemplate {
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
         let survey = Survey::of(&tree);
-        let lowered = lower::lower(&tree, &survey);
+        let lowered = lower::lower(&tree, &survey, source.len());
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let compared = survey.compared;
@@ -183,7 +183,7 @@ impl ChatTemplate {
         let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::plain)?;
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
-        let mut out = Sink { text: Vec::new(), run: run.clone() };
+        let mut out = Sink { text: Vec::with_capacity(self.source.len()), run: run.clone() };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let template = self.environment.get_template(NAME)?;
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use minijinja::value::{Kwargs, Object, ObjectRepr};
 use minijinja::{State, Value};
 
 use super::python::arguments::split;
-use super::python::containers::{self, Dict, Key};
+use super::python::containers::{self, Dict, Entries, Key};
 use super::python::text::to_str;
 use super::python::{Result, error, items_of};
 
@@ -36,7 +35,7 @@ impl Object for Variadic {
         let mut bound: Vec<Value> = positional.iter().take(self.parameters.len()).cloned().collect();
         bound.resize(self.parameters.len(), Value::UNDEFINED);
         let more: Vec<Value> = positional.iter().skip(self.parameters.len()).cloned().collect();
-        let mut rest = IndexMap::new();
+        let mut rest = Entries::default();
         let mut caller = None;
         for name in keywords.iter().flat_map(Kwargs::args) {
             let value: Value = keywords.as_ref().map_or(Ok(Value::UNDEFINED), |keywords| keywords.peek(name))?;

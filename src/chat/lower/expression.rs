@@ -54,7 +54,8 @@ impl<'s> Writer<'_, 's> {
 
     fn filter(&mut self, value: &Expr<'s>, name: &str, arguments: &[&Expr<'s>]) {
         self.expression(value);
-        let _ = write!(self.out, "|{name}");
+        self.put("|");
+        self.put(name);
         if !arguments.is_empty() {
             self.put("(");
             for (index, argument) in arguments.iter().enumerate() {
@@ -241,7 +242,8 @@ impl<'s> Writer<'_, 's> {
             let _ = write!(self.out, "|__attr__(\"{name}\")");
         } else {
             self.base(of);
-            let _ = write!(self.out, ".{name}");
+            self.put(".");
+            self.put(name);
         }
     }
 

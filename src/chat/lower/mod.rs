@@ -44,8 +44,9 @@ impl Lowered {
     }
 }
 
-pub(super) fn lower(body: &Body<'_>, survey: &Survey<'_>) -> Lowered {
-    let mut writer = Writer { survey, out: String::new(), places: Vec::new() };
+/// Writes a template anew, whose source has so many bytes.
+pub(super) fn lower(body: &Body<'_>, survey: &Survey<'_>, length: usize) -> Lowered {
+    let mut writer = Writer { survey, out: String::with_capacity(2 * length), places: Vec::with_capacity(length / 8) };
     writer.body(body);
     Lowered { text: writer.out, places: writer.places }
 }

@@ -7,7 +7,7 @@ use indexmap::{Equivalent, IndexMap};
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Tuple};
 
-use super::{Result, error, lazy};
+use super::{Kind, Result, error, lazy};
 use crate::chat::limits;
 use crate::chat::watch::Watch;
 
@@ -110,43 +110,39 @@ impl Object for List {
     }
 }
 
+/// The entries of a dictionary, in their order.
+pub(crate) type Entries = IndexMap<Key, Value, foldhash::fast::RandomState>;
+
 /// A key of a dictionary: equal and hashed as Python has it, so that `1`, `1.0` and `True` are one key.
 #[derive(Clone, Debug)]
-pub(crate) enum Key {
-    Str(Arc<str>),
-    Other(Value),
-}
+pub(crate) struct Key(Value);
 
 impl Key {
     /// Takes a value for a key; lists and dictionaries cannot be one.
     pub(crate) fn of(value: &Value) -> Result<Self> {
-        match super::Kind::of(value) {
-            super::Kind::Str(_) => Ok(Key::Str(value.to_str().unwrap_or_else(|| Arc::from("")))),
-            super::Kind::List(_) => Err(error("unhashable type: 'list'")),
-            super::Kind::Dict(_) => Err(error("unhashable type: 'dict'")),
-            _ => Ok(Key::Other(value.clone())),
+        match Kind::of(value) {
+            Kind::List(_) => Err(error("unhashable type: 'list'")),
+            Kind::Dict(_) => Err(error("unhashable type: 'dict'")),
+            _ => Ok(Key(value.clone())),
         }
     }
 
     pub(crate) fn value(&self) -> Value {
-        match self {
-            Key::Str(text) => Value::from(text),
-            Key::Other(value) => value.clone(),
-        }
+        self.0.clone()
     }
 }
 
 impl From<&str> for Key {
     fn from(text: &str) -> Self {
-        Key::Str(Arc::from(text))
+        Key(Value::from(text))
     }
 }
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Key::Str(a), Key::Str(b)) => a == b,
-            (Key::Other(a), Key::Other(b)) => a == b,
+        match (self.0.as_str(), other.0.as_str()) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => self.0 == other.0,
             _ => false,
         }
     }
@@ -156,42 +152,40 @@ impl Eq for Key {}
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Key::Str(text) => text.hash(state),
+        match Kind::of(&self.0) {
+            Kind::Str(text) => text.hash(state),
             // Equal numbers of different types must meet; everything else is too rare as a key to spread.
-            Key::Other(value) => match super::Kind::of(value) {
-                super::Kind::Bool(truth) => i64::from(truth).hash(state),
-                super::Kind::Int(number) => (number as i64).hash(state),
-                super::Kind::Float(number) => (number as i64).hash(state),
-                _ => 0_i64.hash(state),
-            },
+            Kind::Bool(truth) => i64::from(truth).hash(state),
+            Kind::Int(number) => (number as i64).hash(state),
+            Kind::Float(number) => (number as i64).hash(state),
+            _ => 0_i64.hash(state),
         }
     }
 }
 
 impl Equivalent<Key> for str {
     fn equivalent(&self, key: &Key) -> bool {
-        matches!(key, Key::Str(text) if **text == *self)
+        key.0.as_str() == Some(self)
     }
 }
 
 /// A Python dictionary that nothing can change; where it is watched, it tells what it is asked for.
 #[derive(Debug)]
 pub(crate) struct Dict {
-    entries: IndexMap<Key, Value>,
+    entries: Entries,
     extent: Extent,
     watch: Option<Watch>,
 }
 
 impl Dict {
     /// A dictionary that came with the conversation.
-    pub(crate) fn given(entries: IndexMap<Key, Value>, watch: Option<Watch>) -> Result<Value> {
+    pub(crate) fn given(entries: Entries, watch: Option<Watch>) -> Result<Value> {
         let extent = Extent::checked(entries.values())?;
         Ok(Value::from_object(Self { entries, extent, watch }))
     }
 
     /// A dictionary that the template made.
-    pub(crate) fn value(entries: IndexMap<Key, Value>) -> Result<Value> {
+    pub(crate) fn value(entries: Entries) -> Result<Value> {
         Self::given(entries, None)
     }
 

@@ -1,7 +1,7 @@
 //! The metadata of a GGUF file. The tensors behind it are never touched.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use super::{DEFAULT, Found, Named, SourceError};
 use crate::diagnostic::{Diagnostic, Place};
@@ -78,7 +78,7 @@ struct Reader {
 impl Reader {
     fn new(file: File) -> Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Self { input: BufReader::with_capacity(1 << 16, file), at: MAGIC.len() as u64, len, narrow: false })
+        Ok(Self { input: BufReader::with_capacity(1 << 18, file), at: MAGIC.len() as u64, len, narrow: false })
     }
 
     fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
@@ -182,6 +182,7 @@ impl Reader {
                         Some(bytes) => self.skip(bytes, "an array"),
                         None => self.fail(format!("an array of {count} elements is longer than any file")),
                     },
+                    None if kind == STRING => self.skip_strings(count),
                     None => (0..count).try_for_each(|_| self.skip_value(kind, depth + 1)),
                 }
             }
@@ -192,6 +193,31 @@ impl Reader {
         }
     }
 
+    /// Skips the strings of an array: a vocabulary has so many that those in the buffer are stepped over there.
+    fn skip_strings(&mut self, count: u64) -> Result<()> {
+        let width = if self.narrow { 4 } else { 8 };
+        let mut left = count;
+        while left > 0 {
+            let buffer = self.input.buffer();
+            let mut used = 0;
+            while left > 0 {
+                let Some(prefix) = buffer.get(used..used + width) else { break };
+                let length = prefix.iter().rev().fold(0_u64, |length, byte| length << 8 | u64::from(*byte));
+                let end = usize::try_from(length).ok().and_then(|length| length.checked_add(used + width));
+                let Some(end) = end.filter(|end| *end <= buffer.len()) else { break };
+                used = end;
+                left -= 1;
+            }
+            self.input.consume(used);
+            self.at += used as u64;
+            if left > 0 {
+                self.skip_value(STRING, 0)?;
+                left -= 1;
+            }
+        }
+        Ok(())
+    }
+
     /// The texts of some tokens, by their numbers.
     fn tokens(&mut self, at: u64, ids: &[(&str, u64)]) -> Result<Object> {
         self.input.seek(SeekFrom::Start(at))?;
@@ -200,20 +226,18 @@ impl Reader {
         if kind != STRING {
             return self.fail("the tokens are no strings");
         }
-        let mut texts = vec![None; ids.len()];
-        let last = ids.iter().map(|(_, id)| *id).filter(|id| *id < count).max();
-        for index in 0..last.map_or(0, |last| last + 1) {
-            if ids.iter().any(|(_, id)| *id == index) {
-                let text = self.string("a token", LONGEST_KEY)?;
-                for (slot, _) in texts.iter_mut().zip(ids).filter(|(_, (_, id))| *id == index) {
-                    *slot = Some(text.clone());
-                }
-            } else {
-                self.skip_value(STRING, 0)?;
-            }
+        let mut wanted: Vec<u64> = ids.iter().map(|(_, id)| *id).filter(|id| *id < count).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut texts = Vec::new();
+        let mut index = 0;
+        for id in wanted {
+            self.skip_strings(id - index)?;
+            texts.push((id, self.string("a token", LONGEST_KEY)?));
+            index = id + 1;
         }
-        let named = ids.iter().zip(texts);
-        Ok(named.filter_map(|((name, _), text)| Some(((*name).to_owned(), Value::from(text?)))).collect())
+        let text = |id: u64| texts.iter().find(|(known, _)| *known == id).map(|(_, text)| Value::from(text.as_str()));
+        Ok(ids.iter().filter_map(|(name, id)| Some(((*name).to_owned(), text(*id)?))).collect())
     }
 }
 

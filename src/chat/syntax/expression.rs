@@ -110,10 +110,10 @@ impl<'s> Parser<'s> {
 
     fn compare(&mut self) -> Result<Expr<'s>> {
         let start = self.current().at;
-        let first = self.sum()?;
+        let first = self.arithmetic(1)?;
         let mut rest = Vec::new();
         while let Some(operator) = self.compare_operator() {
-            rest.push((operator, self.sum()?));
+            rest.push((operator, self.arithmetic(1)?));
         }
         Ok(if rest.is_empty() { first } else { self.node(start, ExprKind::Compare(Box::new(first), rest)) })
     }
@@ -138,38 +138,45 @@ impl<'s> Parser<'s> {
         Some(operator)
     }
 
-    fn sum(&mut self) -> Result<Expr<'s>> {
-        self.left_to_right(Self::concat, |parser| {
-            if parser.eat("+") { Some(BinaryOp::Add) } else { parser.eat("-").then_some(BinaryOp::Sub) }
-        })
-    }
-
-    fn concat(&mut self) -> Result<Expr<'s>> {
+    /// Operators that bind tighter than comparisons, all of them from left to right.
+    fn arithmetic(&mut self, loosest: u8) -> Result<Expr<'s>> {
         let start = self.current().at;
-        let first = self.product()?;
-        let mut parts = vec![first];
-        while self.eat("~") {
-            parts.push(self.product()?);
+        let mut left = self.unary(true)?;
+        let mut chain = 0;
+        while let Some((operator, binding)) = self.arithmetic_operator().filter(|(_, binding)| *binding >= loosest) {
+            self.advance();
+            self.link(&mut chain)?;
+            let right = self.arithmetic(binding + 1)?;
+            let kind = match (operator, left.kind) {
+                (Some(operator), kind) => ExprKind::Binary(operator, Box::new((Expr { kind, span: left.span }, right))),
+                (None, ExprKind::Concat(mut parts)) => {
+                    parts.push(right);
+                    ExprKind::Concat(parts)
+                }
+                (None, kind) => ExprKind::Concat(vec![Expr { kind, span: left.span }, right]),
+            };
+            left = self.node(start, kind);
         }
-        match parts.pop() {
-            Some(only) if parts.is_empty() => Ok(only),
-            last => {
-                parts.extend(last);
-                Ok(self.node(start, ExprKind::Concat(parts)))
-            }
-        }
+        Ok(left)
     }
 
-    fn product(&mut self) -> Result<Expr<'s>> {
-        self.left_to_right(Self::power, |parser| {
-            let operators =
-                [("*", BinaryOp::Mul), ("/", BinaryOp::Div), ("//", BinaryOp::FloorDiv), ("%", BinaryOp::Rem)];
-            operators.into_iter().find(|(text, _)| parser.eat(text)).map(|(_, operator)| operator)
+    /// The operator that stands here, none for `~`, and how tightly it binds.
+    fn arithmetic_operator(&self) -> Option<(Option<BinaryOp>, u8)> {
+        let token = self.current();
+        if token.kind != Kind::Operator {
+            return None;
+        }
+        Some(match token.text {
+            "+" => (Some(BinaryOp::Add), 1),
+            "-" => (Some(BinaryOp::Sub), 1),
+            "~" => (None, 2),
+            "*" => (Some(BinaryOp::Mul), 3),
+            "/" => (Some(BinaryOp::Div), 3),
+            "//" => (Some(BinaryOp::FloorDiv), 3),
+            "%" => (Some(BinaryOp::Rem), 3),
+            "**" => (Some(BinaryOp::Pow), 4),
+            _ => return None,
         })
-    }
-
-    fn power(&mut self) -> Result<Expr<'s>> {
-        self.left_to_right(|parser| parser.unary(true), |parser| parser.eat("**").then_some(BinaryOp::Pow))
     }
 
     fn unary(&mut self, with_filter: bool) -> Result<Expr<'s>> {

@@ -33,11 +33,15 @@ impl Token<'_> {
     }
 }
 
-/// Longest first.
-const OPERATORS: &[&str] = &[
-    "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]", "(", ")", "{", "}", ">", "<", "=", ".",
-    ":", "|", ",", ";",
-];
+/// The length of the operator that a text begins with.
+fn operator(text: &str) -> Option<usize> {
+    match text.as_bytes() {
+        [b'/', b'/', ..] | [b'*', b'*', ..] | [b'=' | b'!' | b'<' | b'>', b'=', ..] => Some(2),
+        [b'+' | b'-' | b'/' | b'*' | b'%' | b'~' | b'[' | b']' | b'(' | b')' | b'{' | b'}', ..] => Some(1),
+        [b'<' | b'>' | b'=' | b'.' | b':' | b'|' | b',' | b';', ..] => Some(1),
+        _ => None,
+    }
+}
 
 pub(super) struct Lexer<'s> {
     source: &'s str,
@@ -211,9 +215,9 @@ impl<'s> Lexer<'s> {
                     Some(length) => (Kind::String, length),
                     None => return self.error("this string is never closed", self.at, 1),
                 }
-            } else if let Some(operator) = OPERATORS.iter().find(|operator| rest.starts_with(**operator)) {
-                self.balance(&mut open, operator)?;
-                (Kind::Operator, operator.len())
+            } else if let Some(length) = operator(rest) {
+                self.balance(&mut open, rest.get(..length).unwrap_or_default())?;
+                (Kind::Operator, length)
             } else {
                 return self.error(format!("unexpected character {first:?}"), self.at, first.len_utf8());
             };
