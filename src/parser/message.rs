@@ -1,3 +1,7 @@
+use std::borrow::Cow;
+
+use indexmap::map::Entry;
+
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};
 use crate::json::{Object, Value};
@@ -45,38 +49,49 @@ impl Message {
         captures: &[Capture],
         tools: Option<&Tools>,
         mode: Mode,
-    ) -> Result<Value, NoValue> {
+    ) -> Result<Cow<'_, Value>, NoValue> {
         let mut value = content::region_value(field, body, captures, mode)?;
         if let Some(tools) = tools {
             tools.apply(&mut value, mode)?;
         }
         match (&field.join, field.repeats) {
-            (Some(join), true) => self.join(&field.name, join, &value)?,
-            (_, true) => self.append(&field.name, &value)?,
-            (_, false) => {
-                self.entries.insert(field.name.clone(), value.clone());
-            }
+            (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
+            (_, true) => self.append(&field.name, value).map(Cow::Borrowed),
+            (_, false) => match self.entries.entry(field.name.clone()) {
+                Entry::Occupied(before) => {
+                    let place = before.into_mut();
+                    *place = value;
+                    Ok(Cow::Borrowed(place))
+                }
+                Entry::Vacant(place) => Ok(Cow::Borrowed(place.insert(value))),
+            },
         }
-        Ok(value)
     }
 
     fn join(&mut self, name: &str, join: &str, value: &Value) -> Result<(), NoValue> {
-        let joined = match (self.entries.get(name), value) {
-            (None | Some(Value::Null), Value::String(_)) => value.clone(),
-            (Some(Value::String(before)), Value::String(value)) => format!("{before}{join}{value}").into(),
-            (_, Value::String(_)) => return Err(NoValue::new("`join` needs text, and the field's default is none")),
-            _ => return Err(NoValue::new("`join` needs text, and the value is none")),
-        };
-        self.entries.insert(name.to_owned(), joined);
+        let Value::String(text) = value else { return Err(NoValue::new("`join` needs text, and the value is none")) };
+        match self.entries.get_mut(name) {
+            None | Some(Value::Null) => {
+                self.entries.insert(name.to_owned(), value.clone());
+            }
+            Some(Value::String(before)) => {
+                before.push_str(join);
+                before.push_str(text);
+            }
+            Some(_) => return Err(NoValue::new("`join` needs text, and the field's default is none")),
+        }
         Ok(())
     }
 
-    fn append(&mut self, name: &str, value: &Value) -> Result<(), NoValue> {
+    fn append(&mut self, name: &str, value: Value) -> Result<&Value, NoValue> {
+        let no_list = || NoValue::new("the field repeats, and its default is no list to append to");
         match self.entries.entry(name.to_owned()).or_insert_with(|| Value::List(Vec::new())) {
-            Value::List(items) => items.push(value.clone()),
-            _ => return Err(NoValue::new("the field repeats, and its default is no list to append to")),
+            Value::List(items) => {
+                items.push(value);
+                items.last().ok_or_else(no_list)
+            }
+            _ => Err(no_list()),
         }
-        Ok(())
     }
 
     /// The message, without what is empty and no default.

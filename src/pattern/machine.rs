@@ -8,8 +8,10 @@
 //! What has failed at a place fails there again, wherever the attempt began, unless the pattern refers back to its groups.
 //! Loops remember their failures ([`Facts`]); that keeps the work linear in the text.
 
-use super::program::{Inst, Program, Run};
-use super::tree::{Assertion, Greed};
+use super::compare::literal;
+use super::facts::{Facts, has_place, note_stretch};
+use super::hay::{Edge, Hay};
+use super::program::{Inst, Program};
 
 /// More states than this to come back to are too many.
 const MAX_FRAMES: usize = 6_000_000;
@@ -22,58 +24,6 @@ const LONG: u64 = 2048;
 
 const UNSET: usize = usize::MAX;
 
-/// What stands behind the last character there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edge {
-    /// More may come.
-    Open,
-    /// Nothing.
-    End,
-    /// More may come, but `$`, `\Z`, `\b` and `\B` take it for the end, as partial matching of `regex` does.
-    Partial,
-}
-
-/// The text that is at hand. Places in it count from a beginning that may have been let go.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hay<'t> {
-    pub text: &'t str,
-    /// The place of the first character of `text`.
-    pub base: usize,
-    pub edge: Edge,
-}
-
-impl<'t> Hay<'t> {
-    pub fn end(&self) -> usize {
-        self.base + self.text.len()
-    }
-
-    #[inline]
-    pub fn after(&self, place: usize) -> &'t str {
-        self.text.get(place.wrapping_sub(self.base)..).unwrap_or("")
-    }
-
-    #[inline]
-    pub fn bytes_after(&self, place: usize) -> &'t [u8] {
-        self.text.as_bytes().get(place.wrapping_sub(self.base)..).unwrap_or(&[])
-    }
-
-    fn before(&self, place: usize) -> &'t str {
-        self.text.get(..place.wrapping_sub(self.base)).unwrap_or("")
-    }
-
-    #[inline]
-    pub fn char_at(&self, place: usize) -> Option<char> {
-        match self.bytes_after(place).first() {
-            Some(&byte) if byte < 128 => Some(byte as char),
-            _ => self.after(place).chars().next(),
-        }
-    }
-
-    fn char_before(&self, place: usize) -> Option<char> {
-        self.before(place).chars().next_back()
-    }
-}
-
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -85,68 +35,9 @@ pub(super) enum Outcome {
     Exhausted,
 }
 
-/// Where loops and looks are known to fail or to match. It holds for one text.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    /// Whether an attempt took so long that every failure is worth noting.
-    all: bool,
-    /// A bit for each place and split.
-    failed: Vec<u64>,
-    failed_base: usize,
-    /// A stretch of places for each run: what follows it fails at each of them, and the run cannot go on behind the last.
-    runs: Vec<(usize, usize)>,
-    /// A stretch of places for each look: at any of them its inside matches.
-    spans: Vec<(usize, usize)>,
-}
-
-impl Facts {
-    pub fn forget(&mut self) {
-        self.failed.clear();
-        self.runs.clear();
-        self.spans.clear();
-    }
-
-    fn bit(&self, splits: usize, split: usize, place: usize) -> Option<(usize, u64)> {
-        let bit = place.checked_sub(self.failed_base)?.checked_mul(splits)?.checked_add(split)?;
-        Some((bit / 64, 1 << (bit % 64)))
-    }
-
-    fn has_failed(&self, splits: usize, split: usize, place: usize) -> bool {
-        self.bit(splits, split, place).is_some_and(|(word, bit)| self.failed.get(word).is_some_and(|w| w & bit != 0))
-    }
-
-    fn note_failure(&mut self, splits: usize, split: usize, place: usize, attempt: usize) {
-        if self.failed.is_empty() {
-            // No later attempt begins before this one.
-            self.failed_base = attempt;
-        }
-        let Some((word, bit)) = self.bit(splits, split, place) else { return };
-        if word >= self.failed.len() {
-            self.failed.resize((word + 1).next_power_of_two(), 0);
-        }
-        if let Some(w) = self.failed.get_mut(word) {
-            *w |= bit;
-        }
-    }
-}
-
-/// A stretch of places for each of several things; two that touch become one.
-fn note_stretch(stretches: &mut Vec<(usize, usize)>, index: usize, low: usize, high: usize) {
-    if stretches.len() <= index {
-        stretches.resize(index + 1, (1, 0));
-    }
-    if let Some(stretch) = stretches.get_mut(index) {
-        *stretch =
-            if stretch.0 <= high && low <= stretch.1 { (low.min(stretch.0), high.max(stretch.1)) } else { (low, high) };
-    }
-}
-
-fn has_place(stretches: &[(usize, usize)], index: usize, place: usize) -> bool {
-    stretches.get(index).is_some_and(|&(low, high)| low <= place && place <= high)
-}
-
+/// What an attempt can come back to, or has to undo on its way back.
 #[derive(Clone, Copy, Debug)]
-enum Frame {
+pub(super) enum Frame {
     /// Another way from a place.
     Other {
         pc: u32,
@@ -206,19 +97,19 @@ struct Called {
 /// One attempt, as far as it got.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempt {
-    pc: usize,
-    at: usize,
+    pub(super) pc: usize,
+    pub(super) at: usize,
     start: usize,
-    search_start: usize,
+    pub(super) search_start: usize,
     /// How many steps it has taken.
     steps: u64,
     /// Whether a match of nothing does not count.
     not_empty: bool,
     /// Whether it is on its way back to another choice.
-    failing: bool,
+    pub(super) failing: bool,
     /// The run it is in the middle of: where that began, and how many characters it has.
-    run: Option<(usize, u32)>,
-    stack: Vec<Frame>,
+    pub(super) run: Option<(usize, u32)>,
+    pub(super) stack: Vec<Frame>,
     /// Every call so far; `call` is one more than the number of the one it is in.
     calls: Vec<Called>,
     call: usize,
@@ -580,140 +471,6 @@ impl Attempt {
         }
     }
 
-    /// Takes a run of characters; false where it needs more text.
-    fn run_ahead(&mut self, run: &Run, hay: Hay<'_>, facts: &mut Facts) -> bool {
-        let (start, mut count) = match self.run.take() {
-            Some(begun) => begun,
-            None if run.memo.is_some_and(|memo| has_place(&facts.runs, memo, self.at)) => {
-                self.failing = true;
-                return true;
-            }
-            None => (self.at, 0),
-        };
-        let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
-        let (length, taken) = take(run, hay.after(self.at), wanted - count);
-        self.at += length;
-        count += taken;
-        if count < wanted && self.at == hay.end() && hay.edge != Edge::End {
-            self.run = Some((start, count));
-            return false;
-        }
-        if count < run.min {
-            self.failing = true;
-            return true;
-        }
-        let pc = self.pc as u32;
-        match run.greed {
-            Greed::Greedy if self.at > start => {
-                let mut low = start;
-                for c in hay.after(start).chars().take(run.min as usize) {
-                    low += c.len_utf8();
-                }
-                let high = self.at;
-                // What is known to fail when the run ends there need not be tried again.
-                let failed =
-                    run.memo.and_then(|memo| facts.runs.get(memo)).filter(|(from, to)| *from <= high && high <= *to);
-                if let Some(&(from, _)) = failed {
-                    self.stack.push(Frame::Shrink { pc, low, at: from.max(low), high });
-                    self.failing = true;
-                    return true;
-                }
-                self.stack.push(Frame::Shrink { pc, low, at: high, high });
-            }
-            Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
-            _ => {}
-        }
-        self.pc += 1;
-        true
-    }
-
-    /// Lets a greedy run give back characters until what follows could match.
-    fn shrink(&mut self, run: &Run, pc: u32, [low, at, high]: [usize; 3], hay: Hay<'_>, facts: &mut Facts) {
-        if run.behind {
-            if let Some(c) = hay.char_at(at).filter(|_| at < low) {
-                let at = at + c.len_utf8();
-                self.stack.push(Frame::Shrink { pc, low, at, high });
-                (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
-            }
-            return;
-        }
-        let given = hay.bytes_after(low).get(..at.saturating_sub(low)).unwrap_or(&[]);
-        let to = match run.next {
-            Some(byte) => memchr::memrchr(byte, given).map(|length| low + length),
-            None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),
-        };
-        match to {
-            Some(at) => {
-                self.stack.push(Frame::Shrink { pc, low, at, high });
-                (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
-            }
-            None => {
-                if let Some(memo) = run.memo {
-                    note_stretch(&mut facts.runs, memo, low, high);
-                }
-            }
-        }
-    }
-
-    /// Lets a lazy run take characters until what follows could match; false where it needs more text.
-    fn grow(&mut self, run: &Run, pc: u32, [low, at]: [usize; 2], count: u32, hay: Hay<'_>, facts: &mut Facts) -> bool {
-        let full = count >= run.max;
-        let grown = match run.next {
-            _ if full => Err(at),
-            Some(byte) if run.is_unbounded() && !run.behind => grow_to(run, byte, at, hay),
-            _ if run.behind => match hay.char_before(at).filter(|&c| run.class.contains(c)) {
-                Some(c) => Ok(at - c.len_utf8()),
-                None => Err(at),
-            },
-            _ => match hay.char_at(at).filter(|&c| run.class.contains(c)) {
-                Some(c) => Ok(at + c.len_utf8()),
-                None => Err(at),
-            },
-        };
-        match grown {
-            Ok(at) => {
-                // An unbounded run need not be counted.
-                let count = if run.is_unbounded() { count } else { count + 1 };
-                self.stack.push(Frame::Grow { pc, low, at, count });
-                (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
-            }
-            Err(at) if at == hay.end() && hay.edge != Edge::End && !full && !run.behind => return false,
-            Err(at) => {
-                if let Some(memo) = run.memo {
-                    note_stretch(&mut facts.runs, memo, low, at);
-                }
-            }
-        }
-        true
-    }
-
-    fn run_behind(&mut self, run: &Run, hay: Hay<'_>) {
-        let start = self.at;
-        let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
-        let mut count = 0;
-        let mut high = start;
-        while count < wanted {
-            let Some(c) = hay.char_before(self.at).filter(|&c| run.class.contains(c)) else { break };
-            self.at -= c.len_utf8();
-            count += 1;
-            if count == run.min {
-                high = self.at;
-            }
-        }
-        if count < run.min {
-            self.failing = true;
-            return;
-        }
-        let pc = self.pc as u32;
-        match run.greed {
-            // Behind, a run shrinks upwards: `low` is the place it may go up to.
-            Greed::Greedy => self.stack.push(Frame::Shrink { pc, low: high, at: self.at, high }),
-            Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
-            Greed::Possessive => {}
-        }
-        self.pc += 1;
-    }
-
     /// The end of a group: back behind the call, if this is the group that was called last. The groups are again what
     /// they were before it.
     fn return_from(&mut self, group: usize) {
@@ -732,139 +489,4 @@ impl Attempt {
             }
         }
     }
-
-    /// Compares by full case folding; `None` where only more text can tell.
-    fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
-        let mut wanted = wanted.iter();
-        let mut at = self.at;
-        while wanted.len() > 0 {
-            let c = match if behind { hay.char_before(at) } else { hay.char_at(at) } {
-                Some(c) => c,
-                None if behind || hay.edge == Edge::End => return Some(false),
-                None => return None,
-            };
-            let mut folded: Vec<char> = super::class::full_fold(c).collect();
-            if behind {
-                folded.reverse();
-            }
-            if !folded.iter().all(|&c| wanted.next().is_some_and(|&wanted| same(wanted, c, true))) {
-                return Some(false);
-            }
-            at = if behind { at - c.len_utf8() } else { at + c.len_utf8() };
-        }
-        self.at = at;
-        Some(true)
-    }
-
-    /// Whether a place is what an assertion says; `None` where only more text can tell.
-    fn holds(&self, assertion: Assertion, hay: Hay<'_>) -> Option<bool> {
-        let at = self.at;
-        let at_end = at == hay.end();
-        if at_end
-            && hay.edge == Edge::Open
-            && !matches!(assertion, Assertion::Start | Assertion::LineStart | Assertion::SearchStart)
-        {
-            return None;
-        }
-        let word_before = || hay.char_before(at).is_some_and(is_word);
-        let word_after = || hay.char_at(at).is_some_and(is_word);
-        Some(match assertion {
-            Assertion::Start => at == 0,
-            Assertion::LineStart => at == 0 || hay.char_before(at) == Some('\n'),
-            Assertion::End => at_end,
-            Assertion::EndOrFinalNewline => match hay.bytes_after(at) {
-                [] => true,
-                [b'\n'] if hay.edge == Edge::Open => return None,
-                [b'\n'] => true,
-                _ => false,
-            },
-            Assertion::LineEnd => at_end || hay.bytes_after(at).first() == Some(&b'\n'),
-            Assertion::WordBoundary => word_before() != word_after(),
-            Assertion::NotWordBoundary => word_before() == word_after(),
-            Assertion::WordStart => !word_before() && word_after(),
-            Assertion::WordEnd => word_before() && !word_after(),
-            Assertion::SearchStart => at == self.search_start,
-        })
-    }
-
-    /// The text of a group again; `None` where only more text can tell.
-    fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Hay<'_>) -> Option<bool> {
-        let Some((start, end)) = self.group(group) else { return Some(false) };
-        let wanted = hay.after(start).get(..end.saturating_sub(start)).unwrap_or("");
-        if behind {
-            let mut at = self.at;
-            for c in wanted.chars().rev() {
-                match hay.char_before(at) {
-                    Some(other) if same(c, other, fold) => at -= other.len_utf8(),
-                    _ => return Some(false),
-                }
-            }
-            self.at = at;
-            return Some(true);
-        }
-        let mut at = self.at;
-        for c in wanted.chars() {
-            match hay.char_at(at) {
-                Some(other) if same(c, other, fold) => at += other.len_utf8(),
-                None if hay.edge != Edge::End => return None,
-                _ => return Some(false),
-            }
-        }
-        self.at = at;
-        Some(true)
-    }
-}
-
-/// Compares a literal with what is there; `None` where only more text can tell.
-fn literal(wanted: &[u8], hay: Hay<'_>, at: usize) -> Option<bool> {
-    let there = hay.bytes_after(at);
-    if there.len() >= wanted.len() {
-        return Some(there.starts_with(wanted));
-    }
-    if hay.edge != Edge::End && wanted.starts_with(there) { None } else { Some(false) }
-}
-
-/// How far a run goes: bytes, and characters (of an unbounded run no more are counted than it must have).
-fn take(run: &Run, text: &str, wanted: u32) -> (usize, u32) {
-    if !run.is_unbounded() || run.greed == Greed::Lazy {
-        let taken = text.chars().take(wanted as usize).take_while(|&c| run.class.contains(c));
-        return taken.fold((0, 0), |(length, count), c| (length + c.len_utf8(), count + 1));
-    }
-    let length = if run.any { text.len() } else { run.class.prefix_length(text) };
-    let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
-    (length, counted as u32)
-}
-
-/// Takes at least one character, up to the next place with that byte or the end of what there is; where that cannot
-/// be, the place that ends the run.
-fn grow_to(run: &Run, byte: u8, at: usize, hay: Hay<'_>) -> Result<usize, usize> {
-    let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
-    let at = at + c.len_utf8();
-    if run.any {
-        return Ok(memchr::memchr(byte, hay.bytes_after(at)).map_or(hay.end(), |length| at + length));
-    }
-    let text = hay.after(at);
-    for (index, c) in text.char_indices() {
-        if text.as_bytes().get(index) == Some(&byte) {
-            return Ok(at + index);
-        }
-        if !run.class.contains(c) {
-            return Err(at + index);
-        }
-    }
-    Ok(hay.end())
-}
-
-fn is_word(c: char) -> bool {
-    regex_syntax::try_is_word_character(c).unwrap_or(false)
-}
-
-/// Whether two characters are the same, or with `fold` differ only in case.
-fn same(one: char, other: char, fold: bool) -> bool {
-    if one == other || !fold {
-        return one == other;
-    }
-    let mut set = super::class::of([(one, one)]);
-    super::class::fold(&mut set);
-    set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
 }

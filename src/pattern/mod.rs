@@ -4,10 +4,16 @@
 //! asks the same pattern whether anything in the text so far could still become a match, and from where.
 
 mod class;
+mod compare;
+mod compile;
 mod escape;
+mod facts;
+mod groups;
+mod hay;
 mod machine;
 mod program;
 mod read;
+mod runs;
 mod search;
 mod starts;
 #[cfg(test)]
@@ -17,7 +23,7 @@ mod tree;
 use std::fmt;
 use std::sync::Arc;
 
-use machine::{Edge, Hay};
+use hay::{Edge, Hay};
 use program::Program;
 use starts::Starts;
 use tree::Node;

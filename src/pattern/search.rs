@@ -1,4 +1,6 @@
-use super::machine::{Attempt, Edge, Facts, Hay, Outcome};
+use super::facts::Facts;
+use super::hay::{Edge, Hay};
+use super::machine::{Attempt, Outcome};
 use super::{Pattern, TooMuchWork};
 
 /// The work a search may do, whatever its text.

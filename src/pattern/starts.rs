@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::class::Class;
-use super::machine::{Edge, Hay};
+use super::hay::{Edge, Hay};
 use super::tree::{Assertion, Node};
 
 /// From this many bytes on a search for a whole literal beats one for its first byte.

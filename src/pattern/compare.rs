@@ -1,0 +1,111 @@
+//! What the [machine](super::machine) compares with the text: literals, places, groups again.
+
+use super::hay::{Edge, Hay};
+use super::machine::Attempt;
+use super::tree::Assertion;
+
+impl Attempt {
+    /// Compares by full case folding; `None` where only more text can tell.
+    pub(super) fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
+        let mut wanted = wanted.iter();
+        let mut at = self.at;
+        while wanted.len() > 0 {
+            let c = match if behind { hay.char_before(at) } else { hay.char_at(at) } {
+                Some(c) => c,
+                None if behind || hay.edge == Edge::End => return Some(false),
+                None => return None,
+            };
+            let mut folded: Vec<char> = super::class::full_fold(c).collect();
+            if behind {
+                folded.reverse();
+            }
+            if !folded.iter().all(|&c| wanted.next().is_some_and(|&wanted| same(wanted, c, true))) {
+                return Some(false);
+            }
+            at = if behind { at - c.len_utf8() } else { at + c.len_utf8() };
+        }
+        self.at = at;
+        Some(true)
+    }
+
+    /// Whether a place is what an assertion says; `None` where only more text can tell.
+    pub(super) fn holds(&self, assertion: Assertion, hay: Hay<'_>) -> Option<bool> {
+        let at = self.at;
+        let at_end = at == hay.end();
+        if at_end
+            && hay.edge == Edge::Open
+            && !matches!(assertion, Assertion::Start | Assertion::LineStart | Assertion::SearchStart)
+        {
+            return None;
+        }
+        let word_before = || hay.char_before(at).is_some_and(is_word);
+        let word_after = || hay.char_at(at).is_some_and(is_word);
+        Some(match assertion {
+            Assertion::Start => at == 0,
+            Assertion::LineStart => at == 0 || hay.char_before(at) == Some('\n'),
+            Assertion::End => at_end,
+            Assertion::EndOrFinalNewline => match hay.bytes_after(at) {
+                [] => true,
+                [b'\n'] if hay.edge == Edge::Open => return None,
+                [b'\n'] => true,
+                _ => false,
+            },
+            Assertion::LineEnd => at_end || hay.bytes_after(at).first() == Some(&b'\n'),
+            Assertion::WordBoundary => word_before() != word_after(),
+            Assertion::NotWordBoundary => word_before() == word_after(),
+            Assertion::WordStart => !word_before() && word_after(),
+            Assertion::WordEnd => word_before() && !word_after(),
+            Assertion::SearchStart => at == self.search_start,
+        })
+    }
+
+    /// The text of a group again; `None` where only more text can tell.
+    pub(super) fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Hay<'_>) -> Option<bool> {
+        let Some((start, end)) = self.group(group) else { return Some(false) };
+        let wanted = hay.after(start).get(..end.saturating_sub(start)).unwrap_or("");
+        if behind {
+            let mut at = self.at;
+            for c in wanted.chars().rev() {
+                match hay.char_before(at) {
+                    Some(other) if same(c, other, fold) => at -= other.len_utf8(),
+                    _ => return Some(false),
+                }
+            }
+            self.at = at;
+            return Some(true);
+        }
+        let mut at = self.at;
+        for c in wanted.chars() {
+            match hay.char_at(at) {
+                Some(other) if same(c, other, fold) => at += other.len_utf8(),
+                None if hay.edge != Edge::End => return None,
+                _ => return Some(false),
+            }
+        }
+        self.at = at;
+        Some(true)
+    }
+}
+
+/// Compares a literal with what is there; `None` where only more text can tell.
+pub(super) fn literal(wanted: &[u8], hay: Hay<'_>, at: usize) -> Option<bool> {
+    let there = hay.bytes_after(at);
+    if there.len() >= wanted.len() {
+        return Some(there.starts_with(wanted));
+    }
+    if hay.edge != Edge::End && wanted.starts_with(there) { None } else { Some(false) }
+}
+
+fn is_word(c: char) -> bool {
+    regex_syntax::try_is_word_character(c).unwrap_or(false)
+}
+
+/// Whether two characters are the same, or with `fold` differ only in case.
+fn same(one: char, other: char, fold: bool) -> bool {
+    if one == other || !fold {
+        return one == other;
+    }
+    let mut set = super::class::of([(one, one)]);
+    super::class::fold(&mut set);
+    set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
+}

@@ -1,0 +1,400 @@
+//! Turns a pattern that was read into instructions.
+
+use super::class::Class;
+use super::program::{Inst, Program, Run};
+use super::read::Reading;
+use super::tree::{Assertion, Greed, Node};
+
+/// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.
+const MAX_WRITTEN_OUT: usize = 600;
+
+impl Program {
+    pub fn compile(reading: &Reading) -> Self {
+        let calls = has_call(&reading.node);
+        let plain = !calls && !has_memory(&reading.node);
+        let mut compiler = Compiler { program: Self::empty(reading.groups as usize * 2), plain, calls };
+        compiler.node(&reading.node, false);
+        if calls {
+            compiler.push(Inst::Return { group: 0 });
+        }
+        compiler.push(Inst::Match);
+        let mut program = compiler.program;
+        program.note_next_bytes();
+        program
+    }
+}
+
+/// Whether what follows a place in the pattern may depend on what a group took.
+fn has_memory(node: &Node) -> bool {
+    match node {
+        Node::Backref { .. } | Node::IfGroup { .. } => true,
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            has_memory(node)
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_memory),
+        _ => false,
+    }
+}
+
+fn has_call(node: &Node) -> bool {
+    match node {
+        Node::Call(_) => true,
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            has_call(node)
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_call),
+        Node::IfGroup { yes, no, .. } => has_call(yes) || has_call(no),
+        _ => false,
+    }
+}
+
+struct Compiler {
+    program: Program,
+    /// Whether groups are called, and so have to know where to go back to.
+    calls: bool,
+    /// Whether a place that failed once fails always, whatever came before it.
+    plain: bool,
+}
+
+impl Compiler {
+    fn here(&self) -> usize {
+        self.program.insts.len()
+    }
+
+    fn push(&mut self, inst: Inst) -> usize {
+        self.program.insts.push(inst);
+        self.here() - 1
+    }
+
+    fn register(&mut self) -> usize {
+        self.program.registers += 1;
+        self.program.registers - 1
+    }
+
+    fn split(&mut self) -> usize {
+        self.push(Inst::Split { first: 0, second: 0, memo: None, in_loop: false })
+    }
+
+    /// Points a split to its two ways, in the order in which they are tried.
+    fn aim(&mut self, split: usize, to_first: usize, to_second: usize, is_loop: bool) {
+        let number = self.memo();
+        if let Some(Inst::Split { first, second, memo, in_loop }) = self.program.insts.get_mut(split) {
+            (*first, *second, *memo, *in_loop) = (to_first, to_second, number, is_loop);
+        }
+    }
+
+    /// A number under which failures are noted, where they hold for every attempt.
+    fn memo(&mut self) -> Option<usize> {
+        self.plain.then(|| {
+            self.program.splits += 1;
+            self.program.splits - 1
+        })
+    }
+
+    fn aim_jump(&mut self, jump: usize, target: usize) {
+        match self.program.insts.get_mut(jump) {
+            Some(Inst::Jump(to)) => *to = target,
+            Some(Inst::Look { next, .. }) => *next = target,
+            Some(Inst::IfGroup { no, .. }) => *no = target,
+            Some(Inst::Count { exit, .. } | Inst::LeaveIfEmpty { exit, .. }) => *exit = target,
+            _ => {}
+        }
+    }
+
+    fn node(&mut self, node: &Node, behind: bool) {
+        match node {
+            Node::Empty => {}
+            Node::Char(c) => self.literal(c.to_string(), behind),
+            Node::Class(class) => {
+                let class = class.clone();
+                self.push(if behind { Inst::ClassBehind(class) } else { Inst::Class(class) });
+            }
+            Node::Assert(assertion) => {
+                self.program.depends_on_search_start |= *assertion == Assertion::SearchStart;
+                self.push(Inst::Assert(*assertion));
+            }
+            Node::Group { index, node } => {
+                let (start, end) = (*index as usize * 2, *index as usize * 2 + 1);
+                if let Some(entry) = self.program.entries.get_mut(*index as usize) {
+                    *entry = self.program.insts.len();
+                }
+                self.push(Inst::Save(if behind { end } else { start }));
+                self.node(node, behind);
+                self.push(Inst::Save(if behind { start } else { end }));
+                if self.calls {
+                    self.push(Inst::Return { group: *index as usize });
+                }
+            }
+            Node::Folded(c) => self.folded(std::iter::once(*c), behind),
+            Node::Keep => {
+                self.push(Inst::Keep);
+            }
+            Node::Call(group) => {
+                self.push(Inst::Call { group: *group as usize });
+            }
+            Node::Concat(items) => self.concat(items, behind),
+            Node::Alternate(items) => self.alternate(items, behind),
+            Node::Repeat { node, min, max, greed } => self.repeat(node, *min, *max, *greed, behind),
+            Node::Look { node, behind, negate } => self.look(node, *behind, *negate),
+            Node::Atomic(node) => {
+                self.push(Inst::Atomic);
+                self.node(node, behind);
+                self.push(Inst::AtomicEnd);
+            }
+            Node::Backref { group, fold } => {
+                self.push(Inst::Backref { group: *group as usize, fold: *fold, behind });
+            }
+            Node::IfGroup { group, yes, no } => {
+                let test = self.push(Inst::IfGroup { group: *group as usize, no: 0 });
+                self.node(yes, behind);
+                let end = self.push(Inst::Jump(0));
+                self.aim_jump(test, self.here());
+                self.node(no, behind);
+                self.aim_jump(end, self.here());
+            }
+        }
+    }
+
+    fn literal(&mut self, text: String, behind: bool) {
+        let text = text.into();
+        self.push(if behind { Inst::LiteralBehind(text) } else { Inst::Literal(text) });
+    }
+
+    fn folded(&mut self, chars: impl Iterator<Item = char>, behind: bool) {
+        let mut text: Vec<char> = chars.flat_map(super::class::full_fold).collect();
+        if behind {
+            text.reverse();
+        }
+        self.push(Inst::Folded { text, behind });
+    }
+
+    fn concat(&mut self, items: &[Node], behind: bool) {
+        if let Some(at) = items.windows(2).position(|pair| matches!(pair, [Node::Folded(_), Node::Folded(_)])) {
+            self.concat_folded(items, at, behind);
+            return;
+        }
+        let mut pieces: Vec<(String, Option<&Node>)> = Vec::new();
+        for item in items {
+            match (item, pieces.last_mut()) {
+                (Node::Char(c), Some((text, None))) => text.push(*c),
+                (Node::Char(c), _) => pieces.push((c.to_string(), None)),
+                (item, _) => pieces.push((String::new(), Some(item))),
+            }
+        }
+        if behind {
+            pieces.reverse();
+        }
+        for (text, item) in pieces {
+            match item {
+                Some(item) => self.node(item, behind),
+                None => self.literal(text, behind),
+            }
+        }
+    }
+
+    /// Several items of which those from `at` on begin with characters that are folded together.
+    fn concat_folded(&mut self, items: &[Node], at: usize, behind: bool) {
+        let (before, rest) = items.split_at(at.min(items.len()));
+        let length = rest.iter().take_while(|item| matches!(item, Node::Folded(_))).count();
+        let (run, after) = rest.split_at(length.min(rest.len()));
+        let chars = run.iter().filter_map(|item| if let Node::Folded(c) = item { Some(*c) } else { None });
+        if behind {
+            self.concat(after, behind);
+            self.folded(chars, behind);
+            self.concat(before, behind);
+        } else {
+            self.concat(before, behind);
+            self.folded(chars, behind);
+            self.concat(after, behind);
+        }
+    }
+
+    fn alternate(&mut self, items: &[Node], behind: bool) {
+        let mut ends = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            if index + 1 == items.len() {
+                self.node(item, behind);
+            } else {
+                let split = self.split();
+                self.node(item, behind);
+                ends.push(self.push(Inst::Jump(0)));
+                self.aim(split, split + 1, self.here(), false);
+            }
+        }
+        for end in ends {
+            self.aim_jump(end, self.here());
+        }
+    }
+
+    fn look(&mut self, node: &Node, behind: bool, negate: bool) {
+        let span = self.plain && !behind && !has_group(node);
+        let (run, rest) = match node {
+            Node::Concat(items) => match items.split_first() {
+                Some((run @ Node::Repeat { node, min: 0, max: None, greed }, rest))
+                    if span && is_single(node) && *greed != Greed::Possessive =>
+                {
+                    (Some(run), rest)
+                }
+                _ => (None, [].as_slice()),
+            },
+            _ => (None, [].as_slice()),
+        };
+        let Some(run) = run else {
+            let look = self.push(Inst::Look { negate, next: 0, span: None });
+            self.node(node, behind);
+            self.push(Inst::LookEnd);
+            self.aim_jump(look, self.here());
+            return;
+        };
+        // Where the run ended is remembered: had the look begun anywhere in the run, it would match as well.
+        let mark = self.register();
+        let look = self.push(Inst::Look { negate, next: 0, span: Some(mark) });
+        self.program.spans = self.program.spans.max(mark + 1);
+        self.node(run, false);
+        self.push(Inst::Mark(mark));
+        self.concat(rest, false);
+        self.push(Inst::LookEnd);
+        self.aim_jump(look, self.here());
+    }
+
+    fn repeat(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {
+        if max == Some(0) {
+            return;
+        }
+        if let Some(class) = single(node) {
+            let gives_back = greed != Greed::Possessive && !behind;
+            let memo = (self.plain && max.is_none() && gives_back).then_some(self.program.runs);
+            self.program.runs += usize::from(memo.is_some());
+            let entry = if max.is_some() && gives_back { self.memo() } else { None };
+            let any = class.is_any();
+            let max = max.unwrap_or(u32::MAX);
+            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, entry, next: None }));
+            return;
+        }
+        if greed == Greed::Possessive {
+            self.push(Inst::Atomic);
+            self.repeat(node, min, max, Greed::Greedy, behind);
+            self.push(Inst::AtomicEnd);
+            return;
+        }
+        let copies = max.map_or(min as usize, |max| max as usize).max(1);
+        if copies.saturating_mul(size(node)) > MAX_WRITTEN_OUT {
+            self.counted(node, min, max, greed, behind);
+            return;
+        }
+        // All but the last of an open-ended repeat's own rounds come first: `X{2,}` is `X` and `X+`.
+        let ahead = if max.is_none() { min.saturating_sub(1) } else { min };
+        for _ in 0..ahead {
+            self.node(node, behind);
+        }
+        match max {
+            None => self.open_loop(node, min > 0, greed, behind),
+            Some(max) => self.optional(node, max - min, greed, behind),
+        }
+    }
+
+    /// `X?`, up to so many times: each only after the one before it.
+    fn optional(&mut self, node: &Node, times: u32, greed: Greed, behind: bool) {
+        let mut splits = Vec::new();
+        for _ in 0..times {
+            splits.push(self.split());
+            self.node(node, behind);
+        }
+        let end = self.here();
+        for split in splits {
+            let (first, second) = if greed == Greed::Lazy { (end, split + 1) } else { (split + 1, end) };
+            self.aim(split, first, second, false);
+        }
+    }
+
+    /// `X*`, or `X+` where `at_least_once`.
+    fn open_loop(&mut self, node: &Node, at_least_once: bool, greed: Greed, behind: bool) {
+        let enter = at_least_once.then(|| self.push(Inst::Jump(0)));
+        let split = self.split();
+        let body = self.here();
+        if let Some(enter) = enter {
+            self.aim_jump(enter, body);
+        }
+        let plain = self.plain;
+        let noted = node.can_be_empty().then(|| {
+            self.plain = false;
+            self.register()
+        });
+        if let Some(noted) = noted {
+            self.push(Inst::Note(noted));
+        }
+        self.node(node, behind);
+        let leave = noted.map(|noted| self.push(Inst::LeaveIfEmpty { noted, counter: None, exit: 0 }));
+        self.push(Inst::Jump(split));
+        let exit = self.here();
+        if let Some(leave) = leave {
+            self.aim_jump(leave, exit);
+        }
+        let (first, second) = if greed == Greed::Lazy { (exit, body) } else { (body, exit) };
+        self.plain = plain;
+        self.aim(split, first, second, true);
+    }
+
+    fn counted(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {
+        let plain = std::mem::replace(&mut self.plain, false);
+        let counter = self.register();
+        self.push(Inst::Zero(counter));
+        let (min, max) = (min as usize, max.map_or(usize::MAX, |max| max as usize));
+        let count = self.push(Inst::Count { counter, min, max, lazy: greed == Greed::Lazy, exit: 0 });
+        self.push(Inst::Add(counter));
+        let noted = node.can_be_empty().then(|| self.register());
+        if let Some(noted) = noted {
+            self.push(Inst::Note(noted));
+        }
+        self.node(node, behind);
+        let leave = noted.map(|noted| {
+            let counter = Some((counter, min));
+            self.push(Inst::LeaveIfEmpty { noted, counter, exit: 0 })
+        });
+        self.push(Inst::Jump(count));
+        let exit = self.here();
+        self.aim_jump(count, exit);
+        if let Some(leave) = leave {
+            self.aim_jump(leave, exit);
+        }
+        self.plain = plain;
+    }
+}
+
+fn is_single(node: &Node) -> bool {
+    matches!(node, Node::Char(_) | Node::Class(_))
+}
+
+/// The set of a node that is one character.
+fn single(node: &Node) -> Option<Class> {
+    match node {
+        Node::Char(c) => Some(Class::new(&super::class::of([(*c, *c)]))),
+        Node::Class(class) => Some(class.clone()),
+        _ => None,
+    }
+}
+
+fn has_group(node: &Node) -> bool {
+    match node {
+        Node::Group { .. } => true,
+        Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => has_group(node),
+        Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_group),
+        Node::IfGroup { yes, no, .. } => has_group(yes) || has_group(no),
+        _ => false,
+    }
+}
+
+/// About how many instructions a node becomes.
+fn size(node: &Node) -> usize {
+    match node {
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => size(node) + 2,
+        Node::Repeat { node, min, max, .. } if !is_single(node) => {
+            let copies = max.map_or(*min, |max| max).max(1) as usize;
+            let written_out = copies.saturating_mul(size(node) + 1);
+            if written_out > MAX_WRITTEN_OUT { size(node) + 6 } else { written_out + 4 }
+        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().map(|item| size(item) + 2).sum(),
+        Node::IfGroup { yes, no, .. } => size(yes) + size(no) + 2,
+        _ => 1,
+    }
+}

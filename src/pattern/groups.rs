@@ -1,0 +1,307 @@
+//! Groups of the Python dialect: everything that begins with a parenthesis.
+
+use super::PatternError;
+use super::class::{self, Class};
+use super::read::Reader;
+use super::tree::Node;
+
+impl Reader<'_> {
+    pub(super) fn group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
+        if self.rest().starts_with('*') {
+            let verb = self.rest().get(1..).unwrap_or("").starts_with(|c: char| c.is_ascii_uppercase());
+            return Err(if verb {
+                self.refused("a backtracking verb such as `(*SKIP)`", start)
+            } else {
+                self.error("there is nothing that `*` could repeat")
+            });
+        }
+        if !self.eat("?") {
+            return self.capture(None).map(Some);
+        }
+        if self.eat("P") {
+            return self.python_group(start);
+        }
+        let node = if self.eat(":") {
+            self.scoped()?
+        } else if self.eat(">") {
+            Node::Atomic(Box::new(self.scoped()?))
+        } else if self.eat("=") {
+            self.look(false, false)?
+        } else if self.eat("!") {
+            self.look(false, true)?
+        } else if self.eat("<=") {
+            self.look(true, false)?
+        } else if self.eat("<!") {
+            self.look(true, true)?
+        } else if self.eat("<") {
+            let name = self.group_name('>')?;
+            self.capture(Some(name))?
+        } else if self.eat("(") {
+            self.condition()?
+        } else if self.eat("|") {
+            return Err(self.refused("a branch reset group `(?|…)`", start));
+        } else if let Some(call) = self.call(start)? {
+            call
+        } else {
+            return self.flag_group();
+        };
+        Ok(Some(node))
+    }
+
+    /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from behind its `(?` on.
+    fn call(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
+        let place = self.at;
+        let name = self.take_while(|c| c != ')').to_owned();
+        let is_number = |digits: &str| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
+        let number = |digits: &str| digits.parse::<u32>().unwrap_or(u32::MAX);
+        let group = match (name.strip_prefix('&'), name.strip_prefix('+'), name.strip_prefix('-')) {
+            _ if name == "R" => 0,
+            _ if is_number(&name) => number(&name),
+            (Some(name), _, _) => return self.named_call(name.to_owned(), start).map(Some),
+            (_, Some(ahead), _) if is_number(ahead) => self.groups.saturating_add(number(ahead)).saturating_sub(1),
+            (_, _, Some(back)) if is_number(back) => self.groups.checked_sub(number(back)).unwrap_or(u32::MAX),
+            _ => {
+                self.at = place;
+                return Ok(None);
+            }
+        };
+        self.calling(start)?;
+        self.numbered_refs.push((group, place));
+        Ok(Some(Node::Call(group)))
+    }
+
+    fn named_call(&mut self, name: String, start: usize) -> Result<Node, PatternError> {
+        self.calling(start)?;
+        let group = self.group_called(&name).unwrap_or_else(|| {
+            let placeholder = u32::MAX - self.named_tests.len() as u32;
+            self.named_tests.push((name, placeholder, start));
+            placeholder
+        });
+        Ok(Node::Call(group))
+    }
+
+    /// The end of a call.
+    fn calling(&mut self, start: usize) -> Result<(), PatternError> {
+        if self.behind > 0 {
+            return Err(self.refused("recursion inside a look-behind", start));
+        }
+        if !self.eat(")") {
+            return Err(self.error("`)` is missing"));
+        }
+        Ok(())
+    }
+
+    fn python_group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
+        if self.eat("<") {
+            let name = self.group_name('>')?;
+            return self.capture(Some(name)).map(Some);
+        }
+        if self.eat("=") {
+            let place = self.at;
+            let name = self.take_while(|c| c != ')').to_owned();
+            if !self.eat(")") {
+                return Err(self.error("`)` is missing"));
+            }
+            return self.reference(&name, place).map(Some);
+        }
+        if self.eat(">") {
+            let name = self.take_while(|c| c != ')').to_owned();
+            return self.named_call(name, start).map(Some);
+        }
+        Err(self.error("`(?P` is followed by `<name>` or `=name`"))
+    }
+
+    /// The text of a group again, by its name or number.
+    pub(super) fn reference(&mut self, name: &str, place: usize) -> Result<Node, PatternError> {
+        let group = match name.parse::<u32>() {
+            Ok(number) => number,
+            Err(_) => self
+                .group_called(name)
+                .ok_or_else(|| PatternError::new(format!("there is no group called `{name}` before this"), place))?,
+        };
+        self.numbered_reference(group, place)
+    }
+
+    pub(super) fn numbered_reference(&mut self, group: u32, place: usize) -> Result<Node, PatternError> {
+        if group == 0 || self.open.contains(&group) {
+            return Err(PatternError::new(format!("group {group} is referred to from inside itself"), place));
+        }
+        self.numbered_refs.push((group, place));
+        Ok(Node::Backref { group, fold: self.flags.ignore_case })
+    }
+
+    fn group_name(&mut self, end: char) -> Result<String, PatternError> {
+        let place = self.at;
+        let name = self.take_while(|c| c != end && c != ')').to_owned();
+        if name.is_empty() {
+            return Err(PatternError::new("the group has no name", place));
+        }
+        let mut chars = name.chars();
+        let starts = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+        let word = Class::new(&class::perl('w', false));
+        if !starts || !chars.all(|c| word.contains(c)) {
+            return Err(PatternError::new(format!("`{name}` cannot be the name of a group"), place));
+        }
+        if !self.eat(end.encode_utf8(&mut [0; 4])) {
+            return Err(self.error(format!("`{end}` is missing after the name of the group")));
+        }
+        Ok(name)
+    }
+
+    fn capture(&mut self, name: Option<String>) -> Result<Node, PatternError> {
+        let known = name.as_ref().and_then(|name| self.group_called(name));
+        let index = known.unwrap_or(self.groups);
+        if known.is_none() {
+            self.groups += 1;
+            if let Some(name) = name {
+                self.names.insert(name, index);
+            }
+        }
+        self.open.push(index);
+        let node = self.scoped()?;
+        self.open.pop();
+        Ok(Node::Group { index, node: Box::new(node) })
+    }
+
+    fn look(&mut self, behind: bool, negate: bool) -> Result<Node, PatternError> {
+        self.behind += usize::from(behind);
+        let node = Box::new(self.scoped()?);
+        self.behind -= usize::from(behind);
+        Ok(Node::Look { node, behind, negate })
+    }
+
+    /// The inside of a group up to and with its `)`; flags set inside end there.
+    fn scoped(&mut self) -> Result<Node, PatternError> {
+        let flags = self.flags;
+        let node = self.alternation()?;
+        if !self.eat(")") {
+            return Err(self.error("a group is not closed: `)` is missing"));
+        }
+        self.flags = flags;
+        Ok(node)
+    }
+
+    /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from behind the second parenthesis on.
+    fn condition(&mut self) -> Result<Node, PatternError> {
+        let place = self.at;
+        for (mark, behind, negate) in
+            [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)]
+        {
+            if self.eat(mark) {
+                let test = self.look(behind, negate)?;
+                let Node::Look { node, .. } = test.clone() else { return Ok(Node::Empty) };
+                let other = Node::Look { node, behind, negate: !negate };
+                let (yes, no) = self.branches()?;
+                return Ok(Node::Alternate(vec![Node::Concat(vec![test, yes]), Node::Concat(vec![other, no])]));
+            }
+        }
+        let name = self.take_while(|c| c != ')').to_owned();
+        if !self.eat(")") {
+            return Err(self.error("the condition is not closed: `)` is missing"));
+        }
+        if name == "DEFINE" {
+            return Err(self.refused("a `(?(DEFINE)…)` group", place));
+        }
+        let group = match (name.parse::<u32>(), self.group_called(&name)) {
+            (Ok(number), _) if number > 0 => {
+                self.numbered_refs.push((number, place));
+                number
+            }
+            (_, Some(number)) => number,
+            _ if name.is_empty() => return Err(PatternError::new("the condition names no group", place)),
+            _ => {
+                // A group that comes later: a number that no group has stands in for it.
+                let placeholder = u32::MAX - self.named_tests.len() as u32;
+                self.named_tests.push((name, placeholder, place));
+                placeholder
+            }
+        };
+        let (yes, no) = self.branches()?;
+        Ok(Node::IfGroup { group, yes: Box::new(yes), no: Box::new(no) })
+    }
+
+    fn branches(&mut self) -> Result<(Node, Node), PatternError> {
+        let flags = self.flags;
+        let yes = self.sequence()?;
+        let no = if self.eat("|") { self.sequence()? } else { Node::Empty };
+        if !self.eat(")") {
+            return Err(self.error("a condition has two branches at most, and ends in `)`"));
+        }
+        self.flags = flags;
+        Ok((yes, no))
+    }
+
+    /// `(?i)` for the rest of the group, or `(?i:…)`.
+    fn flag_group(&mut self) -> Result<Option<Node>, PatternError> {
+        let before = self.flags;
+        let on = self.flag_letters()?;
+        let mut off = String::new();
+        if self.eat("-") {
+            off = self.flag_letters()?;
+            if off.is_empty() {
+                return Err(self.error("a flag is missing after the `-`"));
+            }
+        }
+        if on.chars().any(|c| off.contains(c)) {
+            return Err(self.error("a flag is both turned on and turned off"));
+        }
+        for (letters, value) in [(&on, true), (&off, false)] {
+            for letter in letters.chars() {
+                self.set_flag(letter, value)?;
+            }
+        }
+        if self.eat(")") {
+            self.skip_layout()?;
+            if let Some(c @ ('*' | '+' | '?')) = self.peek() {
+                return Err(self.error(format!("there is nothing that `{c}` could repeat")));
+            }
+            return Ok(None);
+        }
+        if !self.eat(":") {
+            return Err(self.error("this is no group of the dialect"));
+        }
+        let node = self.scoped()?;
+        self.flags = before;
+        Ok(Some(node))
+    }
+
+    fn flag_letters(&mut self) -> Result<String, PatternError> {
+        let mut letters = String::new();
+        loop {
+            if self.eat("V0") {
+                continue;
+            }
+            if self.rest().starts_with("V1") {
+                return Err(self.refused("version 1 behaviour (`(?V1)`)", self.at));
+            }
+            match self.peek() {
+                Some(c) if "imsxaufbeprwL".contains(c) => {
+                    letters.push(c);
+                    self.next();
+                }
+                Some(c) if c.is_ascii_alphabetic() => return Err(self.error(format!("there is no flag `{c}`"))),
+                _ => return Ok(letters),
+            }
+        }
+    }
+
+    fn set_flag(&mut self, letter: char, value: bool) -> Result<(), PatternError> {
+        let refused = |what: &str| Err(self.refused(what, self.at));
+        match letter {
+            'i' => self.flags.ignore_case = value,
+            'm' => self.flags.multi_line = value,
+            's' => self.flags.dot_all = value,
+            'x' => self.flags.verbose = value,
+            'a' => self.flags.ascii = value,
+            'f' => self.flags.full_case = value,
+            'u' => self.flags.ascii = false,
+            'p' => return refused("POSIX matching (`(?p)`)"),
+            'r' => return refused("searching in reverse (`(?r)`)"),
+            'w' => return refused("the word boundaries of `(?w)`"),
+            'L' => return refused("the locale flag `(?L)`"),
+            // `b` and `e` steer approximate matching only.
+            _ => {}
+        }
+        Ok(())
+    }
+}

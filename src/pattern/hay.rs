@@ -1,0 +1,51 @@
+/// What stands behind the last character there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// More may come.
+    Open,
+    /// Nothing.
+    End,
+    /// More may come, but `$`, `\Z`, `\b` and `\B` take it for the end, as partial matching of `regex` does.
+    Partial,
+}
+
+/// The text that is at hand. Places in it count from a beginning that may have been let go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hay<'t> {
+    pub text: &'t str,
+    /// The place of the first character of `text`.
+    pub base: usize,
+    pub edge: Edge,
+}
+
+impl<'t> Hay<'t> {
+    pub fn end(&self) -> usize {
+        self.base + self.text.len()
+    }
+
+    #[inline]
+    pub fn after(&self, place: usize) -> &'t str {
+        self.text.get(place.wrapping_sub(self.base)..).unwrap_or("")
+    }
+
+    #[inline]
+    pub fn bytes_after(&self, place: usize) -> &'t [u8] {
+        self.text.as_bytes().get(place.wrapping_sub(self.base)..).unwrap_or(&[])
+    }
+
+    pub fn before(&self, place: usize) -> &'t str {
+        self.text.get(..place.wrapping_sub(self.base)).unwrap_or("")
+    }
+
+    #[inline]
+    pub fn char_at(&self, place: usize) -> Option<char> {
+        match self.bytes_after(place).first() {
+            Some(&byte) if byte < 128 => Some(byte as char),
+            _ => self.after(place).chars().next(),
+        }
+    }
+
+    pub fn char_before(&self, place: usize) -> Option<char> {
+        self.before(place).chars().next_back()
+    }
+}

@@ -1,0 +1,182 @@
+//! Runs of one set of characters: how the [machine](super::machine) takes them, gives back and takes more.
+
+use super::facts::{Facts, has_place, note_stretch};
+use super::hay::{Edge, Hay};
+use super::machine::{Attempt, Frame};
+use super::program::Run;
+use super::tree::Greed;
+
+impl Attempt {
+    /// Takes a run of characters; false where it needs more text.
+    pub(super) fn run_ahead(&mut self, run: &Run, hay: Hay<'_>, facts: &mut Facts) -> bool {
+        let (start, mut count) = match self.run.take() {
+            Some(begun) => begun,
+            None if run.memo.is_some_and(|memo| has_place(&facts.runs, memo, self.at)) => {
+                self.failing = true;
+                return true;
+            }
+            None => (self.at, 0),
+        };
+        let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
+        let (length, taken) = take(run, hay.after(self.at), wanted - count);
+        self.at += length;
+        count += taken;
+        if count < wanted && self.at == hay.end() && hay.edge != Edge::End {
+            self.run = Some((start, count));
+            return false;
+        }
+        if count < run.min {
+            self.failing = true;
+            return true;
+        }
+        let pc = self.pc as u32;
+        match run.greed {
+            Greed::Greedy if self.at > start => {
+                let mut low = start;
+                for c in hay.after(start).chars().take(run.min as usize) {
+                    low += c.len_utf8();
+                }
+                let high = self.at;
+                // What is known to fail when the run ends there need not be tried again.
+                let failed =
+                    run.memo.and_then(|memo| facts.runs.get(memo)).filter(|(from, to)| *from <= high && high <= *to);
+                if let Some(&(from, _)) = failed {
+                    self.stack.push(Frame::Shrink { pc, low, at: from.max(low), high });
+                    self.failing = true;
+                    return true;
+                }
+                self.stack.push(Frame::Shrink { pc, low, at: high, high });
+            }
+            Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
+            _ => {}
+        }
+        self.pc += 1;
+        true
+    }
+
+    /// Lets a greedy run give back characters until what follows could match.
+    pub(super) fn shrink(&mut self, run: &Run, pc: u32, [low, at, high]: [usize; 3], hay: Hay<'_>, facts: &mut Facts) {
+        if run.behind {
+            if let Some(c) = hay.char_at(at).filter(|_| at < low) {
+                let at = at + c.len_utf8();
+                self.stack.push(Frame::Shrink { pc, low, at, high });
+                (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
+            }
+            return;
+        }
+        let given = hay.bytes_after(low).get(..at.saturating_sub(low)).unwrap_or(&[]);
+        let to = match run.next {
+            Some(byte) => memchr::memrchr(byte, given).map(|length| low + length),
+            None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),
+        };
+        match to {
+            Some(at) => {
+                self.stack.push(Frame::Shrink { pc, low, at, high });
+                (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
+            }
+            None => {
+                if let Some(memo) = run.memo {
+                    note_stretch(&mut facts.runs, memo, low, high);
+                }
+            }
+        }
+    }
+
+    /// Lets a lazy run take characters until what follows could match; false where it needs more text.
+    pub(super) fn grow(
+        &mut self,
+        run: &Run,
+        pc: u32,
+        [low, at]: [usize; 2],
+        count: u32,
+        hay: Hay<'_>,
+        facts: &mut Facts,
+    ) -> bool {
+        let full = count >= run.max;
+        let grown = match run.next {
+            _ if full => Err(at),
+            Some(byte) if run.is_unbounded() && !run.behind => grow_to(run, byte, at, hay),
+            _ if run.behind => match hay.char_before(at).filter(|&c| run.class.contains(c)) {
+                Some(c) => Ok(at - c.len_utf8()),
+                None => Err(at),
+            },
+            _ => match hay.char_at(at).filter(|&c| run.class.contains(c)) {
+                Some(c) => Ok(at + c.len_utf8()),
+                None => Err(at),
+            },
+        };
+        match grown {
+            Ok(at) => {
+                // An unbounded run need not be counted.
+                let count = if run.is_unbounded() { count } else { count + 1 };
+                self.stack.push(Frame::Grow { pc, low, at, count });
+                (self.pc, self.at, self.failing) = (pc as usize + 1, at, false);
+            }
+            Err(at) if at == hay.end() && hay.edge != Edge::End && !full && !run.behind => return false,
+            Err(at) => {
+                if let Some(memo) = run.memo {
+                    note_stretch(&mut facts.runs, memo, low, at);
+                }
+            }
+        }
+        true
+    }
+
+    pub(super) fn run_behind(&mut self, run: &Run, hay: Hay<'_>) {
+        let start = self.at;
+        let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
+        let mut count = 0;
+        let mut high = start;
+        while count < wanted {
+            let Some(c) = hay.char_before(self.at).filter(|&c| run.class.contains(c)) else { break };
+            self.at -= c.len_utf8();
+            count += 1;
+            if count == run.min {
+                high = self.at;
+            }
+        }
+        if count < run.min {
+            self.failing = true;
+            return;
+        }
+        let pc = self.pc as u32;
+        match run.greed {
+            // Behind, a run shrinks upwards: `low` is the place it may go up to.
+            Greed::Greedy => self.stack.push(Frame::Shrink { pc, low: high, at: self.at, high }),
+            Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
+            Greed::Possessive => {}
+        }
+        self.pc += 1;
+    }
+}
+
+/// How far a run goes: bytes, and characters (of an unbounded run no more are counted than it must have).
+fn take(run: &Run, text: &str, wanted: u32) -> (usize, u32) {
+    if !run.is_unbounded() || run.greed == Greed::Lazy {
+        let taken = text.chars().take(wanted as usize).take_while(|&c| run.class.contains(c));
+        return taken.fold((0, 0), |(length, count), c| (length + c.len_utf8(), count + 1));
+    }
+    let length = if run.any { text.len() } else { run.class.prefix_length(text) };
+    let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
+    (length, counted as u32)
+}
+
+/// Takes at least one character, up to the next place with that byte or the end of what there is; where that cannot
+/// be, the place that ends the run.
+fn grow_to(run: &Run, byte: u8, at: usize, hay: Hay<'_>) -> Result<usize, usize> {
+    let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
+    let at = at + c.len_utf8();
+    if run.any {
+        return Ok(memchr::memchr(byte, hay.bytes_after(at)).map_or(hay.end(), |length| at + length));
+    }
+    let text = hay.after(at);
+    for (index, c) in text.char_indices() {
+        if text.as_bytes().get(index) == Some(&byte) {
+            return Ok(at + index);
+        }
+        if !run.class.contains(c) {
+            return Err(at + index);
+        }
+    }
+    Ok(hay.end())
+}
