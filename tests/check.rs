@@ -272,7 +272,7 @@ fn what_cannot_run_leaves_the_others_alone() {
     ]);
     project.write("binary.fixture", b"template: t.json\n\xff\xfe");
     insta::assert_snapshot!(project.check(&[]).shown());
-    for (path, said) in [("nowhere", "cannot be read"), ("t.json/x", "cannot be read")] {
+    for (path, said) in [("nowhere", "cannot read the file"), ("t.json/x", "cannot read the file")] {
         let answer = project.check(&[path]);
         assert_eq!(answer.code, 2);
         assert!(answer.err.contains(said), "{}", answer.err);

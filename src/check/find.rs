@@ -50,7 +50,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
-    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot be read: {error}"));
+    let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
     diagnostic
         .at(Place::file(path.display().to_string()))
         .help("check the name; it can be a file of cases, or a folder")

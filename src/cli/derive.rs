@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use super::render::{assignment, source_failure};
+use super::render::{assignment, source_failure, template_name, time};
 use super::{Failure, Global, input};
+use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive::{self, Derivation, Options, Sample, Status};
-use crate::diagnostic::{Diagnostic, Place, escape};
+use crate::diagnostic::{Diagnostic, Place, Sources, escape};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 
@@ -50,7 +51,7 @@ pub struct Derive {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
     /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", default_value = "2026-01-01T00:00:00")]
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "2026-01-01T00:00:00")]
     now: String,
     /// The key for reasoning, instead of the one the template reads
     #[arg(long, value_name = "NAME")]
@@ -71,6 +72,9 @@ impl Derive {
         let source = self.open(global)?;
         let options = self.options(&source)?;
         let derivation = derive::derive(&source.template, &options);
+        if derivation.status == Status::Failed && self.format == OutputFormat::Text {
+            return Err(failed(derivation, &source));
+        }
         let mut out = io::stdout().lock();
         match self.format {
             OutputFormat::Json => writeln!(out, "{}", derivation.to_value())?,
@@ -180,6 +184,16 @@ impl Derive {
             }
         }
     }
+}
+
+/// Why there is no draft, with the lines of the template it is about.
+fn failed(derivation: Derivation, source: &Source) -> Failure {
+    let file = template_name(source);
+    let mut diagnostics = derivation.diagnostics;
+    for diagnostic in &mut diagnostics {
+        diagnostic.place.get_or_insert_default().file = Some(file.clone());
+    }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
 }
 
 fn exit_code(derivation: &Derivation) -> u8 {

@@ -38,17 +38,19 @@ pub fn name(path: &str) -> &str {
 /// The one thing to say about a file that cannot be read.
 pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
-        io::ErrorKind::NotFound => "check the path; `-` stands for standard input",
+        io::ErrorKind::NotFound => "check the name; `-` stands for standard input",
         io::ErrorKind::PermissionDenied => "give yourself the right to read it",
         io::ErrorKind::IsADirectory => "name a file in it",
         _ => "check that it can be read, for instance with `cat`",
     };
-    Diagnostic::error("cannot-read", format!("cannot be read: {error}")).at(Place::file(name(path))).help(help)
+    Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"))
+        .at(Place::file(name(path)))
+        .help(help)
 }
 
 /// The one thing to say about a file that cannot be written.
 pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
-    Diagnostic::error("cannot-write", format!("cannot be written: {error}"))
+    Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
         .at(Place::file(path))
         .help("check that its folder exists and that you may write there")
 }

@@ -62,8 +62,16 @@ pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
     Ok((name.to_owned(), json::read(value).unwrap_or_else(|_| value.into())))
 }
 
+/// How messages name a template: its file, or its key in one.
+pub(super) fn template_name(source: &Source) -> String {
+    if source.file.ends_with(".jinja") {
+        return source.file.clone();
+    }
+    format!("{} (chat_template)", source.file)
+}
+
 /// A time that `strftime_now` can tell.
-fn time(text: &str) -> Result<String, String> {
+pub(super) fn time(text: &str) -> Result<String, String> {
     chat::check_time(text).map(|()| text.to_owned())
 }
 
@@ -106,11 +114,7 @@ impl Render {
             context.entry(token.clone()).or_insert_with(|| text.clone());
         }
         let failed = |error: RenderError| {
-            let file = if source.file.ends_with(".jinja") {
-                source.file.clone()
-            } else {
-                format!("{} (chat_template)", source.file)
-            };
+            let file = template_name(&source);
             Failure::Diagnostics {
                 diagnostics: vec![error.diagnostic(&source.template, &file)],
                 sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)),
@@ -145,8 +149,8 @@ impl Render {
             Value::List(messages) => drop(context.insert("messages".to_owned(), Value::List(messages))),
             Value::Object(variables) if variables.contains_key("messages") => context = variables,
             other => {
-                let message =
-                    format!("expected a list of messages, or an object with `messages`, not {}", other.kind());
+                let found = if other.as_object().is_some() { "an object without them" } else { other.kind() };
+                let message = format!("expected a list of messages, or an object with `messages`, not {found}");
                 return Err(Diagnostic::error("wrong-type", message).at(Place::file(input::name(file))).into());
             }
         }

@@ -96,7 +96,14 @@ pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
 }
 
 fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
-    let not_json = |error| vec![in_file(load::invalid_json(text, &error), file)];
+    let not_json = |error| {
+        let mut diagnostic = in_file(load::invalid_json(text, &error), file);
+        if file.ends_with(".jinja") {
+            let help = format!("this is a chat template; derive one that reads outputs: `backchat derive {file}`");
+            diagnostic.help = Some(help);
+        }
+        vec![diagnostic]
+    };
     let (document, entries) = json::read_entries(text).map_err(not_json)?;
     let (span, path) = match entries.iter().flatten().rfind(|entry| entry.name == KEY) {
         Some(entry) => (entry.value.clone(), Path::root().key(KEY)),

@@ -21,7 +21,8 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     // A temporary file would be its owner's alone; a new file of the user's gets what the mask of the process leaves.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut new = builder.tempfile_in(folder)?;
+    // The error would name the temporary file, which nobody asked for.
+    let mut new = builder.tempfile_in(folder).map_err(|error| error.kind())?;
     if let Ok(old) = fs::metadata(&target) {
         new.as_file().set_permissions(old.permissions())?;
     }
