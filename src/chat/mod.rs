@@ -27,3 +27,5 @@ pub use aliases::alias_reasoning;
 pub(crate) use clock::check_time;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use watch::Watched;
+
+pub(crate) use python::text::{write_quoted, write_quoted_in};

@@ -1,5 +1,6 @@
 //! Python's spelling of values.
 
+use crate::chat::{write_quoted, write_quoted_in};
 use crate::json::Value;
 
 /// What `str` gives for a value.
@@ -27,27 +28,16 @@ fn nested(value: &Value) -> String {
     }
 }
 
-/// What `repr` gives for a string of printable characters and line breaks.
+/// What `repr` gives for a string.
 pub(super) fn repr(text: &str) -> String {
-    quoted(text, if text.contains('\'') && !text.contains('"') { '"' } else { '\'' })
+    let mut out = String::new();
+    write_quoted(&mut out, text);
+    out
 }
 
 /// The same in a given quote.
 pub(super) fn quoted(text: &str, quote: char) -> String {
-    let mut out = String::from(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push(quote);
+    let mut out = String::new();
+    write_quoted_in(&mut out, text, quote);
     out
 }

@@ -113,10 +113,13 @@ fn write_object(out: &mut String, value: &Value, object: &minijinja::value::DynO
     }
 }
 
-/// Appends a string as Python quotes it: single quotes unless only those occur in it, and an escape for all
-/// that is not printable.
+/// Appends a string as Python quotes it: single quotes unless only those occur in it.
 pub(crate) fn write_quoted(out: &mut String, text: &str) {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    write_quoted_in(out, text, if text.contains('\'') && !text.contains('"') { '"' } else { '\'' });
+}
+
+/// Appends a string in this quote, with an escape for all that is not printable.
+pub(crate) fn write_quoted_in(out: &mut String, text: &str, quote: char) {
     out.push(quote);
     for c in text.chars() {
         match c {

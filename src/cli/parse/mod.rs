@@ -24,7 +24,7 @@ Examples:
   backchat parse ./my-model output.txt --prefix prompt.txt --events --chunks 4
   backchat parse template.json --jsonl outputs.jsonl > messages.jsonl
 
-The prompt matters: it often ends in what opens the first region (`<think>`), and without --prefix that is not seen.
+The prompt matters: it often ends in what opens the first region, and without --prefix that is not seen.
 
 Exit status: 0 parsed; 1 parsed, but a region gave no value, a required field is missing, or in reference mode \
 transformers would have raised; 2 could not run. With --jsonl: 0 when every row was answered, errors included.")]
@@ -102,7 +102,7 @@ impl Parse {
         if asked.prefix.is_none() && !global.is_quiet() {
             note(
                 "without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt \
-                 goes on after it (`<think>`), give it with --prefix FILE, or an empty file where there is none",
+                 goes on after it, as one that opens reasoning does, give it with --prefix FILE, or an empty file where there is none",
             );
         }
         let Some(template) = &asked.template else { return Ok(ExitCode::from(2)) };
