@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use backchat::chat::{ChatTemplate, RenderOptions, source};
-use backchat::json::{self, Object};
+use backchat::json;
 use divan::Bencher;
 
 fn main() {
@@ -33,14 +33,14 @@ const CONVERSATION: &str = r#"{
   "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>"
 }"#;
 
-/// The same without tools, for templates that know none.
+/// A short one without tools.
 const PLAIN: &str = r#"{
   "messages": [
-    {"role": "user", "content": "What is the weather in Paris?"},
-    {"role": "assistant", "content": "It is clear in Paris."},
+    {"role": "user", "content": "What is the capital of France?"},
+    {"role": "assistant", "content": "It is Paris."},
     {"role": "user", "content": "Thank you."}
   ],
-  "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>"
+  "tools": null, "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>"
 }"#;
 
 fn folder() -> PathBuf {
@@ -69,13 +69,22 @@ fn compile(bencher: Bencher, name: &str) {
 
 #[divan::bench(args = names())]
 fn render(bencher: Bencher, name: &str) {
+    bench_render(bencher, name, PLAIN);
+}
+
+#[divan::bench(args = names())]
+fn render_with_tools(bencher: Bencher, name: &str) {
+    bench_render(bencher, name, CONVERSATION);
+}
+
+/// Nothing is measured where the template refuses the conversation.
+fn bench_render(bencher: Bencher, name: &str, conversation: &str) {
     let Ok(template) = ChatTemplate::compile(&source(name)) else { return };
     let options = RenderOptions::default();
-    let contexts = [CONVERSATION, PLAIN].into_iter().filter_map(|text| json::read(text).ok());
-    let mut contexts = contexts.filter_map(|context| context.as_object().cloned());
-    let fits = |context: &Object| template.render(context, &options).is_ok();
-    let Some(context) = contexts.find(fits) else { return };
-    bencher.bench(|| template.render(black_box(&context), &options));
+    let Ok(json::Value::Object(context)) = json::read(conversation) else { return };
+    if template.render(&context, &options).is_ok() {
+        bencher.bench(|| template.render(black_box(&context), &options));
+    }
 }
 
 /// How many tokens the vocabulary of a large model has.

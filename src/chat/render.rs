@@ -183,7 +183,8 @@ impl ChatTemplate {
         let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::plain)?;
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
-        let mut out = Sink { text: Vec::with_capacity(self.source.len()), run: run.clone() };
+        let counts = self.lowered.text.contains(lower::GENERATION);
+        let mut out = Sink { text: Vec::with_capacity(self.source.len()), counts, run: run.clone() };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let template = self.environment.get_template(NAME)?;
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)
@@ -205,9 +206,10 @@ impl ChatTemplate {
     }
 }
 
-/// Takes the output, and counts its code points.
+/// Takes the output, and counts its code points where a generation block will ask for them.
 struct Sink {
     text: Vec<u8>,
+    counts: bool,
     run: Arc<Run>,
 }
 
@@ -217,7 +219,9 @@ impl io::Write for Sink {
             return Err(io::Error::other(format!("the render grew beyond {} MiB", limits::MAX_TEXT >> 20)));
         }
         self.text.extend_from_slice(piece);
-        self.run.advance(piece.iter().filter(|byte| (**byte & 0xc0) != 0x80).count());
+        if self.counts {
+            self.run.advance(piece.iter().filter(|byte| (**byte & 0xc0) != 0x80).count());
+        }
         Ok(piece.len())
     }
 
