@@ -85,6 +85,8 @@ pub mod parser;
 pub mod pattern;
 pub mod replay;
 pub mod template;
+#[cfg(feature = "tui")]
+pub mod tui;
 
 pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use diagnostic::{Diagnostic, Severity};

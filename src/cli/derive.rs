@@ -41,6 +41,10 @@ pub struct Derive {
     /// Print the whole evidence instead of the draft, as Markdown
     #[arg(long, conflicts_with_all = ["output", "write", "format"])]
     explain: bool,
+    /// Replay what the proof failed on, and the samples that are not explained
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["output", "write", "format", "explain"])]
+    replay: bool,
     /// Give out a draft that was not proved
     #[arg(long)]
     partial: bool,
@@ -74,6 +78,10 @@ impl Derive {
         let derivation = derive::derive(&source.template, &options);
         if derivation.status == Status::Failed && self.format == OutputFormat::Text {
             return Err(failed(derivation, &source));
+        }
+        #[cfg(feature = "tui")]
+        if self.replay {
+            return self.replay(&derivation, &options, global);
         }
         let mut out = io::stdout().lock();
         match self.format {
@@ -155,6 +163,19 @@ impl Derive {
         Ok(())
     }
 
+    /// Puts on the workbench what the draft does not read as it should.
+    #[cfg(feature = "tui")]
+    fn replay(&self, derivation: &Derivation, options: &Options, global: &Global) -> Result<ExitCode, Failure> {
+        self.report(derivation, None, global);
+        let Some(draft) = &derivation.response_template else { return Ok(ExitCode::from(exit_code(derivation))) };
+        let given = unread(derivation, draft, options);
+        if given.is_empty() {
+            self.say(global, "Every conversation came back as it went in: there is nothing to replay.");
+            return Ok(ExitCode::from(exit_code(derivation)));
+        }
+        super::replay::show_given(given, global)
+    }
+
     fn say(&self, global: &Global, text: &str) {
         if !global.is_quiet() {
             eprintln!("{text}");
@@ -194,6 +215,31 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
         diagnostic.place.get_or_insert_default().file = Some(file.clone());
     }
     Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
+}
+
+/// The conversations that did not come back as they went in, and the samples that are not explained.
+#[cfg(feature = "tui")]
+fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<super::replay::Given> {
+    let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
+    let text = |failure: &Value, key: &str| failure.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let failures = derivation.failures.iter().map(|failure| super::replay::Given {
+        name: format!("{}: {}", text(failure, "case"), text(failure, "differs")),
+        template: loaded.template.clone(),
+        prefix: text(failure, "prefix"),
+        output: text(failure, "text"),
+        tools: Some(derive::proof_tools()),
+        expected: failure.get("expected").and_then(Value::as_object).cloned(),
+    });
+    let unexplained = options.samples.iter().filter(|sample| derivation.unexplained.contains(&sample.name));
+    let samples = unexplained.map(|sample| super::replay::Given {
+        name: sample.name.clone(),
+        template: loaded.template.clone(),
+        prefix: sample.prefix.clone().unwrap_or_default(),
+        output: sample.text.clone(),
+        tools: None,
+        expected: sample.message.as_ref().and_then(Value::as_object).cloned(),
+    });
+    failures.chain(samples).collect()
 }
 
 fn exit_code(derivation: &Derivation) -> u8 {

@@ -10,6 +10,8 @@ mod outputs;
 mod parse;
 mod progress;
 mod render;
+#[cfg(feature = "tui")]
+mod replay;
 mod rows;
 mod schema;
 mod show;
@@ -55,6 +57,8 @@ enum Command {
     Derive(derive::Derive),
     Parse(parse::Parse),
     Render(render::Render),
+    #[cfg(feature = "tui")]
+    Replay(replay::Replay),
     Check(check::Check),
     Schema(schema::Schema),
     Completions(completions::Completions),
@@ -67,7 +71,7 @@ Backchat is the workbench for response templates. Four things to do with it:
 
   backchat derive MODEL                  make a response template from a chat template, and prove it
   backchat parse TEMPLATE OUTPUT         read a model's output with it
-  backchat render MODEL --messages FILE  see the prompt that a chat template makes of a conversation
+  backchat replay TEMPLATE OUTPUT        step through it on a screen, and see why
   backchat check FOLDER                  hold a template against recorded outputs, in CI
 
 MODEL is a folder, a .jinja file, a tokenizer_config.json, a .gguf file, or ORG/NAME in the Hugging Face cache.
@@ -94,6 +98,8 @@ pub fn main() -> ExitCode {
         Command::Check(command) => command.run(&cli.global),
         Command::Parse(command) => command.run(&cli.global),
         Command::Render(command) => command.run(&cli.global),
+        #[cfg(feature = "tui")]
+        Command::Replay(command) => command.run(&cli.global),
         Command::Derive(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
         Command::Completions(command) => command.run(&cli.global),

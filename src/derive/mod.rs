@@ -28,6 +28,7 @@ mod turn;
 mod verify;
 
 pub use report::{Derivation, Status};
+pub use sample::tools as proof_tools;
 
 use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;

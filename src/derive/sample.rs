@@ -125,7 +125,7 @@ fn beginning(mark: &str) -> Option<&str> {
 }
 
 /// The definitions of the tools of these samples, in OpenAI's form.
-pub(super) fn tools() -> Value {
+pub fn tools() -> Value {
     let typed = |kind: &str| Value::from([("type", kind.into())]);
     let properties = |entries: Vec<(&str, &str)>| -> Value {
         let entries: Object = entries.into_iter().map(|(name, kind)| (name.to_owned(), typed(kind))).collect();

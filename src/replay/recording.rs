@@ -68,6 +68,13 @@ pub(super) struct Closed {
     pub value: Result<Value, Box<str>>,
 }
 
+impl Closed {
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<&Value> {
+        self.value.as_ref().ok()
+    }
+}
+
 /// From a feed on, the delimiters that text is held for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {

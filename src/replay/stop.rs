@@ -82,6 +82,11 @@ impl Recording {
         met.max()
     }
 
+    /// Whether a breakpoint is met by an event itself.
+    pub fn stops_at(&self, stops: &[Stop], event: usize) -> bool {
+        stops.iter().any(|stop| self.meets(stop, event))
+    }
+
     fn stop_after(&self, stop: &Stop, moment: Moment) -> Option<Moment> {
         match stop {
             Stop::Kind(_) | Stop::Field(_) => {

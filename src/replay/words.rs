@@ -67,12 +67,20 @@ impl Recording {
             Kind::Open if delimiter.is_empty() => format!("an empty match opened `{field}`"),
             Kind::Open => format!("{} opened `{field}`", quoted(delimiter)),
             Kind::Chunk => format!("released {} to `{field}`", quoted(delimiter)),
-            Kind::Close => match (delimiter.is_empty(), self.opens_next(event)) {
-                (false, _) => format!("{} closed `{field}`", quoted(delimiter)),
-                (true, Some(next)) => format!("the opening of `{}` ended `{field}`", quote_whole(next)),
-                (true, None) if seen.span.start == self.text.len() => format!("the end of the output closed `{field}`"),
-                (true, None) => format!("an empty match closed `{field}`"),
-            },
+            Kind::Close => {
+                let closed = match (delimiter.is_empty(), self.opens_next(event)) {
+                    (false, _) => format!("{} closed `{field}`", quoted(delimiter)),
+                    (true, Some(next)) => format!("the opening of `{}` ended `{field}`", quote_whole(next)),
+                    (true, None) if seen.span.start == self.text.len() => {
+                        format!("the end of the output closed `{field}`")
+                    }
+                    (true, None) => format!("an empty match closed `{field}`"),
+                };
+                match self.replaced(event) {
+                    Some(lost) => format!("{closed}, which replaces its value {}", quoted(&lost.to_string())),
+                    None => closed,
+                }
+            }
             Kind::Malformed => {
                 let reason = seen.value.and_then(Result::err).unwrap_or("");
                 format!("`{field}` ended and gives no value: {}", quote_whole(reason))

@@ -1,0 +1,539 @@
+//! The outputs that a command line names, and what can be done to them.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::Replay;
+use crate::chat;
+use crate::check::fixture::{self, Blessed, Case, FixtureFile, Shared, TemplateSource};
+use crate::cli::{Failure, input};
+use crate::content::coerce::Tools;
+use crate::derive;
+use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::json::{self, Object, Value};
+use crate::parser::Mode;
+use crate::template::Template;
+use crate::template::source::{self, Opened};
+use crate::tui::{Chunking, Derived, Desk, Material, Problem, Rival, View};
+
+/// An output that was made, not read.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// What it is called.
+    pub name: String,
+    /// The template.
+    pub template: Template,
+    /// The prompt.
+    pub prefix: String,
+    /// What the model would write.
+    pub output: String,
+    /// The tools it was given.
+    pub tools: Option<Value>,
+    /// The message it should give.
+    pub expected: Option<Object>,
+}
+
+/// The outputs of a command line.
+pub struct Bench {
+    names: Vec<String>,
+    items: Vec<Item>,
+    /// The template that stands in for the one a case names, and the prompt and tools beside it.
+    template: Option<String>,
+    prefix: Option<String>,
+    tools: Option<String>,
+    rival: Option<String>,
+    chat_template: Option<String>,
+    variables: Vec<(String, Value)>,
+    /// What standard input held: it can be read once only.
+    stdin: Option<String>,
+    /// Files of cases as they were when they were last changed.
+    read: RefCell<HashMap<PathBuf, Read>>,
+}
+
+/// A file of cases, and when it was last changed before it was read.
+type Read = (Option<SystemTime>, Rc<FixtureFile>);
+
+/// An output.
+enum Item {
+    /// A text; `-` is standard input.
+    Text(String),
+    /// A case of a file.
+    Case {
+        file: PathBuf,
+        name: String,
+    },
+    /// A file of cases that cannot be read, as its complaint says.
+    Broken {
+        file: PathBuf,
+        name: String,
+    },
+    Given(Box<Given>),
+}
+
+impl Bench {
+    /// Reads what a command line names.
+    pub fn open(asked: &Replay) -> Result<Self, Failure> {
+        let mut bench = Self::of_given(Vec::new());
+        bench.prefix.clone_from(&asked.prefix);
+        bench.tools.clone_from(&asked.tools);
+        bench.rival.clone_from(&asked.with);
+        bench.chat_template.clone_from(&asked.chat_template);
+        bench.variables.clone_from(&asked.set);
+        let template_is_cases = holds_cases(&asked.template);
+        match (&asked.output, template_is_cases) {
+            (None, true) => bench.add_cases(&asked.template)?,
+            (Some(output), false) if holds_cases(output) => {
+                bench.template = Some(asked.template.clone());
+                bench.add_cases(output)?;
+            }
+            (output, false) => {
+                bench.template = Some(asked.template.clone());
+                let output = output.clone().unwrap_or_else(|| "-".to_owned());
+                bench.names.push(input::name(&output).to_owned());
+                bench.items.push(Item::Text(output));
+            }
+            (Some(output), true) => {
+                let message = format!("`{}` holds outputs already; `{output}` is one too many", asked.template);
+                return Err(Diagnostic::error("two-outputs", message)
+                    .help("name the response template first and the output behind it, or the fixtures alone")
+                    .into());
+            }
+        }
+        let inputs =
+            [bench.template.as_deref(), bench.prefix.as_deref(), bench.tools.as_deref(), bench.rival.as_deref()];
+        let output = bench.items.iter().map(|item| matches!(item, Item::Text(path) if path == "-"));
+        let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + output.filter(|is| *is).count();
+        if times > 1 {
+            return Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
+                .help("name a file for all inputs but one; the output itself is read from standard input where it is left out")
+                .into());
+        }
+        if times == 1 {
+            bench.stdin = Some(input::text("-")?);
+        }
+        Ok(bench)
+    }
+
+    /// Outputs that are at hand.
+    pub fn of_given(given: Vec<Given>) -> Self {
+        Self {
+            names: given.iter().map(|given| given.name.clone()).collect(),
+            items: given.into_iter().map(|given| Item::Given(Box::new(given))).collect(),
+            template: None,
+            prefix: None,
+            tools: None,
+            rival: None,
+            chat_template: None,
+            variables: Vec::new(),
+            stdin: None,
+            read: RefCell::default(),
+        }
+    }
+
+    /// Whether the output is a mere text, whose prompt the command line would name.
+    pub fn takes_prefix(&self) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Text(_)))
+    }
+
+    /// Adds the cases of a file or a folder, or the one that is named.
+    fn add_cases(&mut self, named: &str) -> Result<(), Failure> {
+        let (path, wanted) = fixture::split_id(named);
+        let files = match Path::new(path).is_dir() {
+            true => files_of(Path::new(path)).map_err(|error| input::cannot_read(path, &error))?,
+            false => vec![PathBuf::from(path)],
+        };
+        for file in files {
+            let read = self.file(&file);
+            for case in &read.cases {
+                let (id, name) = match case {
+                    Ok(case) => (case.id.clone(), case.name.clone()),
+                    Err(broken) => (broken.id.clone(), String::new()),
+                };
+                if wanted.is_some_and(|wanted| name != wanted && id.strip_prefix(path) != Some(&format!("#{wanted}"))) {
+                    continue;
+                }
+                self.items.push(match case {
+                    Ok(_) => Item::Case { file: file.clone(), name },
+                    Err(_) => Item::Broken { file: file.clone(), name: id.clone() },
+                });
+                self.names.push(id);
+            }
+        }
+        if self.items.is_empty() {
+            let (message, help) = match wanted {
+                Some(wanted) => {
+                    (format!("the file has no case `{wanted}`"), "name one of its cases, or the file alone")
+                }
+                None => (
+                    "there is no output here".to_owned(),
+                    "name a file that ends in .fixture or .jsonl, or a folder of such",
+                ),
+            };
+            return Err(Diagnostic::error("no-such-case", message).at(Place::file(path)).help(help).into());
+        }
+        Ok(())
+    }
+
+    /// A file of cases, read again where it was changed.
+    fn file(&self, path: &Path) -> Rc<FixtureFile> {
+        let changed = std::fs::metadata(path).and_then(|data| data.modified()).ok();
+        if let Some((then, read)) = self.read.borrow().get(path)
+            && *then == changed
+        {
+            return read.clone();
+        }
+        let read = Rc::new(self.read_cases(path));
+        self.read.borrow_mut().insert(path.to_owned(), (changed, read.clone()));
+        read
+    }
+
+    fn read_cases(&self, path: &Path) -> FixtureFile {
+        let Some(template) = &self.template else { return fixture::read(path) };
+        let stand_in = TemplateSource::File(PathBuf::from(template));
+        let prefix = self.prefix.as_deref().map_or(Some(String::new()), |prefix| input::text(prefix).ok());
+        fixture::read_with(path, |shared: Shared| shared.standing_in(stand_in, prefix))
+    }
+
+    fn case(&self, file: &Path, name: &str) -> Result<(Case, Rc<FixtureFile>), Problem> {
+        let read = self.file(file);
+        let mut broken = None;
+        for case in &read.cases {
+            match case {
+                Ok(case) if case.name == name => return Ok((case.clone(), read.clone())),
+                Err(case) => broken = broken.or(Some(case)),
+                Ok(_) => {}
+            }
+        }
+        let diagnostics = match broken {
+            Some(broken) => broken.diagnostics.clone(),
+            None => vec![
+                Diagnostic::error("no-such-case", format!("the file no longer has a case `{name}`"))
+                    .at(Place::file(read.file.clone()))
+                    .help("it was renamed or taken out; open the file again"),
+            ],
+        };
+        Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
+    }
+
+    /// The template that a case is read with: the one on the command line, or else its own.
+    fn template_of(&self, case: Option<&Case>) -> Result<Opened, Problem> {
+        let opened = match (&self.template, case.map(|case| &case.template)) {
+            (Some(name), _) if name == "-" => {
+                source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default())
+            }
+            (Some(name), _) => source::open(name),
+            (None, Some(TemplateSource::File(path))) => source::open(&path.display().to_string()),
+            (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
+            (None, None) => source::open("-"),
+        };
+        opened.map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })
+    }
+
+    fn text(&self, path: &str) -> Result<String, Problem> {
+        match (path, &self.stdin) {
+            ("-", Some(text)) => Ok(text.clone()),
+            _ => input::text(path).map_err(problem),
+        }
+    }
+
+    fn tools(&self, own: Option<&Value>) -> Result<Option<Arc<Tools>>, Problem> {
+        let named = match (own, &self.tools) {
+            (Some(_), _) | (None, None) => None,
+            (None, Some(path)) if path == "-" => {
+                let text = self.stdin.clone().unwrap_or_default();
+                Some(json::read(&text).map_err(|error| Diagnostic::error("invalid-json", error.message))?)
+            }
+            (None, Some(path)) => Some(input::json(path).map_err(problem)?),
+        };
+        let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
+        match Tools::new(value) {
+            Ok(tools) => Ok(Some(Arc::new(tools))),
+            Err(reason) => Err(Diagnostic::error("wrong-tools", format!("these are no tools: {reason}"))
+                .at(self.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
+                .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
+                .into()),
+        }
+    }
+
+    fn rival(&self) -> Result<Option<Rival>, Problem> {
+        let Some(name) = &self.rival else { return Ok(None) };
+        let opened = match name.as_str() {
+            "-" => source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default()),
+            name => source::open(name),
+        };
+        let opened = opened.map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?;
+        Ok(Some(Rival { name: name.clone(), template: opened.loaded.template }))
+    }
+
+    fn of(
+        &self,
+        opened: Opened,
+        prefix: String,
+        output: String,
+        tools: Option<&Value>,
+        expected: Option<Object>,
+        chunks: Option<Vec<usize>>,
+    ) -> Result<Material, Problem> {
+        let template_text = opened.sources.text(Some(&opened.file)).unwrap_or("").to_owned();
+        let places = json::read_with_places(&template_text).ok().map(|(_, places)| places);
+        let span = places.as_ref().and_then(|places| places.at(&opened.path)).map(|places| places.value.clone());
+        Ok(Material {
+            template: opened.loaded.template,
+            template_file: opened.file,
+            template_span: span.unwrap_or(0..template_text.len()),
+            template_text,
+            rival: self.rival()?,
+            prefix,
+            output,
+            chunks,
+            tools: self.tools(tools)?,
+            expected,
+        })
+    }
+
+    /// The chat template that belongs to an output, and its variables.
+    fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
+        let mut variables = Object::new();
+        let own = match self.items.get(index) {
+            Some(Item::Case { file, name }) => {
+                let (case, _) = self.case(file, name)?;
+                variables = case.variables;
+                case.chat_template.map(|path| path.display().to_string())
+            }
+            _ => None,
+        };
+        variables.extend(self.variables.iter().cloned());
+        match self.chat_template.clone().or(own).or_else(|| self.template.clone()) {
+            Some(name) if name != "-" => Ok((name, variables)),
+            _ => Err(Diagnostic::error("no-chat-template", "the chat template is not known")
+                .help("name it with --chat-template SOURCE, or in the fixture's header")
+                .into()),
+        }
+    }
+}
+
+impl Desk for Bench {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn material(&self, index: usize) -> Result<Material, Problem> {
+        match self.items.get(index) {
+            Some(Item::Text(path)) => {
+                let output = self.text(path)?;
+                let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
+                self.of(self.template_of(None)?, prefix.unwrap_or_default(), output, None, None, None)
+            }
+            Some(Item::Case { file, name }) => {
+                let (case, _) = self.case(file, name)?;
+                let opened = self.template_of(Some(&case))?;
+                let expected = case.expected.message.map(|message| message.value);
+                self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)
+            }
+            Some(Item::Given(given)) => {
+                let text = given.template.to_json();
+                let opened = source::from_text(String::new(), text)
+                    .map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?;
+                let (prefix, output) = (given.prefix.clone(), given.output.clone());
+                self.of(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
+            }
+            Some(Item::Broken { file, name }) => {
+                let read = self.file(file);
+                let broken = read.cases.iter().filter_map(|case| case.as_ref().err()).find(|case| case.id == *name);
+                let diagnostics = broken.map(|broken| broken.diagnostics.clone()).unwrap_or_default();
+                Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
+            }
+            None => Err(Diagnostic::error("no-output", "there is no output").into()),
+        }
+    }
+
+    fn files(&self, index: usize) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        let mut add = |path: &str| {
+            if path != "-" {
+                let path = PathBuf::from(path);
+                let config = path.join("tokenizer_config.json");
+                files.push(if path.is_dir() { config } else { path });
+            }
+        };
+        self.template.iter().chain(&self.prefix).chain(&self.tools).chain(&self.rival).for_each(|path| add(path));
+        match self.items.get(index) {
+            Some(Item::Text(path)) => add(path),
+            Some(Item::Case { file, name }) => {
+                add(&file.display().to_string());
+                if let Ok((case, _)) = self.case(file, name)
+                    && let (TemplateSource::File(path), None) = (&case.template, &self.template)
+                {
+                    add(&path.display().to_string());
+                }
+            }
+            Some(Item::Broken { file, .. }) => add(&file.display().to_string()),
+            Some(Item::Given(_)) | None => {}
+        }
+        files
+    }
+
+    fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem> {
+        match self.items.get(index) {
+            Some(Item::Case { file, name }) => {
+                let (case, read) = self.case(file, name)?;
+                let blessed = blessed(material, message);
+                let text = fixture::rewrite(&read, &[(&case, blessed)]);
+                write(file, &text)?;
+                Ok(format!("blessed: {} holds this message now", case.id))
+            }
+            Some(Item::Text(path)) if path != "-" => {
+                let file = Path::new(path).with_extension(fixture::EXTENSION);
+                if file.exists() {
+                    let message = format!("the fixture {} is there already", file.display());
+                    return Err(Diagnostic::error("fixture-exists", message)
+                        .help("replay the fixture itself, and bless there")
+                        .into());
+                }
+                write(&file, &self.new_fixture(&file, material, message))?;
+                Ok(format!("blessed: wrote {}", file.display()))
+            }
+            _ => Err(Diagnostic::error("no-fixture", "this output is in no file beside which a fixture could stand")
+                .help("save it, and replay the file")
+                .into()),
+        }
+    }
+
+    fn derive(&self, index: usize) -> Result<Derived, Problem> {
+        let (name, set) = self.chat_template(index)?;
+        let source = chat::source::open(&name, None)
+            .map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?
+            .for_tools();
+        let mut variables = source.special_tokens.clone();
+        let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
+        variables.extend(set);
+        let options = derive::Options { variables, special_tokens, ..derive::Options::default() };
+        let derivation = derive::derive(&source.template, &options);
+        Ok(Derived { status: derivation.headline(), template: derivation.response_template })
+    }
+
+    fn command(&self, index: usize, view: &View) -> String {
+        let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
+        words.extend(self.template.iter().map(|template| quoted(template)));
+        match self.items.get(index) {
+            Some(Item::Text(path)) => words.push(quoted(path)),
+            Some(Item::Case { .. } | Item::Broken { .. }) => {
+                words.extend(self.names.get(index).map(|name| quoted(name)))
+            }
+            Some(Item::Given(_)) | None => {}
+        }
+        let options = [("--prefix", &self.prefix), ("--tools", &self.tools), ("--with", &self.rival)];
+        for (option, value) in options {
+            words.extend(value.iter().flat_map(|value| [option.to_owned(), quoted(value)]));
+        }
+        match &view.chunking {
+            Chunking::Recorded => {}
+            Chunking::Rule(rule) => words.extend(["--chunks".to_owned(), rule.to_string()]),
+            Chunking::Cuts(cuts) => {
+                let cuts: Vec<String> = cuts.iter().map(usize::to_string).collect();
+                words.extend(["--chunks".to_owned(), format!("cut:{}", cuts.join(","))]);
+            }
+        }
+        if view.mode == Mode::Reference {
+            words.extend(["--mode", "reference"].map(str::to_owned));
+        }
+        words.extend(["--at".to_owned(), view.at.to_string()]);
+        words.join(" ")
+    }
+}
+
+impl Bench {
+    /// A fixture that holds an output and the message it gives.
+    fn new_fixture(&self, file: &Path, material: &Material, message: &Object) -> String {
+        let template = self.template.as_deref().unwrap_or("");
+        let depth = file.parent().map_or(0, |folder| folder.components().count());
+        let is_relative = Path::new(template).is_relative() && file.is_relative();
+        let up = if is_relative { "../".repeat(depth) } else { String::new() };
+        let prefix = match material.prefix.is_empty() {
+            true => "=== prefix none\n".to_owned(),
+            false => fixture::write_section("prefix", &material.prefix),
+        };
+        let output = fixture::write_section("output", &material.output);
+        let message = Value::Object(message.clone()).to_pretty("  ");
+        format!("template: {up}{template}\n\n{prefix}{output}=== message\n{message}\n")
+    }
+}
+
+/// What a case means, as the parser reads it.
+fn blessed(material: &Material, message: &Object) -> Blessed {
+    let run = crate::replay::Run {
+        template: &material.template,
+        prefix: &material.prefix,
+        mode: Mode::Stable,
+        tools: material.tools.clone(),
+    };
+    let recording = crate::replay::Recording::new(&run, [material.output.as_str()]);
+    let events = recording.map(|recording| {
+        (0..recording.event_count()).filter_map(|event| recording.event_value(event)).collect::<Vec<Value>>()
+    });
+    Blessed { message: Some(message.clone()), error: Vec::new(), events: events.unwrap_or_default() }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Problem> {
+    source::replace_file(file, text.as_bytes()).map_err(|error| {
+        Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
+            .at(Place::file(file.display().to_string()))
+            .help("the file is as it was; check that you may write to its folder")
+            .into()
+    })
+}
+
+/// Whether a name on the command line stands for outputs with templates of their own.
+fn holds_cases(name: &str) -> bool {
+    let (path, case) = fixture::split_id(name);
+    let path = Path::new(path);
+    let is_file = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION))
+    };
+    match path.is_dir() {
+        true => !path.join("tokenizer_config.json").is_file() && files_of(path).is_ok_and(|files| !files.is_empty()),
+        false => case.is_some() || is_file(path),
+    }
+}
+
+/// The files of cases in a folder and those below it, in order.
+fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    entries.sort();
+    let mut files = Vec::new();
+    for path in entries {
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if is_hidden || path.file_name().is_some_and(|name| name == fixture::DEFAULTS) {
+            continue;
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if path.is_dir() {
+            files.extend(files_of(&path)?);
+        } else if matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION)) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// A word of a command line, as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@#".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn problem(failure: Failure) -> Problem {
+    match failure {
+        Failure::Diagnostics { diagnostics, sources } => Problem { diagnostics, sources },
+        Failure::Io(error) => Diagnostic::error("cannot-read", error.to_string()).into(),
+    }
+}

@@ -1,0 +1,110 @@
+//! The events of a recording as a table of text.
+
+use std::fmt::Write;
+
+use crate::diagnostic::escape;
+use crate::json::{Object, Value};
+use crate::replay::{Kind, Moment, Outcome, Recording};
+
+/// The longest text that a row shows, in characters.
+const WIDTH: usize = 60;
+
+/// One row an event, adjacent chunks of a region as one; between them what was held back, and why.
+pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
+    let fields = recording.template().fields();
+    let name_width = fields.iter().map(|field| escape(&field.name).chars().count()).chain([5]).max().unwrap_or(5);
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{:>6}  {:<10} {:<name_width$}  TEXT", "CHAR", "EVENT", "FIELD");
+    let mut feed = 0;
+    for row in 0..recording.row_count() {
+        let events = recording.row(row);
+        let Some(event) = recording.event(events.start) else { continue };
+        let moment = recording.moment_of_event(events.start);
+        held(recording, feed..moment.feed, name_width, &mut out);
+        feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
+        let text = match (event.kind, event.value) {
+            (Kind::Chunk, _) => excerpt(recording.slice(recording.row_span(row))),
+            (_, Some(Ok(value))) => shortened(&value.to_string()),
+            (_, Some(Err(reason))) => shortened(reason),
+            (_, None) => excerpt(recording.slice(event.span.clone())),
+        };
+        let at = recording.offset_of(event.span.start);
+        let name = escape(recording.field_name(event.field));
+        let line = format!("{at:>6}  {:<10} {name:<name_width$}  {text}", event.kind.short());
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    held(recording, feed..recording.before_end().feed + 1, name_width, &mut out);
+    let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
+    let _ = writeln!(out, "{:>6}  {}", "", shortened(&message(recording)));
+    if let Some(expected) = expected {
+        let is_met = matches!(recording.outcome(), Outcome::Finished { message, .. } if message == expected);
+        let _ = match is_met {
+            true => writeln!(out, "{:>6}  as expected", ""),
+            false => writeln!(out, "{:>6}  expected: {}", "", shortened(&Value::Object(expected.clone()).to_string())),
+        };
+    }
+    out
+}
+
+/// What was held longest in some feeds, and why.
+fn held(recording: &Recording, feeds: std::ops::Range<usize>, name_width: usize, out: &mut String) {
+    let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
+    let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
+    let at = recording.held(moment).map_or(0, |held| recording.offset_of(held.span.start));
+    let why = recording.why(moment);
+    let why = why.strip_prefix("holding ").unwrap_or(&why);
+    let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "");
+}
+
+fn ending(recording: &Recording) -> String {
+    let end = recording.end();
+    match recording.outcome() {
+        Outcome::Failed(_) => recording.happened(end),
+        Outcome::Finished { .. } => recording.why(end),
+    }
+}
+
+fn message(recording: &Recording) -> String {
+    Value::Object(recording.message(recording.end())).to_string()
+}
+
+fn excerpt(text: &str) -> String {
+    if text.is_empty() { String::new() } else { shortened(&Value::from(text).to_string()) }
+}
+
+fn shortened(text: &str) -> String {
+    let escaped = escape(text);
+    match escaped.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", escaped.get(..end).unwrap_or("")),
+        None => escaped.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::Run;
+    use crate::template::Template;
+
+    #[test]
+    fn the_events_and_what_was_held() {
+        let template =
+            r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
+        let template = Template::load(template).unwrap().template;
+        let run = Run { template: &template, prefix: "<bot><t>", mode: Default::default(), tools: None };
+        let recording = Recording::new(&run, ["h", "m\u{1b}", "<", "/t", ">Hel", "lo <", "b>"]).unwrap();
+        insta::assert_snapshot!(table(&recording, None), @r#"
+          CHAR  EVENT      FIELD    TEXT
+            -3  open       thought  "<t>"
+             0  chunk      thought  "hm\u001b"
+             3  held                `</t`: could become the close of `thought` (`>` to go)
+             3  close      thought  "hm\u001b"
+             7  open       content
+             7  chunk      content  "Hello <b>"
+            16  close      content  "Hello <b>"
+           end  the message is complete
+                {"thought": "hm\u001b", "content": "Hello <b>"}
+        "#);
+    }
+}

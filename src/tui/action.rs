@@ -1,0 +1,81 @@
+use std::path::PathBuf;
+
+/// What a key or the mouse asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    NextEvent,
+    PreviousEvent,
+    NextChunk,
+    PreviousChunk,
+    NextCharacter,
+    PreviousCharacter,
+    NextLine,
+    PreviousLine,
+    ToStart,
+    ToEnd,
+    GoTo,
+    Play,
+    Faster,
+    Slower,
+    Continue,
+    ContinueBack,
+    ToggleStop,
+    ClearStops,
+    Search,
+    NextMatch,
+    PreviousMatch,
+    Rechunk,
+    Worst,
+    SwitchMode,
+    ToDifference,
+    NextOutput,
+    PreviousOutput,
+    Outputs,
+    Type,
+    Edit,
+    Derive,
+    Bless,
+    Copy,
+    NextPane,
+    PreviousPane,
+    Fold,
+    Zoom,
+    MoveOn,
+    MoveBack,
+    Grow,
+    Shrink,
+    ScrollDown,
+    ScrollUp,
+    PageDown,
+    PageUp,
+    Whitespace,
+    Future,
+    EveryEvent,
+    Details,
+    Redraw,
+    Help,
+    Suspend,
+    Quit,
+    /// Puts away what lies over the screen, or stops what is going on.
+    Leave,
+}
+
+/// What the state asks of the world around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Give the terminal back and end.
+    Quit,
+    /// Give the terminal back until the shell continues the process.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Open an editor on a line of a file.
+    Edit {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Put a text on the clipboard.
+    Copy(String),
+}

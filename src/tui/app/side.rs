@@ -1,0 +1,198 @@
+use crate::parser::Mode;
+use crate::replay::{Moment, Recording, Run, TooLarge, first_difference};
+use crate::template::Template;
+
+use super::{App, Verdict};
+use crate::diagnostic::Diagnostic;
+
+/// A recording on the screen.
+pub struct Side {
+    /// What it is called where there are two.
+    pub name: String,
+    /// The recording.
+    pub recording: Recording,
+    /// The moment that is shown.
+    pub moment: Moment,
+}
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Showing {
+    /// One recording.
+    One(Mode),
+    /// Stable and reference, side by side.
+    Modes,
+    /// The template and a second one, side by side.
+    Templates(Mode),
+}
+
+impl Showing {
+    /// The modes of the sides.
+    fn modes(self) -> Vec<Mode> {
+        match self {
+            Showing::One(mode) => vec![mode],
+            Showing::Modes => vec![Mode::Stable, Mode::Reference],
+            Showing::Templates(mode) => vec![mode, mode],
+        }
+    }
+
+    /// Whose answer a command line would show.
+    pub fn mode(self) -> Mode {
+        match self {
+            Showing::One(mode) | Showing::Templates(mode) => mode,
+            Showing::Modes => Mode::Stable,
+        }
+    }
+}
+
+/// What a mode is called.
+pub fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Stable => "stable",
+        Mode::Reference => "reference",
+    }
+}
+
+impl App {
+    /// Parses anew and keeps the place: the same text has come, and at the end it is the end.
+    pub(super) fn record(&mut self) {
+        let place = self.side().map(|side| {
+            let at_end = side.moment == side.recording.end();
+            (side.recording.arrived(side.moment).saturating_sub(side.recording.output_start()), at_end)
+        });
+        match self.recordings() {
+            Ok(sides) => self.sides = sides,
+            Err(TooLarge) => {
+                self.problem = Some(Diagnostic::error("too-large", TooLarge.to_string()).into());
+                return;
+            }
+        }
+        self.generation += 1;
+        self.difference = match self.sides.as_slice() {
+            [one, other] => first_difference(&one.recording, &other.recording),
+            _ => None,
+        };
+        self.wrong = match (&self.material.expected, self.recording()) {
+            (Some(expected), Some(recording)) => recording.wrong_events(expected),
+            _ => Vec::new(),
+        };
+        self.panes.follow();
+        match place {
+            Some((_, true)) => self.set_moment(|recording, _| recording.end()),
+            Some((byte, false)) => {
+                self.set_moment(|recording, _| {
+                    recording.moment_at(recording.output_start() + byte).min(recording.before_end())
+                });
+            }
+            None => self.set_moment(|recording, _| recording.start()),
+        }
+    }
+
+    fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
+        let material = &self.material;
+        let ends = self.chunking.ends(&material.output, material.chunks.as_deref());
+        let ends: Vec<usize> = ends.into_iter().map(|end| material.prefix.len() + end).collect();
+        let text = match self.recording() {
+            // The text is shared with the recording before, where it is the same.
+            Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
+            _ => [material.prefix.as_str(), &material.output].concat().into(),
+        };
+        let record = |template: &Template, mode: Mode, name: String| {
+            let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
+            let recording = Recording::of_text(&run, text.clone(), &ends)?;
+            Ok(Side { name, moment: recording.start(), recording })
+        };
+        match (self.showing, &material.rival) {
+            (Showing::Templates(mode), Some(rival)) => Ok(vec![
+                record(&material.template, mode, material.template_file.clone())?,
+                record(&rival.template, mode, rival.name.clone())?,
+            ]),
+            (showing, _) => {
+                let modes = showing.modes();
+                let sides = modes.into_iter().map(|mode| record(&material.template, mode, mode_name(mode).to_owned()));
+                sides.collect()
+            }
+        }
+    }
+
+    /// Moves to a moment; the other side follows to the same text.
+    pub(super) fn set_moment(&mut self, to: impl FnOnce(&Recording, Moment) -> Moment) {
+        let Some((first, rest)) = self.sides.split_first_mut() else { return };
+        first.moment = to(&first.recording, first.moment);
+        for side in rest {
+            side.moment = side.recording.moment_like(&first.recording, first.moment);
+        }
+        self.panes.follow();
+    }
+
+    /// Shows the next of: stable, reference, both; and two templates, where there are two.
+    pub(super) fn switch_mode(&mut self) {
+        let templates = self.material.rival.is_some();
+        self.showing = match self.showing {
+            Showing::One(Mode::Stable) => Showing::One(Mode::Reference),
+            Showing::One(Mode::Reference) => Showing::Modes,
+            Showing::Modes if templates => Showing::Templates(Mode::Stable),
+            Showing::Templates(Mode::Stable) => Showing::Templates(Mode::Reference),
+            Showing::Modes | Showing::Templates(Mode::Reference) => Showing::One(Mode::Stable),
+        };
+        self.record();
+        if self.sides.len() > 1 {
+            self.show_difference();
+        } else {
+            self.notice = Some(match self.showing.mode() {
+                Mode::Stable => "stable: one answer however the output is cut".to_owned(),
+                Mode::Reference => "reference: the answer of transformers for these chunks".to_owned(),
+            });
+        }
+    }
+
+    /// Moves to where the two sides part, or to the next event that is not as expected.
+    pub(super) fn show_difference(&mut self) {
+        if self.sides.len() < 2 {
+            return self.show_wrong();
+        }
+        let Some(difference) = self.difference else {
+            self.notice = Some("the two sides say the same from start to end".to_owned());
+            return;
+        };
+        self.set_moment(|_, _| difference.first);
+        if let Some(other) = self.sides.get_mut(1) {
+            other.moment = difference.second;
+        }
+        self.notice = Some(match self.recording().map(Recording::row_count) {
+            Some(rows) if difference.row < rows => format!("the two sides part at event {}", difference.row + 1),
+            _ => "the two sides part at the end".to_owned(),
+        });
+    }
+
+    /// Moves to the next event that makes the message another than expected, and from the last to the first.
+    fn show_wrong(&mut self) {
+        let Some(side) = self.side() else { return };
+        if self.material.expected.is_none() {
+            self.notice = Some("what this output should give is not known; m shows two sides to compare".to_owned());
+            return;
+        }
+        let next = self.wrong.iter().find(|event| **event >= side.moment.event).or(self.wrong.first());
+        match (next.copied(), self.verdict()) {
+            (Some(event), _) => {
+                self.set_moment(|recording, _| recording.moment_of_event(event));
+                self.notice = Some(format!("event {} is not as expected", self.row_number(event)));
+            }
+            (None, Some(Verdict::Passed)) => self.notice = Some("the message is as expected".to_owned()),
+            (None, _) => {
+                self.set_moment(|recording, _| recording.end());
+                self.notice = Some("every event is as expected, and something expected never comes".to_owned());
+            }
+        }
+    }
+
+    /// The number by which the list shows an event.
+    fn row_number(&self, event: usize) -> usize {
+        let row = self.recording().map_or(0, |recording| recording.row_of(event));
+        1 + if self.every_event { event } else { row }
+    }
+}
+
+fn is_joined(text: &str, first: &str, second: &str) -> bool {
+    text.len() == first.len() + second.len() && text.starts_with(first) && text.ends_with(second)
+}

@@ -1,0 +1,79 @@
+use std::fmt;
+
+use crate::parser::{Chunks, cut};
+
+/// How the output is cut into chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chunking {
+    /// As it was when it was recorded.
+    Recorded,
+    /// By a rule.
+    Rule(Chunks),
+    /// At places that were searched for or asked for, in characters of the output.
+    Cuts(Vec<usize>),
+}
+
+impl Chunking {
+    /// The bytes of the output at which its chunks end; `recorded` are the lengths of recorded chunks, in characters.
+    pub fn ends(&self, output: &str, recorded: Option<&[usize]>) -> Vec<usize> {
+        let chunks: Vec<usize> = match (self, recorded) {
+            (Self::Recorded, Some(lengths)) => cut(output, lengths.iter().copied()).map(str::len).collect(),
+            (Self::Recorded, None) => vec![output.len()],
+            (Self::Rule(rule), _) => rule.of(output).map(str::len).collect(),
+            (Self::Cuts(cuts), _) => {
+                let lengths = cuts.iter().scan(0, |before, cut| {
+                    let length = cut.saturating_sub(*before);
+                    *before = *cut;
+                    Some(length)
+                });
+                cut(output, lengths.chain([usize::MAX])).map(str::len).collect()
+            }
+        };
+        let mut end = 0;
+        let ends = chunks.into_iter().map(|length| {
+            end += length;
+            end
+        });
+        ends.collect()
+    }
+}
+
+impl fmt::Display for Chunking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Recorded => f.write_str("chunks as recorded"),
+            Self::Rule(Chunks::Whole) => f.write_str("one chunk"),
+            Self::Rule(Chunks::Every(1)) => f.write_str("chunks of 1"),
+            Self::Rule(Chunks::Every(length)) => write!(f, "chunks of {length}"),
+            Self::Rule(Chunks::Random(seed)) => write!(f, "random chunks, seed {seed}"),
+            Self::Cuts(cuts) => match cuts.as_slice() {
+                [one] => write!(f, "cut at {one}"),
+                [first, .., last] if cuts.len() > 3 => write!(f, "{} cuts, {first} … {last}", cuts.len()),
+                several => {
+                    let places: Vec<String> = several.iter().map(usize::to_string).collect();
+                    write!(f, "cut at {}", places.join(", "))
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_as_asked() {
+        for (chunking, recorded, ends) in [
+            (Chunking::Recorded, Some(&[1, 2, 1][..]), vec![1, 4, 7]),
+            (Chunking::Recorded, None, vec![7]),
+            (Chunking::Rule(Chunks::Every(3)), None, vec![4, 7]),
+            (Chunking::Rule(Chunks::Whole), None, vec![7]),
+            (Chunking::Cuts(vec![2]), None, vec![3, 7]),
+            (Chunking::Cuts(vec![2, 3]), None, vec![3, 4, 7]),
+            (Chunking::Cuts(vec![4]), None, vec![7]),
+        ] {
+            assert_eq!(chunking.ends("aéb日", recorded), ends, "{chunking}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Every key, once: the table that is looked up, that the help lists and that the bottom bar is made of.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::action::Action;
+
+/// A key with what it does.
+pub struct Binding {
+    /// The keys, any of which will do.
+    pub keys: &'static [Key],
+    /// What they do.
+    pub action: Action,
+    /// Where the help lists it.
+    pub group: Group,
+    /// What the bottom bar calls it; empty where it is not worth the room.
+    pub short: &'static str,
+    /// What it does, in a few words.
+    pub words: &'static str,
+}
+
+/// A key, alone or with a modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(pub KeyCode, pub KeyModifiers);
+
+/// What a key has to do with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    Step,
+    Find,
+    Parse,
+    Work,
+    Screen,
+}
+
+impl Group {
+    /// The groups in the order of the help.
+    pub const ALL: [Group; 5] = [Group::Step, Group::Find, Group::Parse, Group::Work, Group::Screen];
+
+    /// The heading of the help.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Step => "Step (a number before a key repeats it)",
+            Group::Find => "Stop and find",
+            Group::Parse => "Parse another way",
+            Group::Work => "Work on it",
+            Group::Screen => "Screen",
+        }
+    }
+}
+
+const fn plain(code: KeyCode) -> Key {
+    Key(code, KeyModifiers::NONE)
+}
+
+const fn char(c: char) -> Key {
+    plain(KeyCode::Char(c))
+}
+
+const fn control(c: char) -> Key {
+    Key(KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+
+const fn shift(code: KeyCode) -> Key {
+    Key(code, KeyModifiers::SHIFT)
+}
+
+const fn bind(keys: &'static [Key], action: Action, group: Group, short: &'static str, words: &'static str) -> Binding {
+    Binding { keys, action, group, short, words }
+}
+
+use Group::{Find, Parse, Screen, Step, Work};
+
+/// The table.
+#[rustfmt::skip]
+pub const KEYS: &[Binding] = &[
+    bind(&[char('j'), plain(KeyCode::Down)], Action::NextEvent, Step, "event", "the next event"),
+    bind(&[char('k'), plain(KeyCode::Up)], Action::PreviousEvent, Step, "", "the event before"),
+    bind(&[char('l'), plain(KeyCode::Right)], Action::NextChunk, Step, "chunk", "the next chunk"),
+    bind(&[char('h'), plain(KeyCode::Left)], Action::PreviousChunk, Step, "", "the chunk before"),
+    bind(&[char('.')], Action::NextCharacter, Step, "", "the next character; cuts the text there"),
+    bind(&[char(',')], Action::PreviousCharacter, Step, "", "the character before"),
+    bind(&[char('J'), shift(KeyCode::Down)], Action::NextLine, Step, "", "the next line of the output"),
+    bind(&[char('K'), shift(KeyCode::Up)], Action::PreviousLine, Step, "", "the line before"),
+    bind(&[char('g'), plain(KeyCode::Home)], Action::ToStart, Step, "", "the start; with a number, that character"),
+    bind(&[char('G'), plain(KeyCode::End)], Action::ToEnd, Step, "", "the end"),
+    bind(&[char(':')], Action::GoTo, Step, "go to", "go to a character of the output"),
+    bind(&[char(' ')], Action::Play, Step, "play", "play and pause"),
+    bind(&[char('+'), char('=')], Action::Faster, Step, "", "play faster"),
+    bind(&[char('-')], Action::Slower, Step, "", "play slower"),
+
+    bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set a breakpoint, or take it away"),
+    bind(&[char('S')], Action::ClearStops, Find, "", "take all breakpoints away"),
+    bind(&[char('c')], Action::Continue, Find, "", "on to the next breakpoint"),
+    bind(&[char('C')], Action::ContinueBack, Find, "", "back to the breakpoint before"),
+    bind(&[char('/')], Action::Search, Find, "search", "search the output"),
+    bind(&[char('n')], Action::NextMatch, Find, "", "the next match"),
+    bind(&[char('N')], Action::PreviousMatch, Find, "", "the match before"),
+
+    bind(&[char('r')], Action::Rechunk, Parse, "re-chunk", "cut the output another way"),
+    bind(&[char('w')], Action::Worst, Parse, "worst cut", "find the cut that changes the reference's answer"),
+    bind(&[char('m')], Action::SwitchMode, Parse, "mode", "stable, reference, or both side by side"),
+    bind(&[char('x')], Action::ToDifference, Find, "", "where the two sides part, or the message is not as expected"),
+
+    bind(&[char(']')], Action::NextOutput, Work, "next output", "the next output of the list"),
+    bind(&[char('[')], Action::PreviousOutput, Work, "", "the output before"),
+    bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs"),
+    bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the field that acted"),
+    bind(&[char('d')], Action::Derive, Work, "derive", "derive the template again, show what changed"),
+    bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
+    bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
+    bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),
+
+    bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
+    bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the pane before"),
+    bind(&[char('z')], Action::Fold, Screen, "", "fold or unfold the pane"),
+    bind(&[char('Z')], Action::Zoom, Screen, "", "the pane alone on the screen, and back"),
+    bind(&[char('>')], Action::MoveOn, Screen, "", "move the pane on"),
+    bind(&[char('<')], Action::MoveBack, Screen, "", "move the pane back"),
+    bind(&[char('}')], Action::Grow, Screen, "", "more room for the pane"),
+    bind(&[char('{')], Action::Shrink, Screen, "", "less room for the pane"),
+    bind(&[control('e')], Action::ScrollDown, Screen, "", "scroll the pane down"),
+    bind(&[control('y')], Action::ScrollUp, Screen, "", "scroll the pane up"),
+    bind(&[control('f'), plain(KeyCode::PageDown)], Action::PageDown, Screen, "", "a page down"),
+    bind(&[control('b'), plain(KeyCode::PageUp)], Action::PageUp, Screen, "", "a page up"),
+    bind(&[char('v')], Action::Whitespace, Screen, "spaces", "show white space"),
+    bind(&[char('f')], Action::Future, Screen, "", "show the text that has not come yet"),
+    bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as an event of its own"),
+    bind(&[plain(KeyCode::Enter)], Action::Details, Screen, "", "all about the last event or the problem"),
+    bind(&[control('l')], Action::Redraw, Screen, "", "draw the screen anew"),
+    bind(&[control('z')], Action::Suspend, Screen, "", "suspend; `fg` comes back"),
+    bind(&[char('?'), plain(KeyCode::F(1))], Action::Help, Screen, "help", "this help"),
+    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "put away what lies over the screen"),
+    bind(&[char('q'), control('c')], Action::Quit, Screen, "quit", "quit"),
+];
+
+/// What a key does.
+pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
+    // A capital letter already says that shift is held.
+    let modifiers = match code {
+        KeyCode::Char(_) => modifiers - KeyModifiers::SHIFT,
+        _ => modifiers,
+    };
+    KEYS.iter().find(|binding| binding.keys.contains(&Key(code, modifiers))).map(|binding| binding.action)
+}
+
+impl Key {
+    /// The key as it is written in the help.
+    pub fn name(self) -> String {
+        let base = match self.0 {
+            KeyCode::Char(' ') => "space".to_owned(),
+            KeyCode::Char(c) => c.to_string(),
+            KeyCode::Up => "↑".to_owned(),
+            KeyCode::Down => "↓".to_owned(),
+            KeyCode::Left => "←".to_owned(),
+            KeyCode::Right => "→".to_owned(),
+            KeyCode::Home => "home".to_owned(),
+            KeyCode::End => "end".to_owned(),
+            KeyCode::PageUp => "pgup".to_owned(),
+            KeyCode::PageDown => "pgdn".to_owned(),
+            KeyCode::Tab => "tab".to_owned(),
+            KeyCode::BackTab => return "shift-tab".to_owned(),
+            KeyCode::Enter => "enter".to_owned(),
+            KeyCode::Esc => "esc".to_owned(),
+            KeyCode::F(number) => format!("F{number}"),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        match self.1 {
+            KeyModifiers::CONTROL => format!("ctrl-{base}"),
+            KeyModifiers::SHIFT => format!("shift-{base}"),
+            _ => base,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_does_two_things() {
+        let mut seen = Vec::new();
+        for key in KEYS.iter().flat_map(|binding| binding.keys) {
+            assert!(!seen.contains(key), "{} is bound twice", key.name());
+            assert!(!matches!(key.0, KeyCode::Char('0'..='9')), "numbers are counts");
+            seen.push(*key);
+        }
+    }
+
+    #[test]
+    fn capitals_come_with_shift_and_without() {
+        for modifiers in [KeyModifiers::SHIFT, KeyModifiers::NONE] {
+            assert_eq!(action(KeyCode::Char('G'), modifiers), Some(Action::ToEnd));
+        }
+        assert_eq!(action(KeyCode::Char('g'), KeyModifiers::NONE), Some(Action::ToStart));
+        assert_eq!(action(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::Quit));
+        assert_eq!(action(KeyCode::Char('u'), KeyModifiers::NONE), None);
+    }
+
+    #[test]
+    fn every_group_has_keys_and_every_key_is_described() {
+        for group in Group::ALL {
+            assert!(KEYS.iter().any(|binding| binding.group == group), "{}", group.heading());
+        }
+        assert!(KEYS.iter().all(|binding| !binding.words.is_empty() && !binding.keys.is_empty()));
+    }
+}

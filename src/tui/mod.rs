@@ -1,0 +1,28 @@
+//! The workbench: a terminal screen on which an output is replayed through the parser, step by step.
+//!
+//! [`App`] is the state, moved by [`Action`]s alone; `view` draws it; `term` owns the terminal; [`run`] puts them
+//! together. What the workbench works on, and what it may do to it, is the caller's [`Desk`].
+
+mod action;
+mod app;
+mod chunking;
+mod clock;
+mod desk;
+mod editor;
+mod keys;
+mod line;
+mod panes;
+mod screen;
+mod term;
+mod theme;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use action::Effect;
+pub use app::{App, Showing, Start};
+pub use chunking::Chunking;
+pub use desk::{Derived, Desk, Material, Problem, Rival, View};
+pub use screen::run;
+pub use theme::Theme;

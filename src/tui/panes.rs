@@ -1,0 +1,307 @@
+//! Which panes there are, and where.
+
+use ratatui::layout::{Position, Rect};
+
+/// A part of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    Stream,
+    Events,
+    Message,
+    Template,
+}
+
+/// The panes: their order, which are folded, how they share the room.
+#[derive(Clone, Debug)]
+pub struct Panes {
+    /// Stream and events stand left, message and template right, unless they were moved.
+    order: [Pane; 4],
+    folded: Vec<Pane>,
+    weights: [u16; 4],
+    /// How much of the width the left column has, in percent.
+    left: u16,
+    pub focus: Pane,
+    pub is_zoomed: bool,
+    /// How far each pane was scrolled by hand; none where it follows what happens.
+    scrolled: [Option<usize>; 4],
+    /// Where the panes were drawn.
+    areas: Vec<(Pane, Rect)>,
+    drag: Option<Drag>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Drag {
+    /// The title of a pane: the room of the pane above it changes.
+    Row { above: Pane, below: Pane },
+    /// The line between the columns.
+    Column(Rect),
+}
+
+/// From this size on, all four panes have their place.
+const WIDE: (u16, u16) = (120, 20);
+/// Below this size, only one pane is shown.
+const NARROW: (u16, u16) = (60, 12);
+
+impl Default for Panes {
+    fn default() -> Self {
+        Self {
+            order: [Pane::Stream, Pane::Events, Pane::Message, Pane::Template],
+            folded: Vec::new(),
+            weights: [10; 4],
+            left: 50,
+            focus: Pane::Stream,
+            is_zoomed: false,
+            scrolled: [None; 4],
+            areas: Vec::new(),
+            drag: None,
+        }
+    }
+}
+
+impl Pane {
+    const ALL: [Pane; 4] = [Pane::Stream, Pane::Events, Pane::Message, Pane::Template];
+
+    fn index(self) -> usize {
+        Self::ALL.iter().position(|pane| *pane == self).unwrap_or(0)
+    }
+
+    /// Its title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Pane::Stream => "Output",
+            Pane::Events => "Events",
+            Pane::Message => "Message",
+            Pane::Template => "Template",
+        }
+    }
+}
+
+impl Panes {
+    /// Gives each pane its place; `stacked` stands them one over another, each as wide as the screen.
+    pub fn lay_out(&mut self, area: Rect, stacked: bool) -> Vec<(Pane, Rect)> {
+        let [a, b, c, d] = self.order;
+        self.areas = if self.is_zoomed || area.width < NARROW.0 || area.height < NARROW.1 {
+            vec![(self.focus, area)]
+        } else if stacked && area.height < 30 {
+            // Two sides need the width; the template gives way unless it is looked at.
+            let gone = if self.focus == Pane::Template { Pane::Message } else { Pane::Template };
+            let shown: Vec<Pane> = self.order.into_iter().filter(|pane| *pane != gone).collect();
+            self.column(area, &shown)
+        } else if stacked {
+            self.column(area, &self.order)
+        } else if area.width >= WIDE.0 && area.height >= WIDE.1 {
+            let (left, right) = self.columns(area);
+            [self.column(left, &[a, b]), self.column(right, &[c, d])].concat()
+        } else {
+            // The last two share a place: the one looked at last has it.
+            let shared = if self.focus == d { d } else { c };
+            let rows = self.column(area, &[a, shared]);
+            let (top, bottom) = match rows.as_slice() {
+                [(_, top), (_, bottom)] => (*top, *bottom),
+                _ => (area, Rect::default()),
+            };
+            let (left, right) = self.columns(bottom);
+            vec![(a, top), (b, left), (shared, right)]
+        };
+        self.areas.clone()
+    }
+
+    /// Two columns with a line between them.
+    fn columns(&self, area: Rect) -> (Rect, Rect) {
+        let left = (u32::from(area.width) * u32::from(self.left) / 100) as u16;
+        let left = left.clamp(10, area.width.saturating_sub(11).max(10));
+        let rest = area.width.saturating_sub(left + 1);
+        (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: rest, ..area })
+    }
+
+    /// One pane over another; a folded one keeps its title.
+    fn column(&self, area: Rect, panes: &[Pane]) -> Vec<(Pane, Rect)> {
+        let open: Vec<Pane> = panes.iter().copied().filter(|pane| !self.is_folded(*pane)).collect();
+        let folded = u16::try_from(panes.len() - open.len()).unwrap_or(0);
+        let room = area.height.saturating_sub(folded);
+        let sum: u32 = open.iter().map(|pane| u32::from(self.weight(*pane))).sum();
+        let mut y = area.y;
+        let mut used = 0;
+        let mut weight_so_far = 0;
+        let mut placed = Vec::new();
+        for pane in panes {
+            let height = if self.is_folded(*pane) {
+                1.min(area.bottom().saturating_sub(y))
+            } else {
+                weight_so_far += u32::from(self.weight(*pane));
+                let until = (u32::from(room) * weight_so_far / sum.max(1)) as u16;
+                let height = until - used;
+                used = until;
+                height
+            };
+            placed.push((*pane, Rect { y, height, ..area }));
+            y += height;
+        }
+        placed
+    }
+
+    fn weight(&self, pane: Pane) -> u16 {
+        self.weights.get(pane.index()).copied().unwrap_or(10)
+    }
+
+    pub fn is_folded(&self, pane: Pane) -> bool {
+        self.folded.contains(&pane)
+    }
+
+    /// The pane at a place of the screen, and where it stands.
+    pub fn at(&self, place: Position) -> Option<(Pane, Rect)> {
+        self.areas.iter().copied().find(|(_, area)| area.contains(place))
+    }
+
+    pub fn focus_next(&mut self, back: bool) {
+        let at = self.order.iter().position(|pane| *pane == self.focus).unwrap_or(0);
+        let next = (at + if back { 3 } else { 1 }) % 4;
+        self.focus = self.order.get(next).copied().unwrap_or(Pane::Stream);
+    }
+
+    pub fn fold(&mut self) {
+        match self.is_folded(self.focus) {
+            true => self.folded.retain(|pane| *pane != self.focus),
+            false => self.folded.push(self.focus),
+        }
+    }
+
+    /// Changes places with the pane next to it.
+    pub fn swap(&mut self, back: bool) {
+        let at = self.order.iter().position(|pane| *pane == self.focus).unwrap_or(0);
+        self.order.swap(at, (at + if back { 3 } else { 1 }) % 4);
+    }
+
+    pub fn resize(&mut self, grow: bool) {
+        if let Some(weight) = self.weights.get_mut(self.focus.index()) {
+            *weight = if grow { *weight + 2 } else { *weight - 2 }.clamp(4, 60);
+        }
+    }
+
+    /// How far a pane was scrolled by hand.
+    pub fn scrolled(&self, pane: Pane) -> Option<usize> {
+        self.scrolled.get(pane.index()).copied().flatten()
+    }
+
+    pub fn scroll_to(&mut self, pane: Pane, row: usize) {
+        if let Some(scrolled) = self.scrolled.get_mut(pane.index()) {
+            *scrolled = Some(row);
+        }
+    }
+
+    /// All panes follow what happens again.
+    pub fn follow(&mut self) {
+        self.scrolled = [None; 4];
+    }
+
+    /// Takes hold of a border; false where there is none.
+    pub fn grab(&mut self, place: Position) -> bool {
+        let above = |below: Rect| {
+            let over = |area: &Rect| area.bottom() == below.y && area.x <= place.x && place.x < area.right();
+            self.areas.iter().find(|(_, area)| over(area)).map(|(pane, _)| *pane)
+        };
+        let title = self.areas.iter().find(|(_, area)| area.y == place.y && area.contains(place));
+        self.drag = match title {
+            Some((below, area)) => above(*area).map(|above| Drag::Row { above, below: *below }),
+            None => {
+                let left = self.areas.iter().map(|(_, area)| *area).find(|area| area.right() == place.x);
+                let whole = self.areas.iter().map(|(_, area)| *area).reduce(Rect::union);
+                left.and(whole).map(Drag::Column)
+            }
+        };
+        self.drag.is_some()
+    }
+
+    /// Moves the border that is held; false where none is.
+    pub fn drag(&mut self, place: Position) -> bool {
+        let height =
+            |pane: Pane| self.areas.iter().find(|(known, _)| *known == pane).map(|(_, area)| *area).unwrap_or_default();
+        match self.drag {
+            None => return false,
+            Some(Drag::Column(area)) => {
+                let percent = u32::from(place.x.saturating_sub(area.x)) * 100 / u32::from(area.width.max(1));
+                self.left = (percent as u16).clamp(15, 85);
+            }
+            Some(Drag::Row { above, below }) => {
+                // Rows are the measure from now on, so that the border stays under the mouse.
+                let (upper, lower) = (height(above), height(below));
+                let rows = upper.height + lower.height;
+                let share = place.y.saturating_sub(upper.y).clamp(2, rows.saturating_sub(2).max(2));
+                for (pane, area) in self.areas.clone() {
+                    if let Some(weight) = self.weights.get_mut(pane.index()) {
+                        *weight = match area.y {
+                            y if y == upper.y => share,
+                            y if y == lower.y => rows.saturating_sub(share).max(2),
+                            _ => area.height.max(2),
+                        };
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    pub fn let_go(&mut self) {
+        self.drag = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn areas(panes: &mut Panes, width: u16, height: u16) -> Vec<(Pane, Rect)> {
+        let area = Rect::new(0, 1, width, height);
+        let placed = panes.lay_out(area, false);
+        for (pane, place) in &placed {
+            assert!(area.union(*place) == area, "{pane:?} sticks out: {place:?}");
+        }
+        for (at, (_, one)) in placed.iter().enumerate() {
+            assert!(placed.iter().skip(at + 1).all(|(_, other)| !one.intersects(*other)), "panes overlap: {placed:?}");
+        }
+        placed
+    }
+
+    #[test]
+    fn every_size_has_its_layout() {
+        let mut panes = Panes::default();
+        assert_eq!(areas(&mut panes, 200, 45).len(), 4);
+        assert_eq!(areas(&mut panes, 80, 19).len(), 3);
+        assert_eq!(areas(&mut panes, 40, 5), [(Pane::Stream, Rect::new(0, 1, 40, 5))]);
+        for size in [(0, 0), (1, 1), (60, 12), (61, 13), (120, 20), (119, 200), (10_000, 1)] {
+            assert!(!areas(&mut panes, size.0, size.1).is_empty());
+            panes.fold();
+            areas(&mut panes, size.0, size.1);
+            panes.fold();
+            panes.focus_next(false);
+        }
+    }
+
+    #[test]
+    fn a_pane_that_is_looked_at_is_there() {
+        for size in [(40, 5), (80, 19), (200, 45)] {
+            let mut panes = Panes::default();
+            for _ in 0..4 {
+                assert!(areas(&mut panes, size.0, size.1).iter().any(|(pane, _)| *pane == panes.focus), "{size:?}");
+                panes.focus_next(false);
+            }
+        }
+    }
+
+    #[test]
+    fn a_border_follows_the_mouse() {
+        let mut panes = Panes::default();
+        let before = areas(&mut panes, 80, 20);
+        let border = before[1].1.y;
+        assert!(panes.grab(Position::new(3, border)));
+        assert!(panes.drag(Position::new(3, border - 4)));
+        let after = areas(&mut panes, 80, 20);
+        assert_eq!(after[1].1.y, border - 4);
+        panes.let_go();
+        assert!(!panes.drag(Position::new(3, border)));
+        assert!(!panes.grab(Position::new(3, 1)), "nothing stands above the first");
+        assert!(panes.grab(Position::new(before[1].1.right(), border + 1)), "the line between the columns");
+        panes.drag(Position::new(20, border));
+        assert_eq!(areas(&mut panes, 80, 20)[1].1.width, 20);
+    }
+}

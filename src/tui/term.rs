@@ -1,0 +1,96 @@
+//! The terminal: taken, and given back on every way out.
+
+use std::io::{self, BufWriter, Write, stdout};
+use std::sync::Once;
+
+use crossterm::cursor::Show;
+use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
+use crossterm::execute;
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
+    is_raw_mode_enabled,
+};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+/// The screen.
+pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
+
+/// The terminal while the workbench has it. Dropping it gives it back.
+pub struct Term {
+    screen: Screen,
+}
+
+impl Term {
+    /// Takes the terminal. A panic gives it back before it tells what went wrong.
+    pub fn take() -> io::Result<Self> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let tell = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                give_back();
+                tell(panic);
+            }));
+        });
+        enter()?;
+        match Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))) {
+            Ok(screen) => Ok(Self { screen }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// The screen to draw on.
+    pub fn screen(&mut self) -> &mut Screen {
+        &mut self.screen
+    }
+
+    /// Gives the terminal back for as long as something else runs.
+    pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> io::Result<T> {
+        give_back();
+        let result = run();
+        enter()?;
+        self.anew()?;
+        Ok(result)
+    }
+
+    /// Has everything drawn anew, whatever stands on the screen now. The terminal is not asked anything for it: not
+    /// every terminal answers.
+    pub fn anew(&mut self) -> io::Result<()> {
+        execute!(stdout(), Clear(ClearType::All))?;
+        self.screen = Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?;
+        Ok(())
+    }
+
+    /// Puts a text on the clipboard of the terminal, also over a remote connection.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(stdout(), crossterm::clipboard::CopyToClipboard::to_clipboard_from(text))
+    }
+}
+
+impl Drop for Term {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    let taken =
+        execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, SetTitle("backchat replay"));
+    if taken.is_err() {
+        give_back();
+    }
+    taken
+}
+
+/// Gives the terminal back as it was. Where that fails there is nobody left to tell.
+fn give_back() {
+    if is_raw_mode_enabled().unwrap_or(true) {
+        let _ = execute!(stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+        let _ = stdout().flush();
+    }
+}

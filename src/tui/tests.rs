@@ -1,0 +1,480 @@
+//! Whole screens, from keys to cells.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::app::Verdict;
+use super::*;
+use crate::diagnostic::{Diagnostic, Place};
+use crate::json::{self, Object, Value};
+use crate::parser::{Chunks, Mode};
+use crate::template::Template;
+
+const TEMPLATE: &str = r#"{
+  "defaults": {"role": "assistant"},
+  "start_anchor": "<bot>",
+  "fields": {
+    "reasoning": {"open": "<think>", "close": "</think>"},
+    "tool_calls": {
+      "open": "<call>",
+      "close": "</call>",
+      "repeats": true,
+      "content": "json"
+    },
+    "content": {"close_pattern": "<stop>|$"}
+  }
+}
+"#;
+
+const PROMPT: &str = "<user>What is the weather in Paris?\n<bot><think>";
+const OUTPUT: &str = "Look it up.\u{1b}[31m\nIs 2 < 3?</think>One moment.\n<call>{\"city\": \"Paris\"}</call>\n<call>{\"city\": </call><stop>";
+
+/// What the tests change under the workbench, and what it does to it.
+#[derive(Default)]
+struct World {
+    template: Option<String>,
+    expected: Option<Object>,
+    blessed: Option<Object>,
+    derived: Option<Value>,
+}
+
+struct TestDesk {
+    names: Vec<String>,
+    outputs: Vec<&'static str>,
+    world: Rc<RefCell<World>>,
+}
+
+impl Desk for TestDesk {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn material(&self, index: usize) -> Result<Material, Problem> {
+        let text = self.world.borrow().template.clone().unwrap_or_else(|| TEMPLATE.to_owned());
+        let problem = |diagnostics: Vec<Diagnostic>| Problem { diagnostics, sources: Default::default() };
+        let loaded = Template::load(&text).map_err(|error| problem(error.diagnostics))?;
+        let Some(output) = self.outputs.get(index).filter(|output| !output.is_empty()) else {
+            let missing = Diagnostic::error("unreadable-file", "cannot read the file: it is gone");
+            return Err(missing.at(Place::file(format!("output-{index}.txt"))).into());
+        };
+        Ok(Material {
+            template: loaded.template,
+            template_file: "template.json".to_owned(),
+            template_span: 0..text.len(),
+            template_text: text,
+            rival: Some(Rival { name: "other.json".to_owned(), template: Template::load(OTHER).unwrap().template }),
+            prefix: PROMPT.to_owned(),
+            output: (*output).to_owned(),
+            chunks: (index == 1).then(|| vec![5, 3]),
+            tools: None,
+            expected: self.world.borrow().expected.clone(),
+        })
+    }
+
+    fn files(&self, _: usize) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn bless(&self, _: usize, _: &Material, message: &Object) -> Result<String, Problem> {
+        self.world.borrow_mut().blessed = Some(message.clone());
+        Ok("blessed".to_owned())
+    }
+
+    fn derive(&self, _: usize) -> Result<Derived, Problem> {
+        Ok(Derived { status: "proved".to_owned(), template: self.world.borrow().derived.clone() })
+    }
+
+    fn command(&self, index: usize, view: &View) -> String {
+        format!("replay {index} --at {} --chunks {:?} {:?}", view.at, view.chunking, view.mode)
+    }
+}
+
+const OTHER: &str =
+    r#"{"start_anchor": "<bot>", "fields": {"reasoning": {"open": "<think>", "close": "</think>"}, "content": {}}}"#;
+
+struct Bench {
+    app: App,
+    world: Rc<RefCell<World>>,
+}
+
+fn start() -> Start {
+    Start { output: 0, at: None, chunking: None, showing: Showing::One(Mode::Stable), theme: Theme::Dark, notice: None }
+}
+
+fn bench(outputs: &[&'static str], start: &Start) -> Bench {
+    let world = Rc::new(RefCell::new(World::default()));
+    let names = (0..outputs.len()).map(|at| format!("output-{at}.txt")).collect();
+    let desk = TestDesk { names, outputs: outputs.to_vec(), world: world.clone() };
+    Bench { app: App::new(Box::new(desk), start).map_err(|problem| problem.line()).unwrap(), world }
+}
+
+fn opened() -> Bench {
+    bench(&[OUTPUT], &start())
+}
+
+impl Bench {
+    /// Presses keys: each character one, `⇥` tab, `⏎` enter, `⎋` escape, `↓` and so on the arrows.
+    fn press(&mut self, keys: &str) -> Option<Effect> {
+        let mut effect = None;
+        for c in keys.chars() {
+            let code = match c {
+                '⇥' => KeyCode::Tab,
+                '⏎' => KeyCode::Enter,
+                '⎋' => KeyCode::Esc,
+                '⌫' => KeyCode::Backspace,
+                '↓' => KeyCode::Down,
+                '→' => KeyCode::Right,
+                c => KeyCode::Char(c),
+            };
+            effect = self.app.key(KeyEvent::new(code, KeyModifiers::NONE)).or(effect);
+        }
+        effect
+    }
+
+    fn screen(&mut self, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| self.app.draw(frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let rows = buffer.content.chunks(usize::from(width.max(1)));
+        let rows = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n")
+    }
+
+    /// How many characters of the output have come.
+    fn at(&self) -> isize {
+        let side = self.app.side().unwrap();
+        side.recording.offset_of(side.recording.arrived(side.moment))
+    }
+
+    fn notice(&self) -> &str {
+        self.app.notice.as_deref().unwrap_or("")
+    }
+}
+
+#[test]
+fn screens_at_three_sizes() {
+    let mut bench = opened();
+    bench.press("jj5l");
+    insta::assert_snapshot!("screen_80x24", bench.screen(80, 24));
+    insta::assert_snapshot!("screen_200x50", bench.screen(200, 50));
+    insta::assert_snapshot!("screen_40x10", bench.screen(40, 10));
+}
+
+#[test]
+fn both_modes_side_by_side() {
+    let mut bench = opened();
+    bench.press("mm");
+    insta::assert_snapshot!("both_modes_80x24", bench.screen(80, 24));
+}
+
+#[test]
+fn the_help_lists_every_key() {
+    let mut bench = opened();
+    bench.press("?");
+    let screen = bench.screen(100, 90);
+    for binding in keys::KEYS {
+        assert!(screen.contains(binding.words), "{} is not in the help", binding.words);
+    }
+    insta::assert_snapshot!("help_80x24", bench.screen(80, 24));
+}
+
+#[test]
+fn no_size_and_no_key_breaks_the_screen() {
+    let mut bench = bench(&[OUTPUT, OUTPUT], &start());
+    let keys: Vec<char> = keys::KEYS
+        .iter()
+        .flat_map(|binding| binding.keys)
+        .filter_map(|key| match key.0 {
+            KeyCode::Char(c) => Some(c),
+            _ => None,
+        })
+        .collect();
+    for (at, size) in [(1, 1), (2, 30), (7, 3), (40, 10), (59, 11), (61, 13), (121, 21), (300, 5)].iter().enumerate() {
+        for key in keys.iter().cycle().skip(at * 7).take(60) {
+            bench.press(&key.to_string());
+            bench.screen(size.0, size.1);
+            bench.app.work(std::time::Instant::now());
+        }
+        bench.press("⎋⎋");
+    }
+}
+
+#[test]
+fn steps_of_every_kind_with_counts() {
+    let mut bench = opened();
+    for (keys, at) in [
+        ("l", 1),
+        ("4l", 5),
+        ("2h", 3),
+        ("J", 17),
+        ("K", 0),
+        (":20⏎", 20),
+        ("7g", 7),
+        ("g", 0),
+        ("G", 105),
+        ("g.", 1),
+        ("3.", 4),
+        ("2,", 2),
+        ("j", 26),
+        ("k", 0),
+        ("12→", 12),
+    ] {
+        bench.press(keys);
+        assert_eq!(bench.at(), at, "after {keys}");
+    }
+}
+
+#[test]
+fn a_step_by_character_cuts_a_longer_chunk() {
+    let mut bench = opened();
+    bench.press("rw");
+    assert_eq!(bench.app.chunking, Chunking::Rule(Chunks::Whole));
+    bench.press("g..");
+    assert_eq!((bench.at(), bench.app.chunking.clone()), (2, Chunking::Cuts(vec![1, 2])));
+    bench.press("G");
+    assert_eq!(bench.at(), 105);
+}
+
+#[test]
+fn chunks_as_asked() {
+    let mut bench = bench(&[OUTPUT, OUTPUT], &start());
+    for (keys, chunking) in [
+        ("rw", "one chunk"),
+        ("r1", "chunks of 1"),
+        ("r7", "chunks of 7"),
+        ("rn12⏎", "chunks of 12"),
+        ("rnrandom:9⏎", "random chunks, seed 9"),
+        ("rr", "random chunks, seed 10"),
+        ("ro", "random chunks, seed 10"),
+        ("]", "chunks as recorded"),
+        ("r3", "chunks of 3"),
+        ("ro", "chunks as recorded"),
+    ] {
+        bench.press(keys);
+        assert_eq!(bench.app.chunking.to_string(), chunking, "after {keys}");
+    }
+}
+
+#[test]
+fn the_worst_cut_is_gone_to() {
+    let mut bench = bench(&["</think>First.\nSecond.<stop>"], &start());
+    bench.press("rww");
+    while bench.app.hunt.is_some() {
+        bench.app.work(std::time::Instant::now());
+    }
+    let Chunking::Cuts(cuts) = &bench.app.chunking else { panic!("no cut was found: {}", bench.notice()) };
+    assert_eq!(bench.app.sides.len(), 2);
+    assert_eq!(bench.at(), isize::try_from(cuts[0]).unwrap());
+    assert!(bench.notice().contains("transformers gives another answer"), "{}", bench.notice());
+}
+
+#[test]
+fn breakpoints_and_search() {
+    let mut bench = opened();
+    bench.press("c");
+    assert!(bench.notice().starts_with("no breakpoint is set"));
+    bench.press("smalformed⏎c");
+    assert_eq!((bench.at(), bench.notice()), (99, "stopped at `malformed`"));
+    bench.press("sno-field⏎");
+    assert!(bench.notice().starts_with("`no-field` is no field"));
+    bench.press("s/(⏎");
+    assert!(!bench.notice().is_empty());
+    bench.press("Sg/paris⏎");
+    assert_eq!(bench.at(), 67);
+    bench.press("n");
+    assert!(bench.notice().contains("does not occur"));
+    bench.press("g/<call>⏎n");
+    assert_eq!(bench.at(), 83);
+    bench.press("N");
+    assert_eq!(bench.at(), 52);
+}
+
+#[test]
+fn it_plays_and_stops() {
+    let mut bench = opened();
+    let start = std::time::Instant::now();
+    bench.press(" ");
+    bench.app.clock.play(start);
+    assert!(!bench.app.work(start));
+    assert!(bench.app.work(start + std::time::Duration::from_millis(340)));
+    assert_eq!(bench.at(), 5);
+    bench.press("s7⏎");
+    bench.app.clock.play(start);
+    bench.app.work(start + std::time::Duration::from_secs(3));
+    assert_eq!((bench.at(), bench.app.clock.is_playing()), (7, false));
+}
+
+#[test]
+fn a_template_that_no_longer_loads_leaves_the_last_good_state() {
+    let mut bench = opened();
+    bench.press("30l");
+    bench.world.borrow_mut().template = Some(TEMPLATE.replace("\"open\": \"<call>\"", "\"opens\": \"<call>\""));
+    bench.app.reload();
+    let screen = bench.screen(80, 24);
+    assert!(screen.contains("unknown key `opens` in a field"), "{screen}");
+    assert_eq!(bench.at(), 30);
+    bench.press("⏎");
+    assert!(bench.screen(80, 24).contains("rename it to `open`"));
+    bench.world.borrow_mut().template = Some(TEMPLATE.replace("</think>", "</thought>"));
+    bench.press("⎋");
+    bench.app.reload();
+    assert!(bench.app.problem.is_none());
+    assert_eq!(bench.at(), 30, "the place is kept");
+    bench.press("G");
+    assert!(bench.screen(80, 24).contains("reasoning"));
+}
+
+#[test]
+fn the_first_wrong_event_is_gone_to() {
+    let mut bench = opened();
+    let expected = r#"{"role": "assistant", "reasoning": "Look it up.\u001b[31m\nIs 2 < 3?", "content": "One moment.",
+                       "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
+    bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
+    bench.app.reload();
+    assert_eq!(bench.app.verdict(), Some(Verdict::Failed));
+    bench.press("x");
+    assert!(bench.notice().ends_with("is not as expected"), "{}", bench.notice());
+    let side = bench.app.side().unwrap();
+    let happened = side.recording.event_in_words(side.recording.last_event(side.moment).unwrap());
+    assert_eq!(happened, "the opening of `tool_calls` ended `content`, which replaces its value `\"One moment.\"`");
+}
+
+#[test]
+fn effects_for_the_world() {
+    let mut bench = opened();
+    assert_eq!(bench.press("q"), Some(Effect::Quit));
+    assert_eq!(bench.app.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL)), Some(Effect::Suspend));
+    bench.press("26l");
+    assert_eq!(bench.press("e"), Some(Effect::Edit { file: "template.json".into(), line: 5 }));
+    assert_eq!(bench.press("yr"), Some(Effect::Copy("Look it up.\u{1b}[31m\nIs 2 < 3?".to_owned())));
+    let Some(Effect::Copy(message)) = bench.press("Gym") else { panic!("nothing was copied") };
+    assert!(json::read(&message).unwrap().get("tool_calls").is_some());
+    let Some(Effect::Copy(command)) = bench.press("gyc") else { panic!("nothing was copied") };
+    assert_eq!(command, "replay 0 --at 0 --chunks Rule(Every(1)) Stable");
+}
+
+#[test]
+fn the_message_is_blessed_and_the_template_derived_again() {
+    let mut bench = opened();
+    bench.press("b");
+    assert_eq!(bench.notice(), "blessed");
+    let blessed = bench.world.borrow().blessed.clone().unwrap();
+    assert_eq!(blessed.get("tool_calls").unwrap().to_string(), r#"[{"city": "Paris"}]"#);
+    assert_eq!(bench.app.verdict(), Some(Verdict::Passed));
+    bench.press("d");
+    assert_eq!(bench.notice(), "deriving gives no template: proved");
+    bench.world.borrow_mut().derived = json::read(&TEMPLATE.replace("<think>", "<thought>")).ok();
+    bench.press("d");
+    let screen = bench.screen(100, 40);
+    assert!(screen.contains("-    \"reasoning\": {\"open\": \"<think>\"") || screen.contains("<thought>"), "{screen}");
+}
+
+#[test]
+fn a_list_is_walked() {
+    let mut bench = bench(&[OUTPUT, "</think>Hi<stop>", ""], &start());
+    while bench.app.is_busy() {
+        bench.app.work(std::time::Instant::now());
+    }
+    let verdicts: Vec<Verdict> = bench.app.verdicts.iter().map(|verdict| verdict.unwrap()).collect();
+    assert_eq!(verdicts, [Verdict::Failed, Verdict::InOrder, Verdict::Broken]);
+    bench.press("[");
+    assert_eq!(bench.notice(), "this is the first output");
+    bench.press("]");
+    assert!(bench.screen(80, 24).starts_with("output-1.txt 2/3"));
+    bench.press("]");
+    assert!(bench.screen(80, 24).contains("cannot read the file: it is gone"));
+    bench.press("o");
+    insta::assert_snapshot!("outputs_80x24", bench.screen(80, 24));
+    bench.press("k⏎");
+    assert!(bench.app.problem.is_none());
+}
+
+#[test]
+fn an_output_is_typed_and_pasted() {
+    let mut bench = bench(&["x"], &start());
+    bench.press("i");
+    bench.app.paste("y</thi");
+    assert_eq!(bench.at(), 7);
+    bench.press("nk>");
+    let side = bench.app.side().unwrap();
+    assert_eq!(side.recording.happened(side.moment), "`</think>` closed `reasoning`");
+    bench.press("⌫⌫a⎋");
+    assert_eq!(bench.app.material.output, "xy</thina");
+    assert_eq!(bench.app.material.chunks.as_deref(), Some(&[1, 6, 1, 1][..]));
+    assert!(!bench.app.is_typing);
+}
+
+#[test]
+fn the_mouse_points() {
+    let mut bench = opened();
+    bench.screen(80, 24);
+    let click = |column, row| MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    };
+    assert!(bench.app.mouse(click(20, 3)));
+    assert!(bench.at() > 0, "a click on the output goes there");
+    let before = bench.at();
+    bench.screen(80, 24);
+    assert!(bench.app.mouse(click(5, 15)));
+    assert_ne!(bench.at(), before, "a click on an event goes there");
+    assert!(
+        !bench.app.mouse(MouseEvent { kind: MouseEventKind::Moved, ..click(1, 1) }),
+        "nothing is drawn for nothing"
+    );
+    let wheel = MouseEvent { kind: MouseEventKind::ScrollDown, ..click(5, 3) };
+    assert!(bench.app.mouse(wheel));
+}
+
+#[test]
+fn panes_fold_move_and_zoom() {
+    let mut bench = opened();
+    assert!(bench.screen(80, 24).contains(" Message "));
+    bench.press("Z");
+    assert!(!bench.screen(80, 24).contains(" Message "));
+    bench.press("⎋z");
+    assert!(bench.screen(80, 24).contains(" Output (folded) "));
+    bench.press("z>");
+    let screen = bench.screen(80, 24);
+    assert!(screen.lines().nth(1).unwrap().contains(" Events "), "{screen}");
+    bench.press("⇥");
+    assert_eq!(bench.app.panes.focus, panes::Pane::Message);
+}
+
+#[test]
+fn text_from_models_is_never_obeyed() {
+    let hostile = "</think>\u{1b}]0;title\u{7}\u{202e}\u{200b}\r\u{9b}31m日本<stop>";
+    for theme in [Theme::Dark, Theme::Plain] {
+        let mut bench = bench(&[hostile], &Start { theme, ..start() });
+        for keys in ["G", "v", "a", "⏎", "⎋o", "⎋mm"] {
+            bench.press(keys);
+            for (width, height) in [(80, 24), (200, 50), (40, 10)] {
+                let screen = bench.screen(width, height);
+                let obeyed =
+                    screen.chars().find(|c| *c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')));
+                assert_eq!(obeyed, None, "{screen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colours_nothing_is_lost() {
+    let mut bench = bench(&[OUTPUT], &Start { theme: Theme::Plain, ..start() });
+    bench.press("60l");
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| bench.app.draw(frame)).unwrap();
+    let plain = |cell: &ratatui::buffer::Cell| {
+        cell.fg == ratatui::style::Color::Reset && cell.bg == ratatui::style::Color::Reset
+    };
+    assert!(terminal.backend().buffer().content.iter().all(plain));
+    let screen = bench.screen(80, 24);
+    assert!(screen.lines().any(|line| line.starts_with("T ") || line.starts_with("CT")), "{screen}");
+}

@@ -1,0 +1,139 @@
+use ratatui::style::{Color, Modifier, Style};
+
+/// How things are marked. No meaning is carried by colour alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Colours that read well on a dark background.
+    Dark,
+    /// Colours that read well on a light background.
+    Light,
+    /// No colours.
+    Plain,
+}
+
+/// Told apart by most readers with a colour vision deficiency, and in any terminal's palette.
+const DARK: [Color; 6] =
+    [Color::Cyan, Color::Yellow, Color::LightMagenta, Color::Green, Color::LightBlue, Color::LightRed];
+const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
+
+impl Theme {
+    /// The theme for a terminal that says what its colours are, in `COLORFGBG`; dark where it does not.
+    pub fn guess(foreground_background: Option<&str>) -> Self {
+        let background = foreground_background.and_then(|colours| colours.rsplit(';').next()?.parse::<u8>().ok());
+        match background {
+            Some(7 | 9..=15) => Self::Light,
+            _ => Self::Dark,
+        }
+    }
+
+    fn coloured(self, colour: Color) -> Style {
+        match self {
+            Self::Plain => Style::new(),
+            _ => Style::new().fg(colour),
+        }
+    }
+
+    /// A field's text.
+    pub fn field(self, index: usize) -> Style {
+        let palette = match self {
+            Self::Plain => return Style::new(),
+            Self::Dark => DARK,
+            Self::Light => LIGHT,
+        };
+        palette.get(index % palette.len()).map_or(Style::new(), |colour| Style::new().fg(*colour))
+    }
+
+    /// What opened or closed a field's region.
+    pub fn delimiter(self, index: usize) -> Style {
+        self.field(index).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
+    }
+
+    /// What is less important.
+    pub fn quiet(self) -> Style {
+        match self {
+            Self::Dark => Style::new().fg(Color::DarkGray),
+            Self::Light => Style::new().fg(Color::Gray).add_modifier(Modifier::DIM),
+            Self::Plain => Style::new().add_modifier(Modifier::DIM),
+        }
+    }
+
+    /// Prompt that the parser does not read.
+    pub fn prompt(self) -> Style {
+        self.quiet().add_modifier(Modifier::ITALIC)
+    }
+
+    /// Text that is held back.
+    pub fn held(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM | Modifier::REVERSED)
+    }
+
+    /// Text that no field takes.
+    pub fn dropped(self) -> Style {
+        self.quiet().add_modifier(Modifier::CROSSED_OUT)
+    }
+
+    /// Where the text that has come ends.
+    pub fn cursor(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// What the search found.
+    pub fn found(self) -> Style {
+        match self {
+            Self::Plain => Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD),
+            _ => Style::new().fg(Color::Black).bg(Color::Yellow),
+        }
+    }
+
+    /// What is wrong.
+    pub fn bad(self) -> Style {
+        self.coloured(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    /// What is as it should be.
+    pub fn good(self) -> Style {
+        self.coloured(Color::Green)
+    }
+
+    /// What stands out.
+    pub fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// The row that is at hand.
+    pub fn current(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// A key in the bottom bar.
+    pub fn key(self) -> Style {
+        self.coloured(if self == Self::Light { Color::Blue } else { Color::Cyan }).add_modifier(Modifier::BOLD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_background_is_what_the_terminal_says() {
+        for (said, theme) in [
+            (None, Theme::Dark),
+            (Some("15;0"), Theme::Dark),
+            (Some("0;15"), Theme::Light),
+            (Some("0;default;15"), Theme::Light),
+            (Some("12;8"), Theme::Dark),
+            (Some("nonsense"), Theme::Dark),
+        ] {
+            assert_eq!(Theme::guess(said), theme, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn without_colours_there_are_none() {
+        let plain = Theme::Plain;
+        let styles =
+            [plain.field(0), plain.delimiter(1), plain.quiet(), plain.held(), plain.found(), plain.bad(), plain.key()];
+        assert!(styles.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
+    }
+}

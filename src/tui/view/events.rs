@@ -1,0 +1,212 @@
+//! The events, one a row; adjacent chunks of a region as one, unless every one is asked for.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::super::app::{App, Side};
+use super::super::line::fit;
+use super::super::panes::Pane;
+use super::{halves, letters, put_line};
+use crate::diagnostic::escape;
+use crate::replay::{Kind, Recording};
+
+/// Where events were drawn, for the mouse.
+pub struct Place {
+    area: Rect,
+    events: Vec<usize>,
+}
+
+impl Place {
+    pub fn event_at(&self, place: Position) -> Option<usize> {
+        let inside = self.area.contains(place);
+        self.events.get(usize::from(place.y.checked_sub(self.area.y)?)).copied().filter(|_| inside)
+    }
+}
+
+/// Some events of a recording: a row of the list.
+struct Row {
+    first: usize,
+    /// Behind the last.
+    end: usize,
+}
+
+pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    for (index, area) in halves(area, app.sides.len()).into_iter().enumerate() {
+        let Some(side) = app.sides.get(index) else { continue };
+        let list = List { recording: &side.recording, every: app.every_event };
+        let current = list.row_of(side);
+        let count = list.count();
+        let top = match index {
+            0 => app.drawn.follow(
+                Pane::Events,
+                app.panes.scrolled(Pane::Events),
+                current.unwrap_or(0),
+                count,
+                area.height,
+            ),
+            _ => app.drawn.rows(Pane::Events).0,
+        };
+        let differs = app.difference.filter(|_| !app.every_event).map(|difference| difference.row);
+        let fields = side.recording.template().fields();
+        let letters = letters(fields.iter().map(|field| &field.name));
+        // Where room is short, the letter is name enough.
+        let most = if area.width < 60 { 0 } else { 18 };
+        let name_width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(most);
+        let mut place = Place { area, events: Vec::new() };
+        for (line, at) in (top..count).take(usize::from(area.height)).enumerate() {
+            let row = list.row(at);
+            let shown = Shown {
+                app,
+                side,
+                letter: side
+                    .recording
+                    .event(row.first)
+                    .and_then(|event| letters.get(event.field))
+                    .copied()
+                    .unwrap_or('?'),
+                name_width,
+                is_current: current == Some(at),
+                differs: differs.is_some_and(|from| at >= from),
+            };
+            place.events.push(row.end.saturating_sub(1));
+            put_line(buffer, area, line, &shown.line(&row, at, area.width));
+        }
+        if count == 0 {
+            super::put_fitted(buffer, area, 0, "no events", app.theme.quiet());
+        }
+        app.drawn.events.push(place);
+    }
+}
+
+struct List<'a> {
+    recording: &'a Recording,
+    every: bool,
+}
+
+impl List<'_> {
+    fn count(&self) -> usize {
+        if self.every { self.recording.event_count() } else { self.recording.row_count() }
+    }
+
+    fn row(&self, at: usize) -> Row {
+        match self.every {
+            true => Row { first: at, end: at + 1 },
+            false => {
+                let events = self.recording.row(at);
+                Row { first: events.start, end: events.end }
+            }
+        }
+    }
+
+    /// The row of the last event.
+    fn row_of(&self, side: &Side) -> Option<usize> {
+        let event = self.recording.last_event(side.moment)?;
+        Some(if self.every { event } else { self.recording.row_of(event) })
+    }
+}
+
+struct Shown<'a> {
+    app: &'a App,
+    side: &'a Side,
+    letter: char,
+    name_width: usize,
+    is_current: bool,
+    differs: bool,
+}
+
+impl Shown<'_> {
+    fn line(&self, row: &Row, at: usize, width: u16) -> Line<'static> {
+        let theme = self.app.theme;
+        let recording = &self.side.recording;
+        let Some(event) = recording.event(row.first) else { return Line::default() };
+        let is_future = row.first >= self.side.moment.event;
+        let is_initial = row.end <= recording.initial_count();
+        let mark = match () {
+            () if self.differs => "≠",
+            () if self.is_wrong(row) => "✗",
+            () if self.is_current => "▶",
+            () if self.stops(row) => "●",
+            () if is_initial => "»",
+            () => " ",
+        };
+        let base = if is_future { theme.quiet() } else { Style::new() };
+        let paint = |style: Style| if is_future { theme.quiet() } else { style };
+        let kind = match event.kind {
+            Kind::Malformed => paint(theme.bad()),
+            Kind::Open | Kind::Close => paint(Style::new().add_modifier(Modifier::BOLD)),
+            Kind::Chunk => paint(Style::new()),
+        };
+        let name = fit(recording.field_name(event.field), self.name_width);
+        let number_width = recording.row_count().max(1).to_string().len();
+        let head = format!("{mark}{:>number_width$} ", at + 1);
+        let kind_word = format!("{:<9} ", event.kind.short());
+        let field = match self.name_width {
+            0 => format!("{} ", self.letter),
+            width => format!("{} {name:<width$}  ", self.letter),
+        };
+        let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
+        let text = fit(&self.text(row), usize::from(width).saturating_sub(used));
+        let mut line = Line::from(vec![
+            Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
+            Span::styled(kind_word, kind),
+            Span::styled(field, paint(theme.field(event.field))),
+            Span::styled(text, base),
+        ]);
+        if self.is_current {
+            let room = usize::from(width).saturating_sub(line.width());
+            line.push_span(Span::raw(" ".repeat(room)));
+            line = line.patch_style(theme.current());
+        }
+        line
+    }
+
+    /// What the row says beside its kind and its field.
+    fn text(&self, row: &Row) -> String {
+        let recording = &self.side.recording;
+        let Some(event) = recording.event(row.first) else { return String::new() };
+        match (event.kind, event.value) {
+            (Kind::Chunk, _) => {
+                let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
+                let count = match row.end - row.first {
+                    1 => String::new(),
+                    count => format!("×{count} "),
+                };
+                let text = recording.slice(event.span.start..last);
+                let head = text.char_indices().nth(200).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+                format!("{count}{}", escape(head))
+            }
+            (_, Some(Ok(value))) => match recording.replaced(row.first) {
+                Some(lost) => format!("{} in place of {}", shortened(value), shortened(lost)),
+                None => shortened(value),
+            },
+            (_, Some(Err(reason))) => escape(reason).into_owned(),
+            (_, None) => escape(recording.slice(event.span)).into_owned(),
+        }
+    }
+
+    /// Whether the message is another than expected because of the row.
+    fn is_wrong(&self, row: &Row) -> bool {
+        let is_first = std::ptr::eq(self.side, self.app.sides.first().unwrap_or(self.side));
+        is_first && (row.first..row.end).any(|event| self.app.wrong.contains(&event))
+    }
+
+    /// Whether a breakpoint on events is met in the row.
+    fn stops(&self, row: &Row) -> bool {
+        let recording = &self.side.recording;
+        !self.app.stops.is_empty() && recording.stops_at(&self.app.stops, row.first)
+    }
+}
+
+/// The beginning of a value as JSON, safe to show.
+fn shortened(value: &crate::json::Value) -> String {
+    let json = match value {
+        crate::json::Value::String(text) => {
+            let head: String = text.chars().take(200).collect();
+            crate::json::Value::String(head).to_string()
+        }
+        value => value.to_string(),
+    };
+    escape(&json).into_owned()
+}

@@ -1,0 +1,204 @@
+//! What stands around the panes: the header, their titles, the bottom bar.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+use super::super::app::{App, Showing, Verdict, mode_name};
+use super::super::keys::KEYS;
+use super::super::line::{fit, fit_end};
+use super::super::panes::Pane;
+use super::{put, words};
+
+/// The rooms of the screen, from top to bottom.
+pub struct Plan {
+    pub header: Rect,
+    pub panes: Rect,
+    pub words: Rect,
+    pub bar: Rect,
+}
+
+impl Plan {
+    pub fn new(area: Rect) -> Self {
+        let header = u16::from(area.height >= 6);
+        let bar = u16::from(area.height >= 3);
+        let words = words::height(area).min(area.height.saturating_sub(header + bar));
+        let panes = area.height - header - bar - words;
+        let row = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
+        Self {
+            header: row(0, header),
+            panes: row(header, panes),
+            words: row(header + panes, words),
+            bar: row(header + panes + words, bar),
+        }
+    }
+}
+
+/// What is replayed, and where in it one is.
+pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
+    if area.is_empty() {
+        return;
+    }
+    let theme = app.theme;
+    let mut right = vec![Span::raw(place(app))];
+    if app.clock.is_playing() {
+        right.insert(0, Span::styled(format!(" ▶ {}/s ", app.clock.speed()), theme.current()));
+        right.insert(1, Span::raw(" "));
+    }
+    if app.is_typing {
+        right.insert(0, Span::styled(" typing ", theme.current()));
+        right.insert(1, Span::raw(" "));
+    }
+    let right_width: usize = right.iter().map(Span::width).sum();
+    let room = usize::from(area.width).saturating_sub(right_width + 2);
+    let name = app.names.get(app.output).map_or("", String::as_str);
+    let list = match app.names.len() {
+        0 | 1 => String::new(),
+        count => format!(" {}/{count}", app.output + 1),
+    };
+    let verdict = match app.verdict() {
+        Some(Verdict::Passed) => Span::styled(" ✓ as expected", theme.good()),
+        Some(Verdict::Failed) => Span::styled(" ✗ not as expected", theme.bad()),
+        _ => Span::raw(""),
+    };
+    let how = match app.showing {
+        Showing::One(mode) => mode_name(mode).to_owned(),
+        Showing::Modes => "stable | reference".to_owned(),
+        Showing::Templates(mode) => format!("two templates, {}", mode_name(mode)),
+    };
+    let how = format!("  {how}, {}", app.chunking);
+    let fixed = list.width() + verdict.width();
+    let name = fit_end(name, room.saturating_sub(fixed).max(8).min(room));
+    let left_room = room.saturating_sub(name.width() + fixed);
+    let how = if how.width() <= left_room { how } else { String::new() };
+    let left = Line::from(vec![
+        Span::styled(name, theme.strong()),
+        Span::raw(list),
+        verdict,
+        Span::styled(how, theme.quiet()),
+    ]);
+    buffer.set_line(area.x, area.y, &left, area.width);
+    let x = area.right().saturating_sub(u16::try_from(right_width).unwrap_or(u16::MAX)).max(area.x);
+    buffer.set_line(x, area.y, &Line::from(right), area.right() - x);
+}
+
+fn place(app: &App) -> String {
+    let Some(side) = app.side() else { return String::new() };
+    let recording = &side.recording;
+    let at = recording.offset_of(recording.arrived(side.moment)).max(0);
+    let all = recording.offset_of(recording.text().len());
+    let chunk = side.moment.feed.min(recording.chunk_count());
+    format!("char {at}/{all}  chunk {chunk}/{}", recording.chunk_count())
+}
+
+/// The title of a pane: a line, its name, what is to be known about it.
+pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
+    if area.is_empty() {
+        return;
+    }
+    let is_focused = app.panes.focus == pane;
+    let width = usize::from(area.width);
+    put(buffer, area.x, area.y, area.width, &"─".repeat(width), app.theme.quiet());
+    let info = info(pane, app);
+    let folded = if app.panes.is_folded(pane) { " (folded)" } else { "" };
+    let name = format!(" {}{folded} ", pane.title());
+    let style = if is_focused { app.theme.current() } else { app.theme.strong() };
+    let x = area.x + 1.min(area.width);
+    put(buffer, x, area.y, area.width.saturating_sub(1), &name, style);
+    let room = width.saturating_sub(name.width() + 4);
+    let info = fit(&info, room);
+    if !info.is_empty() {
+        let text = format!(" {info} ");
+        let at = area.right().saturating_sub(u16::try_from(text.width() + 1).unwrap_or(0));
+        put(buffer, at.max(area.x), area.y, area.width, &text, app.theme.quiet());
+    }
+}
+
+fn info(pane: Pane, app: &App) -> String {
+    let Some(side) = app.side() else { return String::new() };
+    let sides = match app.sides.as_slice() {
+        [one, other] => format!("{} | {}", one.name, other.name),
+        _ => String::new(),
+    };
+    match pane {
+        Pane::Stream if !sides.is_empty() => sides,
+        Pane::Stream => {
+            let fields = app.material.template.fields();
+            let letters = super::letters(fields.iter().map(|field| &field.name));
+            let legend: Vec<String> =
+                letters.iter().zip(fields).map(|(letter, field)| format!("{letter} {}", field.name)).collect();
+            legend.join("  ")
+        }
+        Pane::Events => {
+            let recording = &side.recording;
+            let bad = match recording.malformed_count() {
+                0 => String::new(),
+                count => format!("{count} malformed, "),
+            };
+            let taken = recording.last_event(side.moment).map_or(0, |event| recording.row_of(event) + 1);
+            match app.every_event {
+                true => format!("{bad}{}/{} every chunk", side.moment.event, recording.event_count()),
+                false => format!("{bad}{taken}/{}", recording.row_count()),
+            }
+        }
+        Pane::Message if side.moment == side.recording.end() => "complete".to_owned(),
+        Pane::Message => "as it stands".to_owned(),
+        Pane::Template => app.material.template_file.clone(),
+    }
+}
+
+/// What can be done, or what there is to tell.
+pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
+    if area.is_empty() {
+        return;
+    }
+    let theme = app.theme;
+    let width = usize::from(area.width);
+    if let Some(hunt) = &app.hunt {
+        let (tried, possible) = hunt.progress();
+        let text = format!("trying every cut in reference mode: {tried} of {possible}; esc stops");
+        return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.strong());
+    }
+    if let Some(notice) = &app.notice {
+        return put(buffer, area.x, area.y, area.width, &fit(notice, width), theme.strong());
+    }
+    if let Some(problem) = &app.problem {
+        let text = format!("✗ {}  (enter: all of it, e: edit)", problem.line());
+        return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.bad());
+    }
+    if app.is_typing {
+        let text = "type or paste the output; each key is a chunk; esc ends";
+        return put(buffer, area.x, area.y, area.width, &fit(text, width), theme.strong());
+    }
+    if let Some(count) = app.count {
+        return put(buffer, area.x, area.y, area.width, &count.to_string(), theme.strong());
+    }
+    keys(buffer, area, app);
+}
+
+/// The keys of the table that have a short name, as many as there is room for; the help is always among them.
+fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
+    let shown =
+        |short: &str, key: &str| vec![Span::styled(key.to_owned(), app.theme.key()), Span::raw(format!(" {short}  "))];
+    let several = app.names.len() > 1;
+    let listed = KEYS.iter().filter(|binding| !binding.short.is_empty() && (several || binding.short != "next output"));
+    let (last, first): (Vec<_>, Vec<_>) = listed.partition(|binding| matches!(binding.short, "help" | "quit"));
+    let spans = |binding: &&super::super::keys::Binding| {
+        let key = binding.keys.first().map(|key| key.name()).unwrap_or_default();
+        shown(binding.short, &key)
+    };
+    let last: Vec<Span<'_>> = last.iter().flat_map(spans).collect();
+    let mut room = usize::from(area.width).saturating_sub(last.iter().map(Span::width).sum());
+    let mut line: Vec<Span<'_>> = Vec::new();
+    for binding in &first {
+        let spans = spans(binding);
+        let width: usize = spans.iter().map(Span::width).sum();
+        let Some(rest) = room.checked_sub(width) else { break };
+        room = rest;
+        line.extend(spans);
+    }
+    line.extend(last);
+    let line = Line::from(line);
+    buffer.set_line(area.x, area.y, &line, area.width);
+}

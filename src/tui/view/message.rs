@@ -1,0 +1,155 @@
+//! The message as it stands, and the region that is still open.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use super::super::app::{App, Side};
+use super::super::line::{fit_end, wrap};
+use super::super::panes::Pane;
+use super::super::theme::Theme;
+use super::{halves, put_line};
+use crate::diagnostic::escape;
+use crate::json::{Object, Value};
+use crate::replay::Kind;
+
+/// The longest string shown whole, in characters.
+const LONGEST: usize = 4000;
+
+/// The message in lines, as it was last shown.
+#[derive(Default)]
+pub struct Cache {
+    sides: Vec<Shown>,
+}
+
+#[derive(Default)]
+struct Shown {
+    key: Option<Key>,
+    lines: Vec<Row>,
+}
+
+/// As long as this is the same, the message is.
+#[derive(PartialEq, Eq)]
+struct Key {
+    recording: u64,
+    closed: usize,
+    is_end: bool,
+    width: u16,
+}
+
+/// A line of the message.
+struct Row {
+    /// The key of the message it belongs to.
+    key: String,
+    text: String,
+}
+
+pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let areas = halves(area, app.sides.len());
+    app.drawn.message.sides.resize_with(areas.len(), Shown::default);
+    for (index, area) in areas.into_iter().enumerate() {
+        let Some(side) = app.sides.get(index) else { continue };
+        let key = Key {
+            recording: app.generation,
+            closed: side.recording.closed_count(side.moment),
+            is_end: side.moment == side.recording.end(),
+            width: area.width,
+        };
+        let Some(cache) = app.drawn.message.sides.get_mut(index) else { continue };
+        if cache.key.as_ref() != Some(&key) {
+            cache.lines = rows(&side.recording.message(side.moment), usize::from(area.width));
+            cache.key = Some(key);
+        }
+        let changed = changed(side);
+        let open = open_region(side, area.width, app.theme);
+        let cache_lines = cache.lines.len();
+        let touched = cache.lines.iter().rposition(|row| Some(row.key.as_str()) == changed.as_deref());
+        let count = cache_lines + open.len();
+        let here = match touched {
+            Some(row) if open.is_empty() => row,
+            _ => count.saturating_sub(1),
+        };
+        let top = match index {
+            0 => app.drawn.follow(Pane::Message, app.panes.scrolled(Pane::Message), here, count, area.height),
+            _ => app.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
+        };
+        let Some(cache) = app.drawn.message.sides.get(index) else { continue };
+        let shown = cache.lines.iter().map(|row| {
+            let is_new = Some(row.key.as_str()) == changed.as_deref();
+            let style = if is_new { app.theme.strong() } else { ratatui::style::Style::new() };
+            let mark = if is_new { "▌" } else { " " };
+            Line::from(vec![Span::styled(mark, app.theme.good()), Span::styled(row.text.clone(), style)])
+        });
+        let lines: Vec<Line<'_>> =
+            shown.skip(top).chain(open.into_iter().skip(top.saturating_sub(cache_lines))).collect();
+        for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
+            put_line(buffer, area, row, line);
+        }
+    }
+}
+
+/// The key of the message that the last event gave a value to.
+fn changed(side: &Side) -> Option<String> {
+    let event = side.recording.event(side.recording.last_event(side.moment)?)?;
+    (event.kind == Kind::Close).then(|| side.recording.field_name(event.field).to_owned())
+}
+
+/// The region that is open, its body so far.
+fn open_region(side: &Side, width: u16, theme: Theme) -> Vec<Line<'static>> {
+    let Some(region) = side.recording.region(side.moment) else { return Vec::new() };
+    let name = escape(side.recording.field_name(region.field)).into_owned();
+    let body = side.recording.slice(region.body);
+    let head = format!(" {name} so far, {} characters:", body.chars().count());
+    let style = theme.field(region.field).add_modifier(Modifier::ITALIC);
+    let room = usize::from(width).saturating_sub(3).max(1);
+    // Four rows of its end.
+    let shown = fit_end(body, room * 4);
+    let mut lines = vec![Line::from(Span::styled(head, style))];
+    lines.extend(wrap(&shown, room).into_iter().map(|text| Line::from(Span::styled(format!("   {text}"), style))));
+    lines
+}
+
+/// The message in lines that are safe to show.
+fn rows(message: &Object, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let room = width.saturating_sub(1).max(1);
+    let mut push = |key: &str, text: &str| {
+        let indent = text.len() - text.trim_start().len();
+        let safe = escape(text.trim_start());
+        for (at, line) in wrap(&safe, room.saturating_sub(indent + 2).max(8)).into_iter().enumerate() {
+            let text = format!("{}{line}", " ".repeat(indent + if at == 0 { 0 } else { 2 }));
+            rows.push(Row { key: key.to_owned(), text });
+        }
+    };
+    push("", "{");
+    for (at, (key, value)) in message.iter().enumerate() {
+        let entry: Object = [(key.clone(), shortened(value))].into_iter().collect();
+        let json = Value::Object(entry).to_pretty("  ");
+        let lines: Vec<&str> = json.lines().collect();
+        let inner = lines.get(1..lines.len().saturating_sub(1)).unwrap_or(&[]);
+        for (line_at, line) in inner.iter().enumerate() {
+            let comma = if line_at + 1 == inner.len() && at + 1 < message.len() { "," } else { "" };
+            push(key, &format!("{line}{comma}"));
+        }
+    }
+    push("", "}");
+    rows
+}
+
+/// The value with long strings cut in the middle.
+fn shortened(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > LONGEST => {
+            let count = text.chars().count();
+            let head: String = text.chars().take(LONGEST / 2).collect();
+            let tail: String = text.chars().skip(count.saturating_sub(LONGEST / 2)).collect();
+            format!("{head} … {} characters left out … {tail}", count.saturating_sub(LONGEST / 2 * 2)).into()
+        }
+        Value::List(items) => Value::List(items.iter().map(shortened).collect()),
+        Value::Object(entries) => {
+            Value::Object(entries.iter().map(|(key, value)| (key.clone(), shortened(value))).collect())
+        }
+        value => value.clone(),
+    }
+}

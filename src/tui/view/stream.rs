@@ -1,0 +1,189 @@
+//! The output as it came: what each stretch of it is, what is held, what is still to come.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
+
+use super::super::app::{App, Side};
+use super::super::line::{glyph, glyph_width, is_mark};
+use super::super::panes::Pane;
+use super::super::theme::Theme;
+use super::{halves, letters, put};
+use crate::replay::{Part, Recording};
+
+/// The margin in which the letters of the fields stand.
+const MARGIN: u16 = 3;
+
+/// How much of the prompt is shown, in bytes.
+const TAIL: usize = 1200;
+
+/// Where a stream was drawn, for the mouse.
+pub struct Place {
+    area: Rect,
+    /// The bytes of each row, with the column where each begins.
+    rows: Vec<Vec<(u16, usize)>>,
+}
+
+impl Place {
+    pub fn byte_at(&self, place: Position) -> Option<usize> {
+        if !self.area.contains(place) {
+            return None;
+        }
+        let row = self.rows.get(usize::from(place.y - self.area.y))?;
+        row.iter().rev().find(|(x, _)| *x <= place.x).or_else(|| row.first()).map(|(_, byte)| *byte)
+    }
+}
+
+pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    for (side, area) in halves(area, app.sides.len()).into_iter().enumerate() {
+        draw_side(buffer, area, app, side);
+    }
+}
+
+fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
+    let Some(side) = app.sides.get(index) else { return };
+    let (recording, moment) = (&side.recording, side.moment);
+    let width = area.width.saturating_sub(MARGIN).max(1);
+    app.drawn.wrapping.update(recording.text(), tail(recording), width, app.show_whitespace);
+    let wrapping = &app.drawn.wrapping;
+    let arrived = recording.arrived(moment);
+    // What stands right before the place is what just happened.
+    let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
+    let count = wrapping.count();
+    let top = match index {
+        0 => app.drawn.follow(Pane::Stream, app.panes.scrolled(Pane::Stream), here, count, area.height),
+        _ => app.drawn.rows(Pane::Stream).0,
+    };
+    let wrapping = &app.drawn.wrapping;
+    let last = (top + usize::from(area.height)).min(count);
+    let window = wrapping.row(top).start..wrapping.row(last.saturating_sub(1)).end;
+    let painter = Painter {
+        theme: app.theme,
+        whitespace: app.show_whitespace,
+        letters: letters(recording.template().fields().iter().map(|field| &field.name)),
+        recording,
+        arrived,
+        found: matches(side, app.sought.as_deref(), window.clone()),
+        show_future: app.show_future,
+    };
+    let parts = recording.parts(moment, window);
+    let mut rows = Vec::new();
+    for (line, row) in (top..last).enumerate() {
+        let Ok(line) = u16::try_from(line) else { break };
+        let place = Rect { y: area.y + line, height: 1, ..area };
+        rows.push(painter.row(buffer, place, wrapping.row(row), &parts));
+    }
+    app.drawn.streams.push(Place { area, rows });
+}
+
+/// Where the shown end of the prompt begins.
+fn tail(recording: &Recording) -> usize {
+    let mut start = recording.origin().saturating_sub(TAIL);
+    while !recording.text().is_char_boundary(start) {
+        start += 1;
+    }
+    let before = recording.slice(start..recording.origin());
+    // Three lines of it are enough to know where one is.
+    let lines = before.rmatch_indices('\n').nth(3).map_or(0, |(at, _)| at + 1);
+    start + lines
+}
+
+/// The places in the window where the sought text stands.
+fn matches(side: &Side, sought: Option<&str>, window: Range<usize>) -> Vec<Range<usize>> {
+    let Some(sought) = sought.filter(|sought| !sought.is_empty()) else { return Vec::new() };
+    let text = side.recording.slice(window.clone());
+    let any_case = !sought.chars().any(char::is_uppercase);
+    let (text, sought) = match any_case {
+        true => (text.to_ascii_lowercase(), sought.to_ascii_lowercase()),
+        false => (text.to_owned(), sought.to_owned()),
+    };
+    let found = text.match_indices(&sought);
+    found.map(|(at, found)| window.start + at..window.start + at + found.len()).collect()
+}
+
+struct Painter<'a> {
+    theme: Theme,
+    whitespace: bool,
+    letters: Vec<char>,
+    recording: &'a Recording,
+    arrived: usize,
+    found: Vec<Range<usize>>,
+    show_future: bool,
+}
+
+impl Painter<'_> {
+    /// Draws a row; gives the columns at which its characters stand.
+    fn row(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        bytes: Range<usize>,
+        parts: &[(Range<usize>, Part)],
+    ) -> Vec<(u16, usize)> {
+        let mut columns = Vec::new();
+        let mut x = area.x + MARGIN;
+        let mut next = parts.partition_point(|(span, _)| span.end <= bytes.start);
+        let mut margin: Vec<usize> = Vec::new();
+        for (at, c) in self.recording.slice(bytes.clone()).char_indices() {
+            let at = bytes.start + at;
+            while parts.get(next).is_some_and(|(span, _)| span.end <= at) {
+                next += 1;
+            }
+            let Some((_, part)) = parts.get(next) else { break };
+            if let Part::Body(field) | Part::Delimiter(field) = part
+                && !margin.contains(field)
+            {
+                margin.push(*field);
+            }
+            if *part == Part::Future && !self.show_future && at != self.arrived {
+                break;
+            }
+            columns.push((x, at));
+            let text = glyph(c, self.whitespace || (c == '\n' && at == self.arrived));
+            let text = if *part == Part::Future && !self.show_future { " ".into() } else { text };
+            let width = u16::try_from(glyph_width(c, self.whitespace).max(1)).unwrap_or(1);
+            let room = area.right().saturating_sub(x);
+            put(buffer, x, area.y, room, &text, self.style(*part, at, c));
+            x = x.saturating_add(if c == '\n' { 1 } else { width }).min(area.right());
+        }
+        let at_end = self.arrived == self.recording.text().len() && bytes.end == self.arrived;
+        let ends_here = self.recording.slice(bytes.clone()).ends_with('\n');
+        if at_end && !ends_here && x < area.right() {
+            put(buffer, x, area.y, 1, " ", self.theme.cursor());
+        }
+        columns.push((x, bytes.end));
+        self.margin(buffer, area, &margin);
+        columns
+    }
+
+    /// The letters of the fields whose text is in the row.
+    fn margin(&self, buffer: &mut Buffer, area: Rect, fields: &[usize]) {
+        for (field, x) in fields.iter().rev().take(2).rev().zip(area.x..) {
+            let letter = self.letters.get(*field).copied().unwrap_or('?');
+            put(buffer, x, area.y, 1, &letter.to_string(), self.theme.field(*field));
+        }
+    }
+
+    fn style(&self, part: Part, at: usize, c: char) -> Style {
+        let theme = self.theme;
+        let style = match part {
+            Part::Prompt => theme.prompt(),
+            Part::Body(field) => theme.field(field),
+            Part::Delimiter(field) => theme.delimiter(field),
+            Part::Dropped => theme.dropped(),
+            Part::Held => theme.held(),
+            Part::Future => theme.quiet(),
+        };
+        let style = match self.found.iter().any(|found| found.contains(&at)) {
+            true => style.patch(theme.found()),
+            false => style,
+        };
+        match at {
+            at if at == self.arrived => style.patch(theme.cursor()),
+            _ if is_mark(c, self.whitespace) && part != Part::Held => style.add_modifier(Modifier::DIM),
+            _ => style,
+        }
+    }
+}

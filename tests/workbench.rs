@@ -1,0 +1,404 @@
+//! The real command in a terminal of its own: what its user sees, and how it leaves the terminal.
+#![cfg(all(unix, feature = "tui"))]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use backchat::json::Object;
+use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
+
+const TEMPLATE: &str = r#"{
+  "start_anchor": "<bot>",
+  "fields": {
+    "thought": {"open": "<think>", "close": "</think>"},
+    "content": {"close": "<stop>"}
+  }
+}
+"#;
+
+const OUTPUT: &str = "<think>Hm, is 1 < 2?</think>Yes, it is.\nSure.<stop>";
+
+/// How long anything may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A program in a terminal.
+struct Session {
+    child: Child,
+    keyboard: Box<dyn Write>,
+    said: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+}
+
+impl Session {
+    /// Starts a program in a terminal of a size.
+    fn start(program: &Path, arguments: &[&str], folder: &Path, size: (u16, u16), stdin: Option<Stdio>) -> Self {
+        let (pty, pts) = pty_process::blocking::open().unwrap();
+        pty.resize(pty_process::Size::new(size.0, size.1)).unwrap();
+        let mut command = pty_process::blocking::Command::new(program)
+            .args(arguments)
+            .current_dir(folder)
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .env_remove("COLORFGBG");
+        if let Some(stdin) = stdin {
+            command = command.stdin(stdin);
+        }
+        let child = command.spawn(pts).unwrap();
+        let (tell, said) = channel();
+        let keyboard = std::os::fd::OwnedFd::from(pty);
+        let mut output = fs::File::from(keyboard.try_clone().unwrap());
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                if tell.send(bytes[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let screen = vt100::Parser::new(size.0, size.1, 0);
+        Self { child, keyboard: Box::new(fs::File::from(keyboard)), said, screen }
+    }
+
+    fn replay(folder: &Path, arguments: &[&str]) -> Self {
+        let mut all = vec!["replay"];
+        all.extend(arguments);
+        Self::start(Path::new(env!("CARGO_BIN_EXE_backchat")), &all, folder, (24, 80), None)
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    /// Waits until the screen is as wanted.
+    fn until(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(self.screen.screen()) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.said.recv_timeout(left.min(Duration::from_millis(100))) {
+                Ok(bytes) => self.screen.process(&bytes),
+                Err(_) if left.is_zero() => panic!("never seen: {what}\n{}", self.screen.screen().contents()),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn sees(&mut self, text: &str) {
+        self.until(text, |screen| screen.contents().contains(text));
+    }
+
+    /// Waits for the end.
+    fn ends(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                while let Ok(bytes) = self.said.recv_timeout(Duration::from_millis(100)) {
+                    self.screen.process(&bytes);
+                }
+                return status;
+            }
+            assert!(Instant::now() < deadline, "it does not end:\n{}", self.screen.screen().contents());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The terminal is as it was before.
+    fn is_given_back(&mut self) {
+        self.until("the terminal given back", |screen| {
+            !screen.alternate_screen()
+                && !screen.hide_cursor()
+                && !screen.bracketed_paste()
+                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+        });
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Where the test failed the program still runs.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A folder with a template and an output.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("template.json"), TEMPLATE).unwrap();
+    fs::write(folder.path().join("output.txt"), OUTPUT).unwrap();
+    fs::write(folder.path().join("prompt.txt"), "<user>Is it?<bot>").unwrap();
+    folder
+}
+
+const OPEN: [&str; 4] = ["template.json", "output.txt", "--prefix", "prompt.txt"];
+
+#[test]
+fn start_step_search_quit() {
+    let folder = folder();
+    let mut session = Session::replay(folder.path(), &OPEN);
+    session.sees("nothing yet: the output begins here");
+    assert!(session.screen.screen().alternate_screen());
+    session.press("l");
+    session.sees("holding `<`: could become the opening of `thought` (`think>` to go)");
+    session.press("jj");
+    session.sees("released");
+    session.press("/sure\r");
+    session.sees("char 44/51");
+    session.press("\x1b[H");
+    session.sees("char 0/51");
+    session.press("?");
+    session.sees("Step (a number before a key repeats it)");
+    session.press("\x1b");
+    session.sees("nothing yet: the output begins here");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    session.is_given_back();
+}
+
+#[test]
+fn a_saved_template_is_read_again() {
+    let folder = folder();
+    let mut session = Session::replay(folder.path(), &[&OPEN[..], &["--at", "30"]].concat());
+    session.sees("char 30/51");
+    let template = folder.path().join("template.json");
+    fs::write(&template, TEMPLATE.replace("\"close\": \"<stop>\"", "\"closes\": \"<stop>\"")).unwrap();
+    session.sees("unknown key `closes` in a field; did you mean `close`?");
+    session.sees("char 30/51");
+    session.press("\r");
+    session.sees("rename it to `close`");
+    fs::write(&template, TEMPLATE.replace("thought", "musing")).unwrap();
+    session.press("\x1b");
+    session.sees("M musing");
+    session.sees("char 30/51");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn an_editor_is_opened_at_the_field() {
+    let folder = folder();
+    let editor = folder.path().join("editor.sh");
+    fs::write(&editor, "#!/bin/sh\necho \"edits $1 $2\" > edited.txt\nsed -i 's/thought/musing/' \"$1\"\n").unwrap();
+    let mut set = fs::metadata(&editor).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut set, 0o755);
+    fs::set_permissions(&editor, set).unwrap();
+    let script =
+        format!("VISUAL={} exec {} replay {}", editor.display(), env!("CARGO_BIN_EXE_backchat"), OPEN.join(" "));
+    let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
+    session.sees("T thought");
+    session.press("7le");
+    session.sees("M musing");
+    assert!(session.screen.screen().alternate_screen(), "the workbench has the terminal again");
+    assert_eq!(fs::read_to_string(folder.path().join("edited.txt")).unwrap(), "edits template.json \n");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn the_output_may_come_through_a_pipe() {
+    let folder = folder();
+    let (read, mut write) = std::io::pipe().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
+    let arguments = ["replay", "template.json", "--prefix", "prompt.txt"];
+    let mut session = Session::start(binary, &arguments, folder.path(), (24, 80), Some(read.into()));
+    write.write_all(OUTPUT.as_bytes()).unwrap();
+    drop(write);
+    session.sees("char 0/51");
+    session.press("G");
+    session.sees("char 51/51");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    session.is_given_back();
+}
+
+#[test]
+fn every_signal_gives_the_terminal_back() {
+    for (signal, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+        let folder = folder();
+        let mut session = Session::replay(folder.path(), &OPEN);
+        session.sees("char 0/51");
+        session.signal(signal);
+        assert_eq!(session.ends().code(), Some(code), "{signal}");
+        session.is_given_back();
+    }
+}
+
+#[test]
+fn suspended_and_resumed() {
+    let folder = folder();
+    let mut session = Session::replay(folder.path(), &OPEN);
+    session.sees("char 0/51");
+    for stop in ["key", "signal"] {
+        match stop {
+            "key" => session.press("\x1a"),
+            _ => session.signal("TSTP"),
+        }
+        session.is_given_back();
+        session.signal("CONT");
+        session.until("the workbench again", |screen| {
+            screen.alternate_screen() && screen.contents().contains("chunk 0/51")
+        });
+    }
+    session.press("3l");
+    session.sees("char 3/51");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    session.is_given_back();
+}
+
+#[test]
+fn another_size_is_drawn_anew() {
+    let folder = folder();
+    let (pty, pts) = pty_process::blocking::open().unwrap();
+    pty.resize(pty_process::Size::new(24, 80)).unwrap();
+    let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_backchat"));
+    let child = command.arg("replay").args(OPEN).current_dir(folder.path()).env("TERM", "xterm").spawn(pts).unwrap();
+    let fd = std::os::fd::OwnedFd::from(pty);
+    let mut reader = fs::File::from(fd.try_clone().unwrap());
+    let (tell, said) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = reader.read(&mut bytes) {
+            if tell.send(bytes[..count].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    let keyboard = fs::File::from(fd.try_clone().unwrap());
+    let screen = vt100::Parser::new(24, 80, 0);
+    let mut session = Session { child, keyboard: Box::new(keyboard), said, screen };
+    session.sees("Message");
+    let sized = Command::new("stty").args(["rows", "10", "cols", "40"]).stdin(Stdio::from(fd)).status().unwrap();
+    assert!(sized.success());
+    session.screen.screen_mut().set_size(10, 40);
+    session.until("one pane only", |screen| {
+        let contents = screen.contents();
+        contents.contains("Output") && !contents.contains("Message") && contents.contains("quit")
+    });
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn without_a_terminal_the_events_are_printed() {
+    let folder = folder();
+    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .arg("replay")
+        .args(OPEN)
+        .args(["--chunks", "3"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    insta::assert_snapshot!(String::from_utf8(output.stdout).unwrap());
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn what_cannot_be_opened_is_said_before_the_screen_is_taken() {
+    let folder = folder();
+    fs::write(folder.path().join("broken.json"), "{\"fields\": {}}").unwrap();
+    for (arguments, said) in [
+        (&["missing.json", "output.txt"][..], "cannot read the file"),
+        (&["broken.json", "output.txt"], "start_anchor"),
+        (&["template.json", "missing.txt"], "missing.txt"),
+        (&["-", "-"], "standard input is named more than once"),
+        (&["template.json", "output.txt", "--chunks", "often"], "use `recorded`, `whole`"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+            .arg("replay")
+            .args(arguments)
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(said), "{arguments:?}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+/// A desk on which deriving panics.
+struct Trap {
+    names: Vec<String>,
+}
+
+impl Desk for Trap {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn material(&self, _: usize) -> Result<Material, Problem> {
+        Ok(Material {
+            template: backchat::Template::load(TEMPLATE).unwrap().template,
+            template_file: String::new(),
+            template_text: TEMPLATE.to_owned(),
+            template_span: 0..TEMPLATE.len(),
+            rival: None,
+            prefix: String::new(),
+            output: OUTPUT.to_owned(),
+            chunks: None,
+            tools: None,
+            expected: None,
+        })
+    }
+
+    fn files(&self, _: usize) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn bless(&self, _: usize, _: &Material, _: &Object) -> Result<String, Problem> {
+        Ok(String::new())
+    }
+
+    fn derive(&self, _: usize) -> Result<Derived, Problem> {
+        panic!("the trap was sprung")
+    }
+
+    fn command(&self, _: usize, _: &View) -> String {
+        String::new()
+    }
+}
+
+/// What the crash test runs in its terminal; alone it does nothing.
+#[test]
+fn trapped_workbench() {
+    if std::env::var_os("BACKCHAT_TEST_TRAP").is_none() {
+        return;
+    }
+    let start = Start {
+        output: 0,
+        at: None,
+        chunking: None,
+        showing: Showing::One(Default::default()),
+        theme: Theme::Dark,
+        notice: None,
+    };
+    let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start).ok().unwrap();
+    backchat::tui::run(&mut app).unwrap();
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_is_told() {
+    let program = std::env::current_exe().unwrap();
+    let script = format!("BACKCHAT_TEST_TRAP=1 exec '{}' --exact trapped_workbench --nocapture", program.display());
+    let folder = folder();
+    let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
+    session.sees("nothing yet: the output begins here");
+    session.press("d");
+    assert_ne!(session.ends().code(), Some(0));
+    session.is_given_back();
+    session.sees("the trap was sprung");
+}
