@@ -3,7 +3,8 @@
 //! Every fence marked `console` is run as a reader would run it: in one folder for each document, in the order of the
 //! document, with this project's `chat_templates/` and `examples/` in it. A line `$ …` is a command for `sh` (goes on
 //! behind a backslash), the lines below it are what comes to the terminal. A line `…` stands for any lines, `[..]` for
-//! anything in a line. A fence marked `console fails` is one whose last command does not exit with 0.
+//! anything in a line. A fence marked `console fails` is one whose last command does not exit with 0. A fence marked
+//! `text NAME` is the screen of the workbench of that name.
 //!
 //! `BACKCHAT_BLESS=1 cargo test --test docs` writes what the commands say now into the documents; read the change.
 #![cfg(unix)]
@@ -127,6 +128,13 @@ fn fence(body: &[&str], fails: bool, folder: &Path) -> Result<Vec<String>, Strin
     Ok(written)
 }
 
+/// The screen of the workbench that its own tests keep under a name, for a fence marked `text NAME`.
+fn frame(name: &str) -> Vec<String> {
+    let file = root().join(format!("src/tui/snapshots/backchat__tui__tests__{name}.snap"));
+    let text = fs::read_to_string(file).unwrap();
+    text.splitn(3, "---\n").nth(2).unwrap().trim_end().lines().map(str::to_owned).collect()
+}
+
 #[test]
 fn commands_in_documents_say_what_the_documents_show() {
     let mut problems = Vec::new();
@@ -148,6 +156,11 @@ fn commands_in_documents_say_what_the_documents_show() {
                     Ok(body) => written.extend(body),
                     Err(problem) => problems.push(format!("{name}:{}: {problem}", at + 1)),
                 }
+            } else if let Some(frame) = info.strip_prefix("text ").map(frame) {
+                if !blesses() && frame != body {
+                    problems.push(format!("{name}:{}: the workbench does not look like this", at + 1));
+                }
+                written.extend(frame);
             } else {
                 written.extend(body.iter().map(|line| (*line).to_owned()));
             }
