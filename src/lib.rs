@@ -85,7 +85,9 @@ pub mod parser;
 pub mod pattern;
 pub mod replay;
 pub mod template;
+// The screen of the command; not part of the library either.
 #[cfg(feature = "tui")]
+#[doc(hidden)]
 pub mod tui;
 
 pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
