@@ -81,6 +81,7 @@ pub mod content;
 pub mod derive;
 pub mod diagnostic;
 pub mod json;
+pub mod lint;
 pub mod parser;
 pub mod pattern;
 pub mod replay;

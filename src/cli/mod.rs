@@ -5,6 +5,8 @@ mod completions;
 mod derive;
 mod failure;
 mod input;
+mod lint;
+mod lint_config;
 mod man;
 mod outputs;
 mod parse;
@@ -55,6 +57,7 @@ enum Color {
 #[derive(Debug, Subcommand)]
 enum Command {
     Derive(derive::Derive),
+    Lint(lint::Lint),
     Parse(parse::Parse),
     Render(render::Render),
     #[cfg(feature = "tui")]
@@ -96,6 +99,7 @@ pub fn main() -> ExitCode {
     };
     let result = match &cli.command {
         Command::Check(command) => command.run(&cli.global),
+        Command::Lint(command) => command.run(&cli.global),
         Command::Parse(command) => command.run(&cli.global),
         Command::Render(command) => command.run(&cli.global),
         #[cfg(feature = "tui")]

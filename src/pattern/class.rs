@@ -32,6 +32,14 @@ impl Class {
         self.ascii == u128::MAX && matches!(*self.rest, [('\u{80}', char::MAX)])
     }
 
+    /// Its first character.
+    pub fn first(&self) -> Option<char> {
+        match self.ascii.trailing_zeros() {
+            128 => self.rest.first().map(|(low, _)| *low),
+            ascii => char::from_u32(ascii),
+        }
+    }
+
     pub fn has_ascii(&self, byte: u8) -> bool {
         byte < 128 && self.ascii >> byte & 1 == 1
     }

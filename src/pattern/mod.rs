@@ -10,11 +10,13 @@ mod escape;
 mod facts;
 mod groups;
 mod hay;
+mod example;
 mod machine;
 mod program;
 mod read;
 mod runs;
 mod search;
+mod shape;
 mod starts;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ use starts::Starts;
 use tree::Node;
 
 pub(crate) use search::{Found, Search};
+pub(crate) use shape::{Construct, Explosion};
 
 /// A compiled pattern. Cloning it is cheap.
 #[derive(Clone)]

@@ -1,0 +1,200 @@
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use similar::TextDiff;
+
+use super::lint_config::{Config, rule_named, target_named};
+use super::outputs::{Found, Outputs};
+use super::{Failure, Global};
+use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
+use crate::lint::{self, RULES, Rule, Subject, Target};
+use crate::template::source::{self, Opened, SourceError, replace_file};
+
+/// Say what is wrong with templates that load
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat lint response_template.json
+  backchat lint --target vllm tokenizer_config.json
+  backchat lint --fix templates/*.json
+  backchat lint --explain RT001
+
+Levels by rule also stand in `backchat.toml`, in this folder or one above:
+  [lint]
+  target = [\"vllm\"]
+  [lint.rules]
+  portable-pattern = \"off\"
+  [[lint.ignore]]
+  file = \"old.json\"
+  rules = [\"RT001\"]
+
+Exit status: 0 nothing but notes, 1 a warning or an error, 2 a template does not load or the command could not run.")]
+pub struct Lint {
+    /// Templates: JSON files, tokenizer_config.json, model folders, or -
+    #[arg(required_unless_present = "explain")]
+    templates: Vec<String>,
+    /// Also say what this reader refuses: transformers, vllm, smg, trl; may be given several times
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named)]
+    target: Vec<&'static Target>,
+    /// Make this rule an error
+    #[arg(long, value_name = "RULE", value_parser = rule_named)]
+    deny: Vec<&'static Rule>,
+    /// Make this rule a warning
+    #[arg(long, value_name = "RULE", value_parser = rule_named)]
+    warn: Vec<&'static Rule>,
+    /// Say nothing of this rule
+    #[arg(long, value_name = "RULE", value_parser = rule_named)]
+    allow: Vec<&'static Rule>,
+    /// Make the changes that are safe
+    #[arg(long, conflicts_with = "diff")]
+    fix: bool,
+    /// Print the changes that are safe, and change nothing
+    #[arg(long)]
+    diff: bool,
+    /// Print what there is to know about a rule, or the list of rules
+    #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "")]
+    explain: Option<String>,
+    /// Read this file instead of backchat.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+/// How often a file is fixed and looked at again at most: a fix may make room for another.
+const ROUNDS: usize = 10;
+
+impl Lint {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if let Some(name) = &self.explain {
+            return explain(name);
+        }
+        let config = Config::read(self.config.as_deref())?;
+        let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };
+        targets.dedup_by_key(|target| target.name);
+        let mut all: Vec<Diagnostic> = Vec::new();
+        let mut sources = Sources::none();
+        let mut unusable = false;
+        for name in &self.templates {
+            let opened = match source::open(name) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    unusable = true;
+                    all.extend(error.diagnostics);
+                    sources.extend(error.sources);
+                    continue;
+                }
+            };
+            let (opened, found) = self.lint(opened, &targets, &config)?;
+            all.extend(found);
+            sources.extend(opened.sources);
+        }
+        if !self.diff {
+            self.outputs.write(&Found { diagnostics: &all, sources: &sources, suites: None }, global)?;
+        }
+        if !global.is_quiet() {
+            eprintln!("{}", summary(&all, self.templates.len()));
+        }
+        let bad = all.iter().any(|found| found.severity > Severity::Note);
+        Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
+    }
+
+    /// What there is to say about a template, after the fixes where they are asked for.
+    fn lint(
+        &self,
+        opened: Opened,
+        targets: &[&'static Target],
+        config: &Config,
+    ) -> Result<(Opened, Vec<Diagnostic>), Failure> {
+        let mut found = self.find(&opened, targets, config);
+        if !self.fix && !self.diff {
+            return Ok((opened, found));
+        }
+        let before = opened.sources.text(Some(&opened.file)).unwrap_or("").to_owned();
+        let (mut now, mut text) = (opened, before.clone());
+        for _ in 0..ROUNDS {
+            let (fixed, made) = lint::apply_fixes(&text, &found);
+            if made == 0 {
+                break;
+            }
+            now = source::from_text(now.file.clone(), fixed.clone())
+                .map_err(|SourceError { diagnostics, sources }| Failure::Diagnostics { diagnostics, sources })?;
+            text = fixed;
+            found = self.find(&now, targets, config);
+        }
+        if self.diff {
+            let diff = TextDiff::from_lines(&before, &text);
+            let shown = diff.unified_diff().header(&now.file, &now.file).to_string();
+            io::stdout().lock().write_all(shown.as_bytes())?;
+        } else if text != before {
+            let path = Path::new(&now.file);
+            if now.file == "<stdin>" {
+                let problem = Diagnostic::error("no-file", "standard input cannot be changed");
+                return Err(problem.help("name the file, or use `--diff`").into());
+            }
+            replace_file(path, text.as_bytes()).map_err(|error| {
+                Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
+                    .at(Place::file(&now.file))
+                    .help("the file is as it was; check that you may write to its folder")
+            })?;
+        }
+        Ok((now, found))
+    }
+
+    fn find(&self, opened: &Opened, targets: &[&'static Target], config: &Config) -> Vec<Diagnostic> {
+        let found = lint::lint(&Subject::of_file(opened, targets));
+        found.into_iter().filter_map(|finding| self.level(finding, &opened.file, config)).collect()
+    }
+
+    /// A finding with the level the user wants, if any.
+    fn level(&self, mut finding: Diagnostic, file: &str, config: &Config) -> Option<Diagnostic> {
+        let named = |rules: &[&'static Rule]| rules.iter().any(|rule| rule.id == finding.id);
+        let said = config.levels.iter().rfind(|(id, _)| *id == finding.id).map(|(_, level)| *level);
+        let level = match (named(&self.allow), named(&self.deny), named(&self.warn), said) {
+            (true, ..) => None,
+            (_, true, ..) => Some(Severity::Error),
+            (_, _, true, _) => Some(Severity::Warning),
+            (_, _, _, Some(level)) => level,
+            _ => Some(finding.severity),
+        };
+        if config.ignores.iter().any(|ignore| ignore.covers(file, finding.id)) {
+            return None;
+        }
+        finding.severity = level?;
+        Some(finding)
+    }
+}
+
+fn explain(name: &str) -> Result<ExitCode, Failure> {
+    let mut out = io::stdout().lock();
+    if name == "all" {
+        for rule in RULES {
+            writeln!(out, "{}", rule.explain())?;
+        }
+    } else if name.is_empty() {
+        for rule in RULES {
+            writeln!(out, "{}  {:<20} {:<8} {}", rule.id, rule.name, rule.severity.name(), rule.page.what)?;
+        }
+    } else {
+        let rule = rule_named(name).map_err(|message| Diagnostic::error("unknown-rule", message))?;
+        write!(out, "{}", rule.explain())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(found: &[Diagnostic], templates: usize) -> String {
+    let count = |severity| found.iter().filter(|finding| finding.severity == severity).count();
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let fixable = found.iter().filter(|finding| finding.fix.is_some()).count();
+    let mut text = format!(
+        "{}: {}, {}, {}",
+        plural(templates, "template"),
+        plural(count(Severity::Error), "error"),
+        plural(count(Severity::Warning), "warning"),
+        plural(count(Severity::Note), "note")
+    );
+    if fixable > 0 {
+        text.push_str(&format!("; {fixable} can be fixed with `--fix`"));
+    }
+    text
+}

@@ -1,0 +1,233 @@
+//! What `backchat.toml` says to the linter.
+//!
+//! ```toml
+//! [lint]
+//! target = ["vllm"]
+//!
+//! [lint.rules]
+//! portable-pattern = "off"
+//! RT013 = "error"
+//!
+//! [[lint.ignore]]
+//! file = "models/old.json"
+//! rules = ["RT001"]
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::{Failure, input};
+use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
+use crate::lint::{self, Rule, Target};
+
+/// The file's name; it is looked for in the current folder and those above it.
+const FILE: &str = "backchat.toml";
+
+/// What the file says.
+#[derive(Debug, Default)]
+pub struct Config {
+    pub targets: Vec<&'static Target>,
+    pub levels: Vec<(&'static str, Option<Severity>)>,
+    pub ignores: Vec<Ignore>,
+}
+
+/// Rules that are off for one file.
+#[derive(Debug)]
+pub struct Ignore {
+    file: PathBuf,
+    rules: Vec<&'static str>,
+}
+
+impl Ignore {
+    /// Whether a rule is off for a file.
+    pub fn covers(&self, file: &str, rule: &str) -> bool {
+        let same = |one: &Path, other: &Path| {
+            one == other || one.canonicalize().ok().is_some_and(|one| Some(one) == other.canonicalize().ok())
+        };
+        self.rules.contains(&rule) && same(&self.file, Path::new(file))
+    }
+}
+
+impl Config {
+    /// Reads the file that is named, or else the nearest one.
+    pub fn read(named: Option<&Path>) -> Result<Self, Failure> {
+        let nearest = || {
+            let here = std::env::current_dir().ok()?;
+            here.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+        };
+        let Some(path) = named.map(Path::to_owned).or_else(nearest) else { return Ok(Self::default()) };
+        let file = match std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).map(Path::to_owned).ok())
+        {
+            Some(near) => near.display().to_string(),
+            None => path.display().to_string(),
+        };
+        let text = input::text(&file)?;
+        let mut reader =
+            Reader { file: &file, text: &text, folder: path.parent().unwrap_or(Path::new("")), problems: Vec::new() };
+        let config = reader.read();
+        if reader.problems.is_empty() {
+            return Ok(config);
+        }
+        let sources = Sources::none().with(&file, &text);
+        Err(Failure::Diagnostics { diagnostics: reader.problems, sources })
+    }
+}
+
+struct Reader<'t> {
+    file: &'t str,
+    text: &'t str,
+    folder: &'t Path,
+    problems: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self) -> Config {
+        let mut config = Config::default();
+        let document = match Document::parse(self.text) {
+            Ok(document) => document,
+            Err(error) => {
+                let span = error.span().unwrap_or(0..0);
+                let problem = Diagnostic::error("invalid-toml", format!("not valid TOML: {}", error.message()));
+                self.problems
+                    .push(problem.at(Place::span(self.text, span).in_file(self.file)).help("correct the file here"));
+                return config;
+            }
+        };
+        let root: &dyn TableLike = document.as_table();
+        self.known(root, &["lint"], "the file");
+        let Some(lint) = root.get("lint") else { return config };
+        let Some(lint) = self.table(lint) else { return config };
+        self.known(lint, &["target", "rules", "ignore"], "`lint`");
+        for (target, item) in self.strings(lint.get("target")) {
+            match Target::named(&target) {
+                Some(target) => config.targets.push(target),
+                None => self.complain(item, format!("unknown target `{target}`"), &known_targets()),
+            }
+        }
+        if let Some(rules) = lint.get("rules").and_then(|item| self.table(item)) {
+            for (name, item) in rules.iter() {
+                let level = item.as_str().and_then(level);
+                match (lint::rule(name), level) {
+                    (Some(rule), Some(level)) => config.levels.push((rule.id, level)),
+                    (None, _) => self.complain(
+                        item,
+                        format!("unknown rule `{name}`"),
+                        "`backchat lint --explain` lists the rules",
+                    ),
+                    (_, None) => self.complain(
+                        item,
+                        format!("`{name}` has no level"),
+                        "write \"off\", \"note\", \"warning\" or \"error\"",
+                    ),
+                }
+            }
+        }
+        config.ignores = self.ignores(lint.get("ignore"));
+        config
+    }
+
+    fn ignores(&mut self, item: Option<&Item>) -> Vec<Ignore> {
+        let Some(item) = item else { return Vec::new() };
+        let Some(tables) = item.as_array_of_tables() else {
+            self.complain(
+                item,
+                "`ignore` must be a list of tables".to_owned(),
+                "write `[[lint.ignore]]` with `file` and `rules`",
+            );
+            return Vec::new();
+        };
+        let mut ignores = Vec::new();
+        for table in tables {
+            self.known(table, &["file", "rules"], "`lint.ignore`");
+            let rules = self.strings(table.get("rules"));
+            let mut ids = Vec::new();
+            for (name, item) in rules {
+                match lint::rule(&name) {
+                    Some(rule) => ids.push(rule.id),
+                    None => self.complain(
+                        item,
+                        format!("unknown rule `{name}`"),
+                        "`backchat lint --explain` lists the rules",
+                    ),
+                }
+            }
+            match table.get("file").and_then(Item::as_str) {
+                Some(file) => ignores.push(Ignore { file: self.folder.join(file), rules: ids }),
+                None => self.complain(item, "`file` is missing".to_owned(), "name the file in which the rules are off"),
+            }
+        }
+        ignores
+    }
+
+    fn table<'i>(&mut self, item: &'i Item) -> Option<&'i dyn TableLike> {
+        let table = item.as_table_like();
+        if table.is_none() {
+            self.complain(
+                item,
+                format!("this must be a table, not {}", item.type_name()),
+                "see `backchat lint --help`",
+            );
+        }
+        table
+    }
+
+    /// The strings of a list, or the one string, each with what to point at.
+    fn strings<'i>(&mut self, item: Option<&'i Item>) -> Vec<(String, &'i Item)> {
+        let Some(item) = item else { return Vec::new() };
+        if let Some(one) = item.as_str() {
+            return vec![(one.to_owned(), item)];
+        }
+        let texts =
+            item.as_array().and_then(|array| array.iter().map(|value| value.as_str().map(str::to_owned)).collect());
+        let texts: Option<Vec<String>> = texts;
+        match texts {
+            Some(texts) => texts.into_iter().map(|text| (text, item)).collect(),
+            None => {
+                self.complain(item, "this must be a list of strings".to_owned(), "write [\"one\", \"another\"]");
+                Vec::new()
+            }
+        }
+    }
+
+    fn known(&mut self, table: &dyn TableLike, keys: &[&str], what: &str) {
+        for (key, item) in table.iter().filter(|(key, _)| !keys.contains(key)) {
+            let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+            self.complain(item, format!("unknown key `{key}` in {what}"), &format!("known are {}", names.join(", ")));
+        }
+    }
+
+    fn complain(&mut self, item: &Item, message: String, help: &str) {
+        let place = match item.span() {
+            Some(span) => Place::span(self.text, span).in_file(self.file),
+            None => Place::file(self.file),
+        };
+        self.problems.push(Diagnostic::error("invalid-config", message).at(place).help(help));
+    }
+}
+
+/// A level by its name; nothing inside where the rule is off.
+fn level(name: &str) -> Option<Option<Severity>> {
+    Some(match name {
+        "off" => None,
+        "note" => Some(Severity::Note),
+        "warning" => Some(Severity::Warning),
+        "error" => Some(Severity::Error),
+        _ => return None,
+    })
+}
+
+fn known_targets() -> String {
+    let names: Vec<_> = lint::TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
+    format!("known are {}", names.join(", "))
+}
+
+/// A rule by its name on the command line.
+pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
+    lint::rule(name).ok_or_else(|| format!("there is no rule `{name}`; `backchat lint --explain` lists them"))
+}
+
+/// A target by its name on the command line.
+pub fn target_named(name: &str) -> Result<&'static Target, String> {
+    Target::named(name).ok_or_else(|| format!("there is no target `{name}`; {}", known_targets()))
+}

@@ -1,0 +1,44 @@
+//! The start anchor.
+
+use super::rule::{Page, Rule, Source};
+use super::subject::Subject;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::json::{Path, Value};
+
+pub(super) static FORGEABLE_ANCHOR: Rule = Rule {
+    id: "RT040",
+    name: "forgeable-anchor",
+    severity: Severity::Warning,
+    page: Page {
+        what: "The text of an earlier turn can hold the start anchor, or the anchor is none.",
+        why: "The prompt is cut after its last anchor. Where the prompt goes on behind its own anchor (a prefilled answer, a quoted document), plain words of a user can move the cut, and what follows them is read as the model's.",
+        example: "\"start_anchor\": \"Assistant:\"",
+        fix: "Take in what only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|im_start|>assistant\\n\"`.",
+    },
+    source: Source::Check(check),
+};
+
+/// What people write, the names of roles included.
+const PROSE: &str = "user: Hi.\nassistant: Hello!\nUser: What is 2 < 3?\n\nAssistant: Yes.\nUSER: and\nASSISTANT: ok\nHuman: x\nAI: y\nmodel\nbot: z\n### Response:\nResponse: a\n## Assistant\nAnswer: b\n";
+
+fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+    let anchor = subject.template.start_anchor();
+    let key = if anchor.literals().is_some() { "start_anchor" } else { "start_anchor_pattern" };
+    let place = subject.place(&Path::root().key(key));
+    let pattern = anchor.pattern();
+    if pattern.can_be_empty() {
+        let finding = rule.finding("the anchor can match nothing: the prompt is cut at its very end").at(place);
+        return vec![finding.help("let it take the mark that begins the assistant's turn")];
+    }
+    let examples = anchor.literals().map_or_else(|| pattern.examples(), <[String]>::to_vec);
+    let plain = examples.iter().find(|text| !text.is_empty() && text.chars().all(is_plain));
+    let in_prose = pattern.find_at(PROSE, 0).ok().flatten().map(|found| found.text().to_owned());
+    let Some(text) = in_prose.or_else(|| plain.cloned()) else { return Vec::new() };
+    let message = format!("the anchor is plain text, such as {}, which an earlier turn can hold", Value::from(text));
+    vec![rule.finding(message).at(place).help("take in a mark that only the chat template writes")]
+}
+
+/// Whether a character is one that people write.
+fn is_plain(c: char) -> bool {
+    c.is_ascii() && !c.is_ascii_control() && !"<>[]{}|\\".contains(c) || c == '\n'
+}

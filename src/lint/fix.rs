@@ -1,0 +1,29 @@
+//! Making the changes that findings offer.
+
+use crate::diagnostic::{Diagnostic, Edit};
+
+/// The text with the fixes of some findings, and how many of them were made. Of fixes that touch the same bytes the first
+/// one is made; whoever lints again is offered the others.
+pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
+    let mut edits: Vec<&Edit> = Vec::new();
+    let mut made = 0;
+    for fix in findings.iter().filter_map(|finding| finding.fix.as_ref()) {
+        let is_free = |edit: &Edit| {
+            edits.iter().all(|other| edit.span.end <= other.span.start || other.span.end <= edit.span.start)
+        };
+        if !fix.edits.is_empty() && fix.edits.iter().all(is_free) {
+            edits.extend(&fix.edits);
+            made += 1;
+        }
+    }
+    edits.sort_by_key(|edit| edit.span.start);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for edit in edits {
+        out.push_str(text.get(at..edit.span.start).unwrap_or(""));
+        out.push_str(&edit.text);
+        at = edit.span.end;
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    (out, made)
+}

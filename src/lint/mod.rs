@@ -1,0 +1,85 @@
+//! Advice about a template that loads: each rule has an id, a level, a page, and a fix where one is safe.
+//!
+//! ```
+//! use backchat::lint::{Subject, lint};
+//! use backchat::template::Template;
+//!
+//! let text = r#"{"start_anchor": "<|assistant|>", "fields": {"content": {"close_pattern": "<\\|end\\|>|$"}}}"#;
+//! let template = Template::load(text)?.template;
+//! let found = lint(&Subject::new(&template, &[]));
+//! assert_eq!(found[0].id, "RT001");
+//! # Ok::<(), backchat::LoadError>(())
+//! ```
+
+mod anchor;
+mod chunks;
+mod fix;
+mod marks;
+mod rule;
+mod run;
+mod streaming;
+mod subject;
+mod targets;
+mod values;
+
+pub use fix::apply_fixes;
+pub use rule::{Page, Rule};
+pub use subject::Subject;
+pub use targets::{TARGETS, Target};
+
+use crate::diagnostic::Diagnostic;
+use rule::Source;
+
+/// Every rule, in the order of the ids.
+pub static RULES: [&Rule; 22] = [
+    &chunks::CHUNK_DEPENDENT,
+    &streaming::HOLDS_MESSAGE,
+    &streaming::LOST_CONTENT,
+    &marks::UNREACHABLE,
+    &marks::PREFIX_LITERAL,
+    &marks::CLOSE_IN_BODY,
+    &marks::NO_STOP,
+    &marks::EMPTY_MATCH,
+    &values::UNUSED_CAPTURE,
+    &values::SHADOWED_CAPTURE,
+    &values::UNFILLED_PLACEHOLDER,
+    &values::UNFITTING_TRANSFORM,
+    &values::MISREAD_BRACES,
+    &values::UNUSABLE_ARGUMENT,
+    &values::OVERRIDDEN_KEY,
+    &values::TYPED_VALUES,
+    &anchor::FORGEABLE_ANCHOR,
+    &targets::TARGET_FIELD,
+    &targets::TARGET_CONSTRUCT,
+    &targets::TARGET_PATTERN,
+    &targets::PORTABLE_PATTERN,
+    &targets::EXPLODING_PATTERN,
+];
+
+/// The rule of an id or a name.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    RULES.into_iter().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
+}
+
+/// All there is to say about a template, in the order of the file.
+pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
+    for rule in RULES {
+        if let Source::Check(check) = rule.source {
+            found.extend(check(subject, rule));
+        }
+    }
+    let start =
+        |finding: &Diagnostic| finding.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start);
+    found.sort_by_key(|finding| (start(finding), finding.id));
+    found
+}
+
+/// A warning of the loader under the id of its rule.
+fn adopt(warning: &Diagnostic) -> Diagnostic {
+    let of = |rule: &&&Rule| matches!(rule.source, Source::Loader(ids) if ids.contains(&warning.id));
+    match RULES.iter().find(of) {
+        Some(rule) => Diagnostic { id: rule.id, severity: rule.severity, ..warning.clone() },
+        None => warning.clone(),
+    }
+}

@@ -1,0 +1,63 @@
+//! Readings that rules compare.
+
+use crate::json::Object;
+use crate::parser::{EventRef, Mode, Options, ParseErrorKind, Parser};
+use crate::template::Template;
+
+/// What a parser made of a text, as far as its user can tell.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Answer {
+    /// The message, or why there is none.
+    pub message: Result<Object, ParseErrorKind>,
+    /// Each region's field and raw text, in order.
+    pub regions: Vec<(String, String)>,
+}
+
+/// A parser that has read nothing yet.
+pub(super) fn parser(template: &Template, mode: Mode) -> Option<Parser> {
+    Parser::new(template, "", Options { mode, tools: None }).ok()
+}
+
+/// Reads a text in chunks.
+pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c str>) -> Answer {
+    let mut regions: Vec<(String, String)> = Vec::new();
+    let mut note = |event: EventRef<'_>| match event {
+        EventRef::Open { field, .. } => regions.push((field.to_string(), String::new())),
+        EventRef::Chunk { text, .. } => {
+            if let Some((_, body)) = regions.last_mut() {
+                body.push_str(text);
+            }
+        }
+        EventRef::Close { .. } | EventRef::Malformed { .. } => {}
+    };
+    for chunk in chunks {
+        if let Err(error) = parser.feed_into(chunk, &mut note) {
+            return Answer { message: Err(error.kind), regions: Vec::new() };
+        }
+    }
+    match parser.finish() {
+        Ok(finished) => {
+            finished.events.iter().for_each(|event| match event {
+                crate::parser::Event::Open { field, .. } => regions.push((field.to_string(), String::new())),
+                crate::parser::Event::Chunk { text, .. } => {
+                    if let Some((_, body)) = regions.last_mut() {
+                        body.push_str(text);
+                    }
+                }
+                _ => {}
+            });
+            Answer { message: Ok(finished.message), regions }
+        }
+        Err(error) => Answer { message: Err(error.kind), regions: Vec::new() },
+    }
+}
+
+/// Reads a whole text in stable mode.
+pub(super) fn read_whole(template: &Template, text: &str) -> Option<Answer> {
+    Some(read(parser(template, Mode::Stable)?, [text]))
+}
+
+/// The characters of a text, each a chunk.
+pub(super) fn characters(text: &str) -> impl Iterator<Item = &str> {
+    text.char_indices().filter_map(|(at, c)| text.get(at..at + c.len_utf8()))
+}

@@ -1,0 +1,175 @@
+//! The template that is looked at, with texts that its delimiters match and the places of its values.
+
+use std::ops::Range;
+
+use super::targets::Target;
+use crate::diagnostic::{Diagnostic, Edit, Place};
+use crate::json::{self, Path, Places, Value};
+use crate::template::source::Opened;
+use crate::template::{Delimiter, Field, Template};
+
+/// A template under the linter's eyes.
+#[derive(Debug)]
+pub struct Subject<'t> {
+    /// The template.
+    pub template: &'t Template,
+    /// Who should be able to use it.
+    pub targets: &'t [&'static Target],
+    /// What ends the model's turn, where that is known.
+    pub stop: Option<String>,
+    pub(super) warnings: &'t [Diagnostic],
+    marks: Vec<Marks>,
+    document: Option<Document<'t>>,
+}
+
+/// Texts that the delimiters of a field match as a whole.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    pub open: Vec<String>,
+    pub close: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Document<'t> {
+    file: &'t str,
+    text: &'t str,
+    places: Places,
+    base: &'t Path,
+}
+
+/// Which delimiter of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Open,
+    Close,
+}
+
+impl Side {
+    pub fn of(self, field: &Field) -> Option<&Delimiter> {
+        match self {
+            Side::Open => field.open.as_ref(),
+            Side::Close => field.close.as_ref(),
+        }
+    }
+
+    /// The key it is written under.
+    pub fn key(self, delimiter: &Delimiter) -> &'static str {
+        match (self, delimiter) {
+            (Side::Open, Delimiter::Literals { .. }) => "open",
+            (Side::Open, Delimiter::Pattern(_)) => "open_pattern",
+            (Side::Close, Delimiter::Literals { .. }) => "close",
+            (Side::Close, Delimiter::Pattern(_)) => "close_pattern",
+        }
+    }
+}
+
+impl<'t> Subject<'t> {
+    /// A template without a file: findings name paths, not lines.
+    pub fn new(template: &'t Template, targets: &'t [&'static Target]) -> Self {
+        let marks = template.fields().iter().map(|field| Marks {
+            open: field.open.as_ref().map(whole_matches).unwrap_or_default(),
+            close: field.close.as_ref().map(whole_matches).unwrap_or_default(),
+        });
+        Self { template, targets, stop: None, warnings: &[], marks: marks.collect(), document: None }
+    }
+
+    /// A template with the file it was read from.
+    pub fn of_file(opened: &'t Opened, targets: &'t [&'static Target]) -> Self {
+        let mut subject = Self::new(&opened.loaded.template, targets);
+        subject.warnings = &opened.loaded.warnings;
+        let text = opened.sources.text(Some(&opened.file)).unwrap_or("");
+        if let Ok((document, places)) = json::read_with_places(text) {
+            subject.stop = stop_token(&document);
+            subject.document = Some(Document { file: &opened.file, text, places, base: &opened.path });
+        }
+        subject
+    }
+
+    /// The fields with texts that their delimiters match.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&'t Field, &Marks)> {
+        self.template.fields().iter().zip(&self.marks)
+    }
+
+    /// Each delimiter of each field.
+    pub(super) fn delimiters(&self) -> impl Iterator<Item = (&'t Field, Side, &'t Delimiter)> {
+        self.template.fields().iter().flat_map(|field| {
+            [Side::Open, Side::Close].into_iter().filter_map(move |side| Some((field, side, side.of(field)?)))
+        })
+    }
+
+    /// The path of a field.
+    pub(super) fn path(field: &Field) -> Path {
+        Path::root().key("fields").key(&field.name)
+    }
+
+    /// The path of a delimiter.
+    pub(super) fn delimiter_path(field: &Field, side: Side) -> Path {
+        match side.of(field) {
+            Some(delimiter) => Self::path(field).key(side.key(delimiter)),
+            None => Self::path(field),
+        }
+    }
+
+    /// Where the value at a path stands; where the template does not have it, the place of what should.
+    pub(super) fn place(&self, path: &Path) -> Place {
+        let shown = |base: &Path| path.below(base).to_string();
+        let Some(Document { file, text, places, base }) = &self.document else {
+            return Place::default().path(shown(&Path::root()));
+        };
+        let full = path.below(base);
+        let above = std::iter::successors(Some(&full), |path| path.split_last().map(|(above, _)| above));
+        let found = above.filter_map(|path| places.at(path).map(|found| (path, found))).next();
+        let span = found.map_or(0..0, |(path, found)| match &found.key {
+            // What is missing below is shown at the key that should have it.
+            Some(key) if *path != full => key.clone(),
+            _ => found.value.clone(),
+        });
+        Place::span(text, span).in_file(*file).path(full.to_string())
+    }
+
+    /// The place of a key.
+    pub(super) fn key_place(&self, path: &Path) -> Place {
+        let mut place = self.place(path);
+        if let (Some(document), Some(key)) = (&self.document, self.key_span(path)) {
+            place = Place { path: place.path, ..Place::span(document.text, key).in_file(document.file) };
+        }
+        place
+    }
+
+    fn key_span(&self, path: &Path) -> Option<Range<usize>> {
+        let document = self.document.as_ref()?;
+        document.places.at(&path.below(document.base))?.key.clone()
+    }
+
+    /// The edits that put another key and value in the place of one.
+    pub(super) fn replace_entry(&self, path: &Path, key: &str, value: &Value) -> Option<Vec<Edit>> {
+        let document = self.document.as_ref()?;
+        let here = document.places.at(&path.below(document.base))?;
+        let key = Edit { span: here.key.clone()?, text: Value::from(key).to_string() };
+        Some(vec![key, Edit { span: here.value.clone(), text: value.to_string() }])
+    }
+
+    /// The edit that gives a key another name.
+    pub(super) fn rename_key(&self, path: &Path, name: &str) -> Option<Vec<Edit>> {
+        Some(vec![Edit { span: self.key_span(path)?, text: Value::from(name).to_string() }])
+    }
+}
+
+/// The token that ends a sequence, where the file of the template says so.
+fn stop_token(document: &Value) -> Option<String> {
+    let token = document.get("eos_token")?;
+    token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
+}
+
+/// Texts that a delimiter matches from their first byte to their last.
+fn whole_matches(delimiter: &Delimiter) -> Vec<String> {
+    if let Some(literals) = delimiter.literals() {
+        return literals.to_vec();
+    }
+    let pattern = delimiter.pattern();
+    let mut texts = pattern.examples();
+    texts.retain(|text| {
+        !text.is_empty() && pattern.find_at(text, 0).ok().flatten().is_some_and(|found| found.span() == (0, text.len()))
+    });
+    texts
+}

@@ -1,0 +1,151 @@
+//! Texts that a pattern is about: what it matches, in as many ways as it has, and what its look-arounds ask for.
+
+use super::Pattern;
+use super::class::Class;
+use super::read;
+use super::tree::{Greed, Node};
+
+/// How many texts are kept at any time.
+const MOST: usize = 48;
+/// How long a text may grow, in bytes.
+const LONGEST: usize = 400;
+
+/// Characters that show what a set of characters takes.
+const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
+
+/// A text in the making, and what its groups took.
+#[derive(Clone, Default, PartialEq)]
+struct Draft {
+    text: String,
+    groups: Vec<(u32, String)>,
+}
+
+impl Pattern {
+    /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats are
+    /// taken as seldom as they may be and up to twice more; what a look-ahead asks for stands behind the match.
+    pub(crate) fn examples(&self) -> Vec<String> {
+        let Ok(reading) = read::read(self.source()) else { return Vec::new() };
+        let mut texts: Vec<String> =
+            expand(&reading.node, vec![Draft::default()]).into_iter().map(|draft| draft.text).collect();
+        let mut seen = std::collections::HashSet::new();
+        texts.retain(|text| seen.insert(text.clone()));
+        texts
+    }
+}
+
+/// Each draft, continued in every way.
+fn expand(node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
+    let append = |drafts: Vec<Draft>, ends: &[String]| {
+        let each = drafts.iter().flat_map(|draft| {
+            ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), groups: draft.groups.clone() })
+        });
+        thin(each.collect())
+    };
+    match node {
+        Node::Empty | Node::Assert(_) => drafts,
+        Node::Char(c) => append(drafts, &[c.to_string()]),
+        Node::Class(class) => append(drafts, &shown(class)),
+        Node::Concat(items) => items.iter().fold(drafts, |drafts, item| expand(item, drafts)),
+        Node::Alternate(items) => thin(items.iter().flat_map(|item| expand(item, drafts.clone())).collect()),
+        Node::Atomic(node) => expand(node, drafts),
+        Node::Group { index, node } => {
+            let each = drafts.into_iter().flat_map(|draft| {
+                let start = draft.text.len();
+                expand(node, vec![draft]).into_iter().map(move |mut draft| {
+                    let taken = draft.text.get(start..).unwrap_or("").to_owned();
+                    draft.groups.push((*index, taken));
+                    draft
+                })
+            });
+            thin(each.collect())
+        }
+        Node::Backref { group, .. } => drafts
+            .into_iter()
+            .map(|mut draft| {
+                let taken = draft.groups.iter().rfind(|(index, _)| index == group).map(|(_, text)| text.clone());
+                draft.text.push_str(&taken.unwrap_or_default());
+                draft
+            })
+            .collect(),
+        Node::Repeat { node, min, max, .. } => {
+            let least = (*min).min(64);
+            let mut now = (0..least).fold(drafts, |drafts, _| expand(node, drafts));
+            let mut all = now.clone();
+            for _ in least..max.unwrap_or(u32::MAX).min(least + 2) {
+                now = expand(node, now);
+                all.extend(now.clone());
+            }
+            thin(all)
+        }
+        Node::Look { node, behind: false, .. } => {
+            thin(drafts.iter().cloned().chain(expand(node, drafts.clone())).collect())
+        }
+        // What stands before a match is for the caller to write.
+        Node::Look { .. } => drafts,
+        Node::IfGroup { yes, no, .. } => {
+            thin(expand(yes, drafts.clone()).into_iter().chain(expand(no, drafts)).collect())
+        }
+    }
+}
+
+fn shown(class: &Class) -> Vec<String> {
+    let known: Vec<String> = SHOWN.iter().filter(|c| class.contains(**c)).take(3).map(char::to_string).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    class.first().into_iter().map(String::from).collect()
+}
+
+/// Drafts without those that are twice there or too long, and of too many a sample from all along the list.
+fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
+    let mut kept: Vec<Draft> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for draft in drafts {
+        if draft.text.len() <= LONGEST && seen.insert((draft.text.clone(), draft.groups.clone())) {
+            kept.push(draft);
+        }
+    }
+    if kept.len() <= MOST {
+        return kept;
+    }
+    let count = kept.len();
+    let spread: std::collections::HashSet<usize> = (0..MOST).map(|i| i * count / MOST).collect();
+    kept.into_iter().enumerate().filter(|(index, _)| spread.contains(index)).map(|(_, draft)| draft).collect()
+}
+
+impl Node {
+    /// Whether a repeat never gives back what it took.
+    pub(super) fn is_possessive(&self) -> bool {
+        matches!(self, Node::Repeat { greed: Greed::Possessive, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_go_every_way() {
+        for (pattern, texts) in [
+            (r"</t>", &["</t>"][..]),
+            (r"a|bc", &["a", "bc"]),
+            (r"x(?:ab)?", &["x", "xab"]),
+            (r"a{2,3}", &["aa", "aaa"]),
+            (r"<(?P<n>a|b)>(?P=n)", &["<a>a", "<b>b"]),
+            (r"x|$", &["x", ""]),
+            (r"x(?=yz)", &["x", "xyz"]),
+            (r"x\s", &["x ", "x\n"]),
+            (r"[^\s\S]", &[]),
+        ] {
+            assert_eq!(Pattern::new(pattern).unwrap().examples(), texts, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn there_is_a_bound() {
+        let pattern = Pattern::new(r"(?:\s*[a-z0-9]+\s*(?:x|y|z|w)){3,9}").unwrap();
+        let examples = pattern.examples();
+        assert!((1..=MOST).contains(&examples.len()));
+        assert!(examples.iter().any(|text| pattern.find_at(text, 0).unwrap().is_some()));
+    }
+}
