@@ -173,7 +173,9 @@ fn explain(name: &str) -> Result<ExitCode, Failure> {
         }
     } else if name.is_empty() {
         for rule in RULES {
-            writeln!(out, "{}  {:<20} {:<8} {}", rule.id, rule.name, rule.severity.name(), rule.page.what)?;
+            let what = rule.page.what.split_once(". ").map_or(rule.page.what, |(first, _)| first);
+            let what = what.trim_end_matches('.');
+            writeln!(out, "{}  {:<20} {:<8} {what}", rule.id, rule.name, rule.severity.name())?;
         }
     } else {
         let rule = rule_named(name).map_err(|message| Diagnostic::error("unknown-rule", message))?;

@@ -41,16 +41,14 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             Side::Open => String::new(),
         };
         let texts = texts(subject, delimiter);
-        let shows = |text: &String| shown(&reader, &format!("{before}{text}"));
+        let shows = |text: &String, how| shown(&reader, &format!("{before}{text}"), how);
         // A text may show what another delimiter does: only what a delimiter does alone is its own doing.
-        let is_own = |text: &String| alone(field, side).is_none_or(|alone| shown(&alone, text).is_some());
-        let Some((text, _)) = texts.iter().filter(|text| is_own(text)).find_map(|text| Some((text, shows(text)?)))
-        else {
-            continue;
-        };
-        let text = shrink(text.clone(), |text| is_own(text) && shows(text).is_some());
-        let full = format!("{before}{text}");
-        if let Some(difference) = shown(&reader, &full) {
+        let is_own = |text: &String| alone(field, side).is_none_or(|alone| shown(&alone, text, How::Anyhow).is_some());
+        let first = |how| texts.iter().find(|text| shows(text, how).is_some() && is_own(text)).map(|text| (text, how));
+        // A message that changes says more than regions that do.
+        let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else { continue };
+        let text = shrink(text.clone(), |text| shows(text, how).is_some() && is_own(text));
+        if let Some(told) = shows(&text, how) {
             let path = Subject::delimiter_path(field, side);
             let kind = if side == Side::Open { "open" } else { "close" };
             let message = format!(
@@ -94,39 +92,37 @@ fn alone(field: &Field, side: Side) -> Option<Parser> {
     parser(&loaded.template, Mode::Reference)
 }
 
-/// A difference, said to a person.
-struct Difference {
-    told: String,
+/// In what answers may differ.
+#[derive(Clone, Copy)]
+enum How {
+    /// In the message.
+    Message,
+    /// In the message, or only in the regions.
+    Anyhow,
 }
 
-/// Whether the answer to a text depends on how it is cut, and how.
-fn shown(reader: &Parser, text: &str) -> Option<Difference> {
+/// Whether the answer to a text depends on how it is cut, said to a person.
+fn shown(reader: &Parser, text: &str, how: How) -> Option<String> {
+    let differs = |one: &Answer, other: &Answer| match how {
+        How::Message => one.message != other.message,
+        How::Anyhow => one != other,
+    };
     let whole = read(reader.clone(), [text]);
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     let step = if text.len() <= SHORT { 1 } else { places.len() / 8 + 1 };
     let two_way = places.iter().step_by(step).find_map(|&at| {
         let (one, other) = text.split_at_checked(at)?;
         let cut = read(reader.clone(), [one, other]);
-        (cut != whole).then(|| (one, other, cut))
+        differs(&cut, &whole).then(|| (one, other, cut))
     });
     if let Some((one, other, cut)) = two_way {
-        let told = format!(
-            "{} and {} give {}, the same in one piece {}",
-            quote(one),
-            quote(other),
-            tell(&cut, &whole),
-            tell(&whole, &cut)
-        );
-        return Some(Difference { told });
+        let (now, before) = (tell(&cut, &whole), tell(&whole, &cut));
+        return Some(format!("{} and {} give {now}, the same in one piece {before}", quote(one), quote(other)));
     }
     let cut = read(reader.clone(), characters(text));
-    (cut != whole).then(|| Difference {
-        told: format!(
-            "{} one character at a time gives {}, in one piece {}",
-            quote(text),
-            tell(&cut, &whole),
-            tell(&whole, &cut)
-        ),
+    differs(&cut, &whole).then(|| {
+        let (now, before) = (tell(&cut, &whole), tell(&whole, &cut));
+        format!("{} one character at a time gives {now}, in one piece {before}", quote(text))
     })
 }
 

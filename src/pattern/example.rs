@@ -25,66 +25,104 @@ impl Pattern {
     /// taken as seldom as they may be and up to twice more; what a look-ahead asks for stands behind the match.
     pub(crate) fn examples(&self) -> Vec<String> {
         let Ok(reading) = read::read(self.source()) else { return Vec::new() };
-        let mut texts: Vec<String> =
-            expand(&reading.node, vec![Draft::default()]).into_iter().map(|draft| draft.text).collect();
+        let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0 }
+            .expand(&reading.node, vec![Draft::default()])
+            .into_iter()
+            .map(|draft| draft.text)
+            .collect();
         let mut seen = std::collections::HashSet::new();
         texts.retain(|text| seen.insert(text.clone()));
         texts
     }
 }
 
-/// Each draft, continued in every way.
-fn expand(node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
-    let append = |drafts: Vec<Draft>, ends: &[String]| {
-        let each = drafts.iter().flat_map(|draft| {
-            ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), groups: draft.groups.clone() })
-        });
-        thin(each.collect())
-    };
-    match node {
-        Node::Empty | Node::Assert(_) => drafts,
-        Node::Char(c) => append(drafts, &[c.to_string()]),
-        Node::Class(class) => append(drafts, &shown(class)),
-        Node::Concat(items) => items.iter().fold(drafts, |drafts, item| expand(item, drafts)),
-        Node::Alternate(items) => thin(items.iter().flat_map(|item| expand(item, drafts.clone())).collect()),
-        Node::Atomic(node) => expand(node, drafts),
-        Node::Group { index, node } => {
-            let each = drafts.into_iter().flat_map(|draft| {
-                let start = draft.text.len();
-                expand(node, vec![draft]).into_iter().map(move |mut draft| {
-                    let taken = draft.text.get(start..).unwrap_or("").to_owned();
-                    draft.groups.push((*index, taken));
-                    draft
-                })
+/// How deeply a pattern may call itself.
+const DEEPEST: usize = 2;
+
+/// Goes through a pattern.
+#[derive(Clone, Copy)]
+struct Expander<'p> {
+    root: &'p Node,
+    /// How many calls of groups it is inside of.
+    depth: usize,
+}
+
+impl Expander<'_> {
+    /// Each draft, continued in every way.
+    fn expand(self, node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
+        let append = |drafts: Vec<Draft>, ends: &[String]| {
+            let each = drafts.iter().flat_map(|draft| {
+                ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), groups: draft.groups.clone() })
             });
             thin(each.collect())
-        }
-        Node::Backref { group, .. } => drafts
-            .into_iter()
-            .map(|mut draft| {
-                let taken = draft.groups.iter().rfind(|(index, _)| index == group).map(|(_, text)| text.clone());
-                draft.text.push_str(&taken.unwrap_or_default());
-                draft
-            })
-            .collect(),
-        Node::Repeat { node, min, max, .. } => {
-            let least = (*min).min(64);
-            let mut now = (0..least).fold(drafts, |drafts, _| expand(node, drafts));
-            let mut all = now.clone();
-            for _ in least..max.unwrap_or(u32::MAX).min(least + 2) {
-                now = expand(node, now);
-                all.extend(now.clone());
+        };
+        match node {
+            Node::Empty | Node::Keep | Node::Assert(_) => drafts,
+            Node::Char(c) => append(drafts, &[c.to_string()]),
+            Node::Folded(c) => append(drafts, &[c.to_string(), c.to_uppercase().to_string()]),
+            Node::Call(_) if self.depth == DEEPEST => Vec::new(),
+            Node::Call(group) => {
+                let inner = Self { depth: self.depth + 1, ..self };
+                find_group(self.root, *group).map_or(Vec::new(), |node| inner.expand(node, drafts))
             }
-            thin(all)
+            Node::Class(class) => append(drafts, &shown(class)),
+            Node::Concat(items) => items.iter().fold(drafts, |drafts, item| self.expand(item, drafts)),
+            Node::Alternate(items) => thin(items.iter().flat_map(|item| self.expand(item, drafts.clone())).collect()),
+            Node::Atomic(node) => self.expand(node, drafts),
+            Node::Group { index, node } => {
+                let each = drafts.into_iter().flat_map(|draft| {
+                    let start = draft.text.len();
+                    self.expand(node, vec![draft]).into_iter().map(move |mut draft| {
+                        let taken = draft.text.get(start..).unwrap_or("").to_owned();
+                        draft.groups.push((*index, taken));
+                        draft
+                    })
+                });
+                thin(each.collect())
+            }
+            Node::Backref { group, .. } => drafts
+                .into_iter()
+                .map(|mut draft| {
+                    let taken = draft.groups.iter().rfind(|(index, _)| index == group).map(|(_, text)| text.clone());
+                    draft.text.push_str(&taken.unwrap_or_default());
+                    draft
+                })
+                .collect(),
+            Node::Repeat { node, min, max, .. } => {
+                let least = (*min).min(64);
+                let mut now = (0..least).fold(drafts, |drafts, _| self.expand(node, drafts));
+                let mut all = now.clone();
+                for _ in least..max.unwrap_or(u32::MAX).min(least + 2) {
+                    now = self.expand(node, now);
+                    all.extend(now.clone());
+                }
+                thin(all)
+            }
+            Node::Look { node, behind: false, .. } => {
+                thin(drafts.iter().cloned().chain(self.expand(node, drafts.clone())).collect())
+            }
+            // What stands before a match is for the caller to write.
+            Node::Look { .. } => drafts,
+            Node::IfGroup { yes, no, .. } => {
+                thin(self.expand(yes, drafts.clone()).into_iter().chain(self.expand(no, drafts)).collect())
+            }
         }
-        Node::Look { node, behind: false, .. } => {
-            thin(drafts.iter().cloned().chain(expand(node, drafts.clone())).collect())
+    }
+}
+
+/// The inside of a group; of group 0 the whole pattern.
+fn find_group(node: &Node, wanted: u32) -> Option<&Node> {
+    if wanted == 0 {
+        return Some(node);
+    }
+    match node {
+        Node::Group { index, node } if *index == wanted => Some(node),
+        Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
+            find_group(node, wanted)
         }
-        // What stands before a match is for the caller to write.
-        Node::Look { .. } => drafts,
-        Node::IfGroup { yes, no, .. } => {
-            thin(expand(yes, drafts.clone()).into_iter().chain(expand(no, drafts)).collect())
-        }
+        Node::Concat(items) | Node::Alternate(items) => items.iter().find_map(|item| find_group(item, wanted)),
+        Node::IfGroup { yes, no, .. } => find_group(yes, wanted).or_else(|| find_group(no, wanted)),
+        _ => None,
     }
 }
 
@@ -136,6 +174,7 @@ mod tests {
             (r"x(?=yz)", &["x", "xyz"]),
             (r"x\s", &["x ", "x\n"]),
             (r"[^\s\S]", &[]),
+            (r"\((?:b|(?R))\)", &["(b)", "((b))", "(((b)))"]),
         ] {
             assert_eq!(Pattern::new(pattern).unwrap().examples(), texts, "{pattern}");
         }

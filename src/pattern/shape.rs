@@ -11,8 +11,13 @@ pub(crate) enum Construct {
     LookBehind,
     Backreference,
     Conditional,
+    Recursion,
     Possessive,
     Atomic,
+    /// `\K`
+    Keep,
+    /// `(?fi)`
+    FullFolding,
     /// `\Z`, `$` and the like, whose meaning at a final newline differs from engine to engine.
     EndAssertion,
     /// `\b`, `\B`, `\m`, `\M`, whose notion of a word differs.
@@ -57,6 +62,9 @@ impl Construct {
             Construct::LookBehind => "look-behind",
             Construct::Backreference => "a back-reference",
             Construct::Conditional => "a condition on a group",
+            Construct::Recursion => "recursion",
+            Construct::Keep => "`\\K`",
+            Construct::FullFolding => "full case folding",
             Construct::Possessive => "a possessive repeat",
             Construct::Atomic => "an atomic group",
             Construct::EndAssertion => "an end-of-text assertion",
@@ -110,6 +118,9 @@ impl Shape {
     fn walk(&mut self, node: &Node) {
         match node {
             Node::Empty | Node::Char(_) | Node::Class(_) => {}
+            Node::Folded(_) => self.constructs.push(Construct::FullFolding),
+            Node::Call(_) => self.constructs.push(Construct::Recursion),
+            Node::Keep => self.constructs.push(Construct::Keep),
             Node::Assert(assertion) => self.constructs.extend(match assertion {
                 Assertion::End | Assertion::EndOrFinalNewline | Assertion::LineEnd => Some(Construct::EndAssertion),
                 Assertion::WordBoundary | Assertion::NotWordBoundary => Some(Construct::WordBoundary),

@@ -1,0 +1,316 @@
+//! `backchat lint` as its user meets it, and every rule with what it finds and what it leaves alone.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use backchat::Template;
+use backchat::lint::{RULES, Subject, Target, lint};
+use backchat::template::source;
+
+/// A template of some fields.
+fn template(fields: &str) -> String {
+    format!("{{\"start_anchor\": \"<|assistant|>\", \"fields\": {{{fields}}}}}")
+}
+
+/// The ids of the findings about a template, without the notes on other languages' engines.
+fn ids(text: &str) -> Vec<&'static str> {
+    let opened = source::from_text("t.json".to_owned(), text.to_owned()).unwrap();
+    let mut ids: Vec<_> = lint(&Subject::of_file(&opened, &[])).iter().map(|finding| finding.id).collect();
+    ids.retain(|id| *id != "RT053");
+    ids.dedup();
+    ids
+}
+
+/// Fields that nothing is wrong with.
+const GOOD: &str = r#""reasoning_content": {"open": "<think>", "close_pattern": "</think>\\s*"},
+  "tool_calls": {"open_pattern": "<call:(?P<name>\\w+)>", "close_pattern": "</call>\\s*", "repeats": true, "content": "json",
+    "transform": {"function": {"name": "{name}", "arguments": "{content}"}}},
+  "content": {"close": "<|end|>"}"#;
+
+#[test]
+fn a_good_template_has_no_findings() {
+    assert_eq!(ids(&template(GOOD)), [""; 0]);
+}
+
+#[test]
+fn every_rule_finds_what_it_is_there_for() {
+    let end = "\"content\": {\"close\": \"<|end|>\"}";
+    for (fields, expected) in [
+        (r#""content": {"close_pattern": "<\\|end\\|>|$"}"#.to_owned(), "RT001"),
+        (r#""content": {"close_pattern": "<\\|end\\|>|\\Z"}"#.to_owned(), "RT001"),
+        (format!(r#""a": {{"open_pattern": "<a>(?:<b>)?", "close_pattern": "</a>\\s*"}}, {end}"#), "RT001"),
+        (format!(r#""a": {{"open_pattern": "<a.*>", "close_pattern": "</a>\\s*"}}, {end}"#), "RT001"),
+        (format!(r#""a": {{"open": "<a>", "close_pattern": "(a+)-\\1"}}, {end}"#), "RT001"),
+        (format!(r#""a": {{"open": ["<a>", "<a><b>"], "close_pattern": "</a>\\s*"}}, {end}"#), "RT001"),
+        (format!(r#""a": {{"open_pattern": "(?=[\\s\\S]*</a>)", "close_pattern": "</a>\\s*"}}, {end}"#), "RT002"),
+        (format!(r#""a": {{"open": "<a>", "close": "</a>"}}, {end}"#), "RT003"),
+        (format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*"}}, "b": {{"open": "<a>"}}, {end}"#), "RT010"),
+        (format!(r#""a": {{"open": "<a>", "close": ["<x>", "<x>y"]}}, {end}"#), "RT011"),
+        (format!(r#""a": {{"open": "<a>", "close": "}}", "content": "json"}}, {end}"#), "RT012"),
+        (format!(r#""a": {{"open": "<a>", "close": "\n\n"}}, {end}"#), "RT012"),
+        (r#""content": {}"#.to_owned(), "RT013"),
+        (r#""content": {"close_pattern": "(?=<)"}"#.to_owned(), "RT014"),
+        (format!(r#""a": {{"open_pattern": "x*", "close_pattern": "y*"}}, {end}"#), "RT014"),
+        (
+            format!(
+                r#""a": {{"open_pattern": "<(?P<n>\\w)>", "close_pattern": "</a>\\s*", "transform": "{{content}}"}}, {end}"#
+            ),
+            "RT020",
+        ),
+        (
+            format!(
+                r#""a": {{"open": "<a>", "close_pattern": "</(?P<n>\\w)>\\s*", "transform": "{{content}}"}}, {end}"#
+            ),
+            "RT020",
+        ),
+        (
+            format!(
+                r#""a": {{"open_pattern": "<(?P<content>\\w)>", "close_pattern": "</a>\\s*", "transform": "{{content}}"}}, {end}"#
+            ),
+            "RT021",
+        ),
+        (format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "transform": "{{n}}"}}, {end}"#), "RT022"),
+        (
+            format!(
+                r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "content": "int", "transform": "{{content.n}}"}}, {end}"#
+            ),
+            "",
+        ),
+        (
+            format!(
+                r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "transform": {{"x": "{{ content }}"}}}}, {end}"#
+            ),
+            "RT024",
+        ),
+        (
+            format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "content_args": {{"strop": true}}}}, {end}"#),
+            "RT025",
+        ),
+        (format!(r#"{end}, {end}"#), "RT026"),
+        (
+            format!(
+                r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "content": "xml-inline", "content_args":
+                {{"tag_pattern": "<(?P<key>k)>(?P<value>.*?)</k>", "value_parser": {{"name": "json"}}}}}}, {end}"#
+            ),
+            "RT030",
+        ),
+        (format!(r#""a": {{"open_pattern": "<a(?:\\s*b?)*>", "close_pattern": "</a>\\s*"}}, {end}"#), "RT060"),
+    ] {
+        let found = ids(&template(&fields));
+        let expected: Vec<_> = Some(expected).filter(|id| !id.is_empty()).into_iter().collect();
+        assert!(expected.iter().all(|id| found.contains(id)), "{fields}: {found:?}, not {expected:?}");
+    }
+    for (anchor, found) in [
+        (r#""start_anchor": "Assistant:""#, true),
+        (r#""start_anchor": "\n\nAssistant:""#, true),
+        (r#""start_anchor_pattern": "(?i)assistant:?""#, true),
+        (r#""start_anchor_pattern": "x?""#, true),
+        (r#""start_anchor": "<|im_start|>assistant\n""#, false),
+        (r#""start_anchor": ["[/INST]"]"#, false),
+    ] {
+        let text = format!("{{{anchor}, \"fields\": {{{GOOD}}}}}");
+        assert_eq!(ids(&text), if found { vec!["RT040"] } else { vec![] }, "{anchor}");
+    }
+}
+
+#[test]
+fn what_is_safe_raises_no_alarm() {
+    for close in [
+        r"</x>\s*",
+        r"</x>\s+",
+        r"</x>\n?",
+        r"</x{1,3}>",
+        r"<[^>]*>",
+        r"</x>(?!a)",
+        r"\b</x>",
+        r"(?i)</x>",
+        r"</x>|</y>",
+    ] {
+        let fields = format!(
+            "\"a\": {{\"open\": \"<a>\", \"close_pattern\": {}}}, \"content\": {{\"close\": \"<|end|>\"}}",
+            backchat::Value::from(close)
+        );
+        assert!(!ids(&template(&fields)).contains(&"RT001"), "{close}");
+    }
+}
+
+#[test]
+fn targets_refuse_what_their_row_says() {
+    let fields = r#""reasoning_content": {"open": "<think>", "close_pattern": "</think>(?=\\s)"},
+      "content": {"close": "<|end|>", "repeats": true, "join": ""}"#;
+    let template = Template::load(&template(fields)).unwrap().template;
+    for (target, expected) in
+        [("transformers", &[][..]), ("vllm", &["RT050", "RT051"]), ("smg", &["RT052"]), ("trl", &[])]
+    {
+        let targets = [Target::named(target).unwrap()];
+        let found = lint(&Subject::new(&template, &targets));
+        let mut ids: Vec<_> =
+            found.iter().map(|finding| finding.id).filter(|id| ("RT050".."RT053").contains(id)).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, expected, "{target}");
+    }
+}
+
+#[test]
+fn ids_and_names_are_stable_and_unique() {
+    let table: Vec<_> =
+        RULES.iter().map(|rule| format!("{} {} {}", rule.id, rule.name, rule.severity.name())).collect();
+    assert!(table.is_sorted());
+    insta::assert_snapshot!(table.join("\n"));
+}
+
+/// Runs the command in a folder.
+fn run(folder: &Path, arguments: &[&str], input: Option<&str>) -> (i32, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .arg("lint")
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .env_remove("GITHUB_ACTIONS")
+        .spawn()
+        .unwrap();
+    if let Some(input) = input {
+        std::io::Write::write_all(child.stdin.as_mut().unwrap(), input.as_bytes()).unwrap();
+    }
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    folder
+}
+
+/// A template with three problems that have a fix, and one that has none.
+fn bad() -> String {
+    r#"{
+  "start_anchor": "Assistant:",
+  "fields": {
+    "reasoning_content": {"open": "<think>", "close": "</think>"},
+    "tool_calls": {"open": "<call>", "close": ["</call>", "</CALL>"], "repeats": true, "content": "json"},
+    "content": {"close_pattern": "<\\|end\\|>|$"}
+  }
+}
+"#
+    .to_owned()
+}
+
+#[test]
+fn findings_are_shown_and_fixed() {
+    let text = bad();
+    let folder = folder(&[("t.json", &text), ("good.json", &template(GOOD))]);
+    let (code, out, err) = run(folder.path(), &["t.json", "good.json"], None);
+    insta::assert_snapshot!(format!("{out}── stderr\n{err}── exit {code}\n"));
+    let (code, diff, _) = run(folder.path(), &["--diff", "t.json"], None);
+    assert_eq!(code, 1);
+    insta::assert_snapshot!("diff", diff);
+    assert_eq!(fs::read_to_string(folder.path().join("t.json")).unwrap(), text);
+    let (code, out, _) = run(folder.path(), &["--fix", "t.json", "--format", "concise"], None);
+    assert_eq!((code, out.lines().count()), (1, 1), "{out}");
+    assert!(out.contains("RT040"), "{out}");
+    let (code, ..) = run(folder.path(), &["--diff", "t.json"], None);
+    assert_eq!(code, 1);
+    assert_eq!(run(folder.path(), &["good.json"], None).0, 0);
+}
+
+#[test]
+fn a_config_is_fixed_in_place() {
+    let config =
+        format!("{{\n  \"eos_token\": \"<eos>\",\n  \"response_template\": {},\n  \"z\": 1.50\n}}\n", bad().trim());
+    let folder = folder(&[("tokenizer_config.json", &config)]);
+    let (_, out, _) = run(folder.path(), &["--fix", ".", "--format", "concise"], None);
+    assert!(out.contains("the stop token \"<eos>\" becomes part of `content`"), "{out}");
+    assert!(out.contains("response_template.fields.content"), "{out}");
+    let fixed = fs::read_to_string(folder.path().join("tokenizer_config.json")).unwrap();
+    assert!(fixed.starts_with("{\n  \"eos_token\": \"<eos>\",") && fixed.ends_with("\"z\": 1.50\n}\n"), "{fixed}");
+    assert!(fixed.contains(r#""close_pattern": "</think>\\s*""#), "{fixed}");
+}
+
+#[test]
+fn every_format() {
+    let folder = folder(&[("t.json", &bad())]);
+    for format in ["concise", "json", "github", "junit", "sarif"] {
+        let (code, out, _) = run(folder.path(), &["t.json", "--format", format, "-q"], None);
+        assert_eq!(code, 1);
+        insta::assert_snapshot!(format!("lint_{format}"), out);
+    }
+}
+
+#[test]
+fn levels_are_the_users() {
+    let folder = folder(&[("t.json", &bad())]);
+    let seen = |arguments: &[&str]| {
+        let (code, out, _) = run(folder.path(), &[&["t.json", "--format", "concise", "-q"], arguments].concat(), None);
+        let levels: Vec<_> =
+            out.lines().map(|line| line.split(": ").nth(1).unwrap().split(']').next().unwrap().to_owned()).collect();
+        (code, levels)
+    };
+    let count = |levels: &[String], start: &str| levels.iter().filter(|level| level.starts_with(start)).count();
+    let (_, all) = seen(&[]);
+    assert_eq!((count(&all, "warning"), count(&all, "error")), (all.len(), 0));
+    let (code, levels) = seen(&["--allow", "RT040", "--deny", "lost-content", "--allow", "chunk-dependent"]);
+    assert_eq!((code, levels), (1, vec!["error[RT003".to_owned(); 2]));
+    let config = "[lint.rules]\nRT003 = \"note\"\nforgeable-anchor = \"off\"\n[[lint.ignore]]\nfile = \"t.json\"\nrules = [\"RT001\"]\n";
+    fs::write(folder.path().join("backchat.toml"), config).unwrap();
+    assert_eq!(seen(&[]), (0, vec!["note[RT003".to_owned(); 2]));
+    assert_eq!(seen(&["--warn", "RT003"]), (1, vec!["warning[RT003".to_owned(); 2]));
+    fs::write(folder.path().join("backchat.toml"), "[lint]\ntarget = \"vllm\"\n").unwrap();
+    assert_eq!(count(&seen(&[]).1, "error[RT050"), 1);
+    fs::write(
+        folder.path().join("backchat.toml"),
+        "[lint]\ntargets = 3\n[lint.rules]\nRT999 = \"off\"\nRT001 = \"loud\"\n",
+    )
+    .unwrap();
+    let (code, _, err) = run(folder.path(), &["t.json"], None);
+    insta::assert_snapshot!("config_problems", format!("{err}── exit {code}\n"));
+}
+
+#[test]
+fn what_cannot_run() {
+    let folder = folder(&[("broken.json", "{\"fields\": {}}"), ("t.json", &template(GOOD))]);
+    let (code, out, err) = run(folder.path(), &["broken.json", "t.json"], None);
+    assert_eq!(code, 2);
+    assert!(out.contains("`start_anchor` is missing"), "{out}");
+    assert!(err.contains("2 templates: 2 errors"), "{err}");
+    for arguments in [
+        &["nowhere.json"][..],
+        &["--explain", "RT999"],
+        &["--target", "nobody", "t.json"],
+        &["--deny", "x", "t.json"],
+        &[],
+    ] {
+        assert_eq!(run(folder.path(), arguments, None).0, 2, "{arguments:?}");
+    }
+    let (code, out, _) = run(folder.path(), &["-", "--diff"], Some(&bad()));
+    assert_eq!(code, 1);
+    assert!(out.starts_with("--- <stdin>"), "{out}");
+}
+
+#[test]
+fn every_rule_has_a_page() {
+    let folder = folder(&[]);
+    for rule in RULES {
+        let (code, by_id, _) = run(folder.path(), &["--explain", rule.id], None);
+        assert_eq!(code, 0);
+        assert_eq!(by_id, run(folder.path(), &["--explain", rule.name], None).1);
+        for part in ["Why it hurts", "Example", "What to do"] {
+            assert!(by_id.contains(part), "{}: {part}", rule.id);
+        }
+    }
+    assert_eq!(run(folder.path(), &["--explain"], None).1.lines().count(), RULES.len());
+}
+
+#[test]
+fn the_documentation_is_what_the_rules_say() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/lint.md");
+    let written = fs::read_to_string(&file).unwrap();
+    let (_, pages, _) = run(Path::new("."), &["--explain", "all"], None);
+    assert!(written.ends_with(&pages), "write the output of `backchat lint --explain all` to the end of docs/lint.md");
+}
