@@ -1,13 +1,13 @@
 //! What must hold of an output that ends early.
 //!
 //! A text cut short may lack what comes later, and its last region may hold less. It must not hold a call that the full
-//! text does not have at that place, a call that its own mark closed must be the one of the full text, and a call that
-//! the full text closed before the cut must be there.
+//! text does not have at that place, a call that its own mark closed must be the one of the full text, and such a call
+//! must be in the message where it is in that of the full text.
 
 use std::collections::HashMap;
 
 use super::reading::{Reading, join};
-use crate::json::Value;
+use crate::json::{Object, Value};
 use crate::parser::{Event, Parser};
 
 /// What is wrong with a text cut short.
@@ -23,7 +23,6 @@ pub struct Broken {
 /// is time left.
 pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Broken> {
     let regions = Regions::new(full);
-    let prefix_length = parser.prefix_length();
     let mut parser = parser.clone();
     let mut events = parser.initial_events().to_vec();
     for (at, c) in text.char_indices() {
@@ -31,7 +30,7 @@ pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMu
             return None;
         }
         let short = Reading::finish(parser.clone(), events.clone());
-        if let Some(what) = regions.violated_by(&short, prefix_length + at) {
+        if let Some(what) = regions.violated_by(&short) {
             return Some(Broken { length: at, what });
         }
         let chunk = text.get(at..at + c.len_utf8()).unwrap_or("");
@@ -45,21 +44,17 @@ pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMu
 /// The regions of the full text, by where their body begins.
 struct Regions<'r> {
     closed: HashMap<usize, (&'r str, &'r Value)>,
-    /// The calls in the order of the text: where the body begins, and where the close mark ends.
-    calls: Vec<(usize, usize)>,
     malformed: Vec<usize>,
+    message: Option<&'r Object>,
 }
 
 impl<'r> Regions<'r> {
     fn new(full: &'r Reading) -> Self {
-        let mut regions = Self { closed: HashMap::new(), calls: Vec::new(), malformed: Vec::new() };
+        let mut regions = Self { closed: HashMap::new(), malformed: Vec::new(), message: full.message() };
         for event in &full.events {
             match event {
-                Event::Close { field, value, span, body } => {
+                Event::Close { field, value, body, .. } => {
                     regions.closed.insert(body.start, (field, value));
-                    if !names(value).is_empty() && span.end > span.start {
-                        regions.calls.push((body.start, span.end));
-                    }
                 }
                 Event::Malformed { body, .. } => regions.malformed.push(body.start),
                 _ => {}
@@ -68,18 +63,16 @@ impl<'r> Regions<'r> {
         regions
     }
 
-    fn violated_by(&self, short: &Reading, end: usize) -> Option<String> {
+    fn violated_by(&self, short: &Reading) -> Option<String> {
         if let Err(error) = &short.outcome {
             return Some(format!("reading stops: {error}"));
         }
-        let mut seen = Vec::new();
         for event in &short.events {
             let Event::Close { field, value, span, body } = event else { continue };
             let calls = names(value);
             if calls.is_empty() {
                 continue;
             }
-            seen.push(body.start);
             let (first, is_closed) = (calls.first().copied().unwrap_or(""), span.end > span.start);
             match self.closed.get(&body.start) {
                 Some((known, full)) if known == &&**field => {
@@ -97,11 +90,22 @@ impl<'r> Regions<'r> {
                 _ => return Some(format!("a call of `{first}` that the full text does not have there")),
             }
         }
-        let lost = self.calls.iter().find(|(start, close)| *close <= end && !seen.contains(start));
-        lost.and_then(|(start, _)| self.closed.get(start)).map(|(_, value)| {
-            format!("without the call of `{}`, which was closed before", names(value).first().copied().unwrap_or(""))
+        short.events.iter().find_map(|event| match event {
+            Event::Close { field, value, span, .. } if span.end > span.start && !names(value).is_empty() => {
+                let lost = self.message.is_some_and(|full| holds(full, field, value))
+                    && !short.message().is_some_and(|message| holds(message, field, value));
+                lost.then(|| {
+                    format!("a message without the closed call of `{}`", names(value).first().copied().unwrap_or(""))
+                })
+            }
+            _ => None,
         })
     }
+}
+
+/// Whether a message holds the value of a region.
+fn holds(message: &Object, field: &str, value: &Value) -> bool {
+    message.get(field).is_some_and(|held| held == value || held.as_list().is_some_and(|items| items.contains(value)))
 }
 
 /// The names of the calls that a value is or holds.
@@ -109,7 +113,7 @@ fn names(value: &Value) -> Vec<&str> {
     match value {
         Value::List(items) => items.iter().flat_map(names).collect(),
         Value::Object(entries) => {
-            let named = |entries: &'_ crate::json::Object| entries.contains_key("arguments");
+            let named = |entries: &'_ Object| entries.contains_key("arguments");
             let function = value.get("function").and_then(Value::as_object);
             let of = match function {
                 Some(function) => function.get("name"),

@@ -43,7 +43,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let texts = texts(subject, delimiter);
         let shows = |text: &String, how| shown(&reader, &format!("{before}{text}"), how);
         // A text may show what another delimiter does: only what a delimiter does alone is its own doing.
-        let is_own = |text: &String| alone(field, side).is_none_or(|alone| shown(&alone, text, How::Anyhow).is_some());
+        let alone = alone(field, side);
+        let is_own = |text: &str| alone.as_ref().is_none_or(|alone| shown(alone, text, How::Anyhow).is_some());
         let first = |how| texts.iter().find(|text| shows(text, how).is_some() && is_own(text)).map(|text| (text, how));
         // A message that changes says more than regions that do.
         let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else { continue };
@@ -51,10 +52,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         if let Some(told) = shows(&text, how) {
             let path = Subject::delimiter_path(field, side);
             let kind = if side == Side::Open { "open" } else { "close" };
-            let message = format!(
-                "the answer of transformers depends on how the text is cut at this {kind}: {}",
-                difference.told
-            );
+            let message = format!("the answer of transformers depends on how the text is cut at this {kind}: {told}");
             let finding = rule.finding(message).at(subject.place(&path));
             found.push(with_advice(subject, field, side, delimiter, &texts, finding));
         }
