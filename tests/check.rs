@@ -327,3 +327,43 @@ fn a_case_has_its_time() {
     assert!(answer.out.contains("error[check-time] the case was not checked to its end"), "{}", answer.out);
     assert_eq!(project.check(&["--timeout", "-1"]).code, 2);
 }
+
+#[test]
+fn a_first_file_of_cases_is_made_from_the_template() {
+    let project = Project::new(&[("cases/x.txt", "")]);
+    let answer = project.check(&["--new", "first", "--template", "t.json", "cases"]);
+    assert_eq!(
+        (answer.code, answer.err.as_str()),
+        (0, "cases/first.fixture: 13 cases; read what they mean, then run `backchat check`\n")
+    );
+    insta::assert_snapshot!(project.read("cases/first.fixture"));
+    assert_eq!(project.check(&["cases"]).code, 0);
+    let answer = project.check(&["--new", "first", "--template", "t.json", "cases"]);
+    assert_eq!(answer.code, 2);
+    assert!(answer.err.contains("there is such a file already"), "{}", answer.err);
+    assert_eq!(project.check(&["--new", "a", "--template", "nowhere.json"]).code, 2);
+}
+
+#[test]
+fn a_derived_template_that_is_no_longer_what_derive_gives_fails() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let chat = fs::read_to_string(root.join("chat_templates/gemma_2.jinja")).unwrap();
+    let derived = fs::read_to_string(root.join("derived/gemma_2.json")).unwrap();
+    let project = Project::new(&[("chat_templates/g.jinja", &chat), ("derived/g.json", &derived)]);
+    let answer = project.check(&[]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, "1 case: 1 passed (TIME)\n"), "{}", answer.out);
+    project.write("derived/g.json", derived.replace("<end_of_turn>", "<end>"));
+    for path in [".", "derived", "derived/g.json"] {
+        let answer = project.check(&[path, "--format", "concise"]);
+        assert_eq!(answer.code, 1);
+        assert!(
+            answer
+                .out
+                .contains("derived/g.json: error[check-drift] this is not what chat_templates/g.jinja derives to: "),
+            "{}",
+            answer.out
+        );
+    }
+    project.write("chat_templates/g.jinja", "{% if %}");
+    assert_eq!(project.check(&[]).code, 1);
+}

@@ -9,7 +9,8 @@ use crate::diagnostic::{Diagnostic, Place};
 /// The files of cases below some paths, in the order of the paths and sorted within each.
 ///
 /// A file that is named counts whatever it is called. In a folder, files that end in `.fixture` count, and those that
-/// end in `.jsonl` where a `defaults.fixture` lies beside them. Hidden folders and links to folders are passed over.
+/// end in `.jsonl` where a `defaults.fixture` lies beside them. Hidden folders, caches
+/// (with a `CACHEDIR.TAG`) and links to folders are passed over.
 pub fn fixture_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut files = Vec::new();
     for path in paths {
@@ -36,10 +37,9 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
             true => PathBuf::from(&name),
             false => folder.join(&name),
         };
-        let is_hidden = name.to_string_lossy().starts_with('.');
         let kind = entry.file_type().map_err(failed)?;
         let ends_in = |extension| path.extension().is_some_and(|found| found == extension);
-        if kind.is_dir() && !is_hidden {
+        if kind.is_dir() && !is_passed_over(&path) {
             walk(&path, files)?;
         } else if !kind.is_dir() && name != DEFAULTS && (ends_in(EXTENSION) || ends_in(ROWS_EXTENSION) && has_defaults)
         {
@@ -47,6 +47,12 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// Whether a folder is none that people write into: a hidden one, or one that says it is a cache.
+pub(super) fn is_passed_over(folder: &Path) -> bool {
+    let is_hidden = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    is_hidden || folder.join("CACHEDIR.TAG").is_file()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {

@@ -1,19 +1,23 @@
 //! Fixtures, recorded outputs with the messages they mean, and what comes of checking templates against them.
 
 mod compare;
+mod drift;
 mod find;
 pub mod fixture;
 mod reading;
 mod round_trip;
 mod run;
 mod splits;
+mod starter;
 mod suite;
 mod truncation;
 
 pub use compare::{Difference, differences};
+pub use drift::{Derived, check_derived, derived_files};
 pub use find::fixture_files;
 pub use reading::Reading;
 pub use round_trip::Chat;
 pub use run::{Settings, Verdict, check_case};
 pub use splits::{Cut, cuts};
+pub use starter::starter;
 pub use suite::{Entry, Loaded, Report, Status, run};

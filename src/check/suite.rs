@@ -1,39 +1,67 @@
 //! Many cases, checked in parallel and told in order.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::drift::{Derived, check_derived};
 use super::fixture::{Blessed, Broken, Case, FixtureFile, TemplateSource};
 use super::round_trip::Chat;
 use super::run::{Settings, Verdict, check_case};
 use crate::diagnostic::{Diagnostic, Severity, Sources};
 use crate::template::{Template, source};
 
-/// One case of a suite.
+/// One thing a suite checks.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'f> {
-    /// The file it is in.
-    pub file: &'f FixtureFile,
-    /// The case, or why it cannot be run.
-    pub case: &'f Result<Case, Broken>,
+pub enum Entry<'f> {
+    /// A case of a file, or why it cannot be run.
+    Case(&'f FixtureFile, &'f Result<Case, Broken>),
+    /// A derived template.
+    Derived(&'f Derived),
 }
 
 impl<'f> Entry<'f> {
-    /// The cases of some files, in order.
-    pub fn all(files: &'f [FixtureFile]) -> Vec<Self> {
-        files.iter().flat_map(|file| file.cases.iter().map(move |case| Self { file, case })).collect()
+    /// The cases of some files, in order, then the derived templates.
+    pub fn all(files: &'f [FixtureFile], derived: &'f [Derived]) -> Vec<Self> {
+        let cases = files.iter().flat_map(|file| file.cases.iter().map(move |case| Self::Case(file, case)));
+        cases.chain(derived.iter().map(Self::Derived)).collect()
     }
 
     /// What it is called.
-    pub fn id(&self) -> &'f str {
-        match self.case {
-            Ok(case) => &case.id,
-            Err(broken) => &broken.id,
+    pub fn id(&self) -> Cow<'f, str> {
+        match self {
+            Self::Case(_, Ok(case)) => case.id.as_str().into(),
+            Self::Case(_, Err(broken)) => broken.id.as_str().into(),
+            Self::Derived(derived) => derived.file.display().to_string().into(),
+        }
+    }
+
+    /// The file it is in.
+    pub fn file(&self) -> Cow<'f, str> {
+        match self {
+            Self::Case(file, _) => file.file.as_str().into(),
+            Self::Derived(_) => self.id(),
+        }
+    }
+
+    /// What it is called in its file.
+    pub fn name(&self) -> Cow<'f, str> {
+        match self {
+            Self::Case(_, Ok(case)) => case.name.as_str().into(),
+            _ => self.id(),
+        }
+    }
+
+    /// The case, where it is one that can be run.
+    pub fn case(&self) -> Option<&'f Case> {
+        match self {
+            Self::Case(_, case) => case.as_ref().ok(),
+            Self::Derived(_) => None,
         }
     }
 }
@@ -77,7 +105,7 @@ impl Loaded {
     /// Loads what some cases name.
     pub fn new(entries: &[Entry<'_>]) -> Self {
         let mut loaded = Self::default();
-        for case in entries.iter().filter_map(|entry| entry.case.as_ref().ok()) {
+        for case in entries.iter().filter_map(Entry::case) {
             if let TemplateSource::File(file) = &case.template
                 && !loaded.templates.contains_key(file)
             {
@@ -144,21 +172,26 @@ pub fn run<'f>(
 }
 
 fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<'f> {
-    match verdict(entry, loaded, settings) {
-        Ok(verdict) => Report {
-            entry,
-            status: if verdict.passed() { Status::Passed } else { Status::Failed },
-            meaning: Some(verdict.meaning),
-            time: verdict.time,
-            diagnostics: verdict.diagnostics,
-        },
-        Err(diagnostics) => Report { entry, status: Status::NotRun, diagnostics, meaning: None, time: Duration::ZERO },
+    let started = Instant::now();
+    let verdict = match entry {
+        Entry::Derived(derived) => check_derived(derived).map(|found| (found.into_iter().collect(), None)),
+        Entry::Case(_, Err(broken)) => Err(broken.diagnostics.clone()),
+        Entry::Case(file, Ok(case)) => verdict(file, case, loaded, settings)
+            .map(|Verdict { diagnostics, meaning, .. }| (diagnostics, Some(meaning))),
+    };
+    let time = started.elapsed();
+    match verdict {
+        Ok((diagnostics, meaning)) => {
+            let holds = diagnostics.iter().all(|found: &Diagnostic| found.severity < Severity::Error);
+            let status = if holds { Status::Passed } else { Status::Failed };
+            Report { entry, status, diagnostics, meaning, time }
+        }
+        Err(diagnostics) => Report { entry, status: Status::NotRun, diagnostics, meaning: None, time },
     }
 }
 
-fn verdict(entry: Entry<'_>, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
-    let case = entry.case.as_ref().map_err(|broken| broken.diagnostics.clone())?;
-    let text = &entry.file.text;
+fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
+    let text = &file.text;
     let not_run = |what: &str, name: &str, problems: &[Diagnostic]| {
         let message = format!("not run: {what} `{name}` does not load");
         let place = case.place(text, case.span.clone());

@@ -12,7 +12,7 @@ use super::{Failure, Global};
 use crate::check::fixture::{self, Blessed, Case, FixtureFile};
 use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::diagnostic::{self, Diagnostic, Place, Severity, Sources, Suite};
-use crate::template::source::replace_file;
+use crate::template::source::{self, replace_file};
 
 /// Check templates against fixtures
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,7 @@ use crate::template::source::replace_file;
   backchat check tests/fixtures
   backchat check --filter 'parallel' --fail-fast
   backchat check --bless=new outputs.fixture
+  backchat check --new first --template response_template.json
   backchat check --output report.xml --output report.sarif
 
 Exit status: 0 every case holds, 1 a case does not hold, 2 a case or the command could not run, 4 no case was selected.
@@ -58,6 +59,12 @@ pub struct Check {
     /// What to make of a run in which no case was selected
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     no_tests: NoTests,
+    /// Write a first file of cases, PATH/NAME.fixture, made from the template
+    #[arg(long, value_name = "NAME", requires = "template")]
+    new: Option<String>,
+    /// The template of the new file
+    #[arg(long, value_name = "TEMPLATE", requires = "new")]
+    template: Option<String>,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -109,6 +116,9 @@ impl FromStr for Shard {
 
 impl Check {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if let (Some(name), Some(template)) = (&self.new, &self.template) {
+            return self.start(name, template, global);
+        }
         self.may_bless()?;
         let started = Instant::now();
         let limit = Duration::try_from_secs_f64(self.timeout).map_err(|_| {
@@ -116,12 +126,14 @@ impl Check {
                 .help("write a number of seconds from 0 on")
         })?;
         let paths = check::fixture_files(&self.paths)?;
-        let files: Vec<FixtureFile> = paths.iter().map(|path| fixture::read(path)).collect();
-        let entries = self.select(Entry::all(&files));
+        let is_case = |path: &&PathBuf| check::derived_files(std::slice::from_ref(*path)).is_empty();
+        let files: Vec<FixtureFile> = paths.iter().filter(is_case).map(|path| fixture::read(path)).collect();
+        let derived = check::derived_files(&self.paths);
+        let entries = self.select(Entry::all(&files, &derived));
         if self.list {
             let mut out = io::stdout().lock();
             for entry in &entries {
-                writeln!(out, "{}", diagnostic::escape(entry.id()))?;
+                writeln!(out, "{}", diagnostic::escape(&entry.id()))?;
             }
         }
         if entries.is_empty() {
@@ -157,6 +169,28 @@ impl Check {
             eprintln!("{}", summary(&reports, blessed, started.elapsed()));
         }
         Ok(ExitCode::from(worst(&reports)))
+    }
+
+    /// Writes a first file of cases.
+    fn start(&self, name: &str, template: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let opened = source::open(template)?;
+        let folder = self.paths.first().map_or(Path::new("."), PathBuf::as_path);
+        let path = folder.join(format!("{name}.{}", fixture::EXTENSION));
+        let shown = path.strip_prefix(".").unwrap_or(&path).display().to_string();
+        if path.exists() {
+            let problem = Diagnostic::error("file-exists", "there is such a file already").at(Place::file(&shown));
+            return Err(problem.help("give the new file another name").into());
+        }
+        let text = check::starter(&opened.loaded.template, &path_from(folder, Path::new(template)));
+        replace_file(&path, text.as_bytes()).map_err(|error| {
+            let problem = Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"));
+            problem.at(Place::file(&shown)).help("check that its folder exists and that you may write to it")
+        })?;
+        if !global.is_quiet() {
+            let cases = text.matches("\n=== case ").count();
+            eprintln!("{}: {cases} cases; read what they mean, then run `backchat check`", diagnostic::escape(&shown));
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn may_bless(&self) -> Result<(), Diagnostic> {
@@ -202,19 +236,19 @@ impl Check {
         let mut diagnostics: Vec<Diagnostic> = Vec::new();
         let mut suites: Vec<Suite> = Vec::new();
         for report in reports {
-            // What is wrong with a template is said once, not with every case that names it.
-            let file = report.entry.file.file.as_str();
-            let is_own = |place: &Place| place.file.as_deref() == Some(file);
+            // What is wrong with a template, or with what cases share, is said once.
+            let file = report.entry.file();
+            let is_own = |place: &Place| place.file.as_deref() == Some(&*file);
             let new = report.diagnostics.iter().filter(|found| {
-                found.place.as_ref().is_none_or(is_own)
+                report.status != Status::NotRun && found.place.as_ref().is_none_or(is_own)
                     || seen.insert(format!("{:?}", (found.id, &found.message, &found.place)))
             });
             diagnostics.extend(new.cloned());
             if suites.last().is_none_or(|suite| suite.name != file) {
-                suites.push(Suite { name: file.to_owned(), cases: Vec::new() });
+                suites.push(Suite { name: file.to_string(), cases: Vec::new() });
             }
             if let Some(suite) = suites.last_mut() {
-                let name = report.entry.case.as_ref().map_or(report.entry.id(), |case| &case.name).to_owned();
+                let name = report.entry.name().into_owned();
                 let diagnostics = report.diagnostics.clone();
                 suite.cases.push(diagnostic::Case { name, time: Some(report.time), diagnostics });
             }
@@ -223,13 +257,24 @@ impl Check {
     }
 }
 
+/// A path as a file in a folder names it.
+fn path_from(folder: &Path, path: &Path) -> String {
+    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (folder, path) = (full(if folder == Path::new("") { Path::new(".") } else { folder }), full(path));
+    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| std::path::Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
+    relative.display().to_string()
+}
+
 /// Writes expectations into the files, and takes back the complaints that this answers. Gives how many cases changed.
 fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Bless) -> Result<usize, Failure> {
     let mut count = 0;
     for file in files {
         let mut changed: Vec<(&Case, Blessed)> = Vec::new();
-        for report in reports.iter_mut().filter(|report| std::ptr::eq(report.entry.file, file)) {
-            let (Ok(case), Some(meaning)) = (report.entry.case, &report.meaning) else { continue };
+        for report in reports.iter_mut() {
+            let Entry::Case(of, Ok(case)) = report.entry else { continue };
+            let Some(meaning) = report.meaning.as_ref().filter(|_| std::ptr::eq(of, file)) else { continue };
             if let Some(new) = new_expectation(case, meaning, which) {
                 changed.push((case, new));
                 report.diagnostics.retain(|found| {

@@ -10,6 +10,7 @@ use super::subject::{Side, Subject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Object, Value};
 use crate::parser::{Mode, Parser};
+use crate::pattern::Construct;
 use crate::template::{Delimiter, Field, Template};
 
 pub(super) static CHUNK_DEPENDENT: Rule = Rule {
@@ -47,7 +48,10 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let is_own = |text: &str| alone.as_ref().is_none_or(|alone| shown(alone, text, How::Anyhow).is_some());
         let first = |how| texts.iter().find(|text| shows(text, how).is_some() && is_own(text)).map(|text| (text, how));
         // A message that changes says more than regions that do.
-        let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else { continue };
+        let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else {
+            found.extend(by_shape(subject, rule, field, side, delimiter));
+            continue;
+        };
         let text = shrink(text.clone(), |text| shows(text, how).is_some() && is_own(text));
         if let Some(told) = shows(&text, how) {
             let path = Subject::delimiter_path(field, side);
@@ -58,6 +62,22 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// What no run shows here: the engine of transformers loses a match of full case folding that a chunk's end cuts.
+fn by_shape(
+    subject: &Subject<'_>,
+    rule: &Rule,
+    field: &Field,
+    side: Side,
+    delimiter: &Delimiter,
+) -> Option<Diagnostic> {
+    let folds = delimiter.pattern().shape().constructs.contains(&Construct::FullFolding);
+    folds.then(|| {
+        let message = "transformers misses a match of full case folding where a chunk ends inside it";
+        let finding = rule.finding(message).at(subject.place(&Subject::delimiter_path(field, side)));
+        finding.help("leave out the flag `f`, or write the spellings that occur as literals")
+    })
 }
 
 /// What stands before a close for it to count.
@@ -111,7 +131,7 @@ fn shown(reader: &Parser, text: &str, how: How) -> Option<String> {
     let two_way = places.iter().step_by(step).find_map(|&at| {
         let (one, other) = text.split_at_checked(at)?;
         let cut = read(reader.clone(), [one, other]);
-        differs(&cut, &whole).then(|| (one, other, cut))
+        differs(&cut, &whole).then_some((one, other, cut))
     });
     if let Some((one, other, cut)) = two_way {
         let (now, before) = (tell(&cut, &whole), tell(&whole, &cut));

@@ -205,35 +205,33 @@ fn empty_match(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         |delimiter: Option<&Delimiter>| delimiter.is_some_and(|delimiter| matches_nothing(delimiter.pattern()));
     let mut found = Vec::new();
     for field in subject.template.fields() {
-        for side in [Side::Open, Side::Close] {
-            if !is_empty(side.of(field)) {
-                continue;
-            }
-            let message = match side {
-                Side::Open if is_empty(field.close.as_ref()) => "open and close can both match nothing: transformers never ends".to_owned(),
-                Side::Open => format!("`{}` can open without a mark, at any place", field.name),
-                Side::Close if field.open.is_none() => "this can match nothing: where it does before any text has come, transformers drops the rest of the message".to_owned(),
-                Side::Close => format!("`{}` can close without a mark", field.name),
-            };
-            let finding = rule.finding(message).at(subject.place(&Subject::delimiter_path(field, side)));
-            found.push(finding.help("let the pattern take at least one character"));
-            if side == Side::Open && is_empty(field.close.as_ref()) {
-                break;
-            }
-        }
+        let (open, close) = (field.open.as_ref(), field.close.as_ref());
+        // Around a region with a mark on one side a match of nothing on the other does no harm.
+        let (side, message) = if is_empty(open) && is_empty(close) {
+            (Side::Open, "open and close can both match nothing: transformers never ends".to_owned())
+        } else if open.is_some_and(|open| matches_nothing_in(open.pattern(), "ab c\nd")) {
+            (Side::Open, format!("`{}` can open without a mark, in the middle of plain text", field.name))
+        } else if open.is_none() && is_empty(close) {
+            let message = "this can match nothing: where it does before any text has come, transformers drops the rest of the message";
+            (Side::Close, message.to_owned())
+        } else {
+            continue;
+        };
+        let finding = rule.finding(message).at(subject.place(&Subject::delimiter_path(field, side)));
+        found.push(finding.help("let the pattern take at least one character"));
     }
     found
 }
 
-/// Whether a pattern can match nothing somewhere before the end of a text.
+/// Whether a pattern can match nothing before the end of one of the texts it is about, or of plain text.
 fn matches_nothing(pattern: &Pattern) -> bool {
-    if !pattern.can_be_empty() {
-        return false;
-    }
     let probes = pattern.examples().into_iter().chain(["ab c\n<x>".to_owned()]);
-    probes.into_iter().any(|mut probe| {
-        probe.push_str("~z");
-        let end = probe.len();
-        pattern.matches(&probe).flatten().take(64).any(|found| found.text().is_empty() && found.span().0 + 1 < end)
-    })
+    probes.into_iter().any(|probe| matches_nothing_in(pattern, &format!("{probe}~z")))
+}
+
+/// Whether a pattern matches nothing inside a text, its start and its end aside.
+fn matches_nothing_in(pattern: &Pattern, text: &str) -> bool {
+    let is_inside = |at: usize| at > 0 && at + 1 < text.len();
+    pattern.can_be_empty()
+        && pattern.matches(text).flatten().take(64).any(|found| found.text().is_empty() && is_inside(found.span().0))
 }

@@ -108,9 +108,11 @@ fn loses_behind(template: &Template, implicit: &Field, marks: &Marks) -> bool {
     let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { return false };
     let content =
         |text: &str| read_whole(template, text).and_then(|answer| answer.message.ok()?.get(&implicit.name).cloned());
-    let before = content(&format!("Words{open}{{}}{close}"));
-    let is_kept = |behind: &str| content(&format!("Words{open}{{}}{close}{behind}")) == before;
-    before.as_ref().is_some_and(|before| before.to_string().contains("Words")) && !(is_kept("\n") && is_kept("\n\n"))
+    let is_kept = |behind: &str| {
+        let content = content(&format!("Words{open}{{}}{close}{behind}"));
+        content.is_some_and(|content| content.to_string().contains("Words"))
+    };
+    is_kept("") && !(is_kept("\n") && is_kept("\n\n"))
 }
 
 /// The close with white space behind it, where that helps.

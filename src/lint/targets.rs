@@ -287,7 +287,7 @@ fn portable_pattern(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let refusing: Vec<_> = refusing.iter().filter(|(_, used)| !used.is_empty()).collect();
         if let Some((_, used)) = refusing.first() {
             let engines: Vec<_> = refusing.iter().map(|(engine, _)| **engine).collect();
-            let message = format!("{} is not there in {}", names_of(used), engines.join(" and in "));
+            let message = format!("{} refuse this pattern: {}", engines.join(" and "), names_of(used));
             let example = Value::from(pattern.source());
             let help = format!("if the format is to be read there, write {example} without it");
             found.push(rule.finding(message).at(subject.place(&path)).help(help));
