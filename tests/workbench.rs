@@ -88,6 +88,13 @@ impl Session {
         }
     }
 
+    /// Waits until nothing more is drawn.
+    fn settles(&mut self) {
+        while let Ok(bytes) = self.said.recv_timeout(Duration::from_millis(400)) {
+            self.screen.process(&bytes);
+        }
+    }
+
     fn sees(&mut self, text: &str) {
         self.until(text, |screen| screen.contents().contains(text));
     }
@@ -180,6 +187,71 @@ fn a_saved_template_is_read_again() {
     session.press("\x1b");
     session.sees("M musing");
     session.sees("char 30/51");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn a_fixture_is_walked_and_blessed() {
+    let folder = folder();
+    let cases = "template: template.json\n=== case good\n=== prefix none\n=== output\n<think>a</think>b\n=== message\n\
+                 {\"thought\": \"a\", \"content\": \"b\"}\n=== case bad\n=== prefix none\n=== output\n<think>a</think>c<stop>\n\
+                 === message\n{\"thought\": \"a\", \"content\": \"b\"}\n";
+    let fixture = folder.path().join("cases.fixture");
+    fs::write(&fixture, cases).unwrap();
+    let mut session = Session::replay(folder.path(), &["cases.fixture"]);
+    session.sees("cases.fixture#good 1/2 ✓ as expected");
+    session.press("]");
+    session.sees("✗ 1 event is not as expected: x goes there");
+    session.press("x");
+    session.sees("`<stop>` closed `content`");
+    session.press("o");
+    session.sees("Outputs: 1 passed, 1 failed");
+    session.press("\x1b");
+    session.sees("Message");
+    session.press("b");
+    session.sees("✓ as expected");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    let blessed = fs::read_to_string(&fixture).unwrap();
+    assert!(blessed.ends_with("=== message\n{\n  \"thought\": \"a\",\n  \"content\": \"c\"\n}\n"), "{blessed}");
+    assert!(blessed.starts_with(&cases[..cases.find("=== case bad").unwrap()]), "every other byte is as it was");
+    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(["replay", "cases.fixture#bad"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("as expected"));
+}
+
+#[test]
+fn a_text_is_blessed_into_a_new_fixture() {
+    let folder = folder();
+    let mut session = Session::replay(folder.path(), &OPEN);
+    session.sees("char 0/51");
+    session.press("b");
+    session.sees("blessed: wrote output.fixture");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(["replay", "output.fixture"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.trim_end().ends_with("as expected") && table.contains("Hm, is 1 < 2?"), "{table}");
+}
+
+#[test]
+fn a_recorded_output_keeps_its_chunks() {
+    let folder = folder();
+    let rows = "{\"after_ms\": 60, \"text\": \"<think>Hm\"}\n{\"after_ms\": 25, \"text\": \"</thi\"}\n{\"after_ms\": 25, \"text\": \"nk>Yes\"}\n";
+    fs::write(folder.path().join("recording.jsonl"), rows).unwrap();
+    let mut session = Session::replay(folder.path(), &["template.json", "recording.jsonl"]);
+    session.sees("chunks as recorded");
+    session.press("2l");
+    session.sees("holding `</thi`: could become the close of `thought` (`nk>` to go)");
+    session.sees("chunk 2/3");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -328,6 +400,57 @@ fn what_cannot_be_opened_is_said_before_the_screen_is_taken() {
         assert!(error.contains(said), "{arguments:?}: {error}");
         assert!(output.stdout.is_empty());
     }
+}
+
+/// The screens of `docs/workbench.md`: each fence behind a line `<!-- screen: ARGUMENTS | KEYS -->`.
+///
+/// `BACKCHAT_BLESS=1 cargo test --test workbench` draws them anew; look at the change.
+#[test]
+fn the_screens_of_the_document_are_what_is_drawn() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("docs/workbench.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut pieces = text.split("<!-- screen: ");
+    let mut drawn = pieces.next().unwrap().to_owned();
+    let pieces: Vec<&str> = pieces.collect();
+    assert_eq!(pieces.len(), 4, "the screens were not found");
+    for piece in pieces {
+        let (asked, rest) = piece.split_once(" -->\n```text\n").unwrap();
+        let (shown, rest) = rest.split_once("```\n").unwrap();
+        let screen = screen_of(root, asked, shown);
+        drawn += &format!("<!-- screen: {asked} -->\n```text\n{screen}```\n{rest}");
+    }
+    if blesses() {
+        fs::write(path, drawn).unwrap();
+    } else {
+        assert_eq!(drawn, text);
+    }
+}
+
+fn blesses() -> bool {
+    std::env::var_os("BACKCHAT_BLESS").is_some()
+}
+
+/// The screen that arguments and keys lead to. Where it is known it is waited for.
+fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
+    let (arguments, keys) = asked.split_once(" | ").unwrap_or((asked, ""));
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let mut session = Session::replay(root, &arguments);
+    session.sees("char 0/");
+    for key in keys.split_whitespace() {
+        session.settles();
+        session.press(key);
+    }
+    if !blesses() {
+        session.until(&format!("{asked}\n{shown}"), |screen| lines_of(screen) == shown);
+    }
+    session.settles();
+    lines_of(session.screen.screen())
+}
+
+/// The rows of a screen without the blanks at their ends.
+fn lines_of(screen: &vt100::Screen) -> String {
+    screen.rows(0, 80).map(|row| row.trim_end().to_owned() + "\n").collect()
 }
 
 /// A desk on which deriving panics.

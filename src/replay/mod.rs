@@ -31,6 +31,7 @@ mod stop;
 mod tests;
 mod words;
 mod worst;
+mod wrong;
 
 pub use compare::{Difference, first_difference};
 pub use moment::Moment;

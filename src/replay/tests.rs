@@ -270,3 +270,26 @@ fn every_byte_is_a_part() {
         ]
     );
 }
+
+#[test]
+fn what_looks_wrong_and_what_is() {
+    let recording = record(Mode::Stable, 5);
+    let words = |events: Vec<usize>| -> Vec<String> {
+        events.into_iter().map(|event| recording.event_in_words(event)).collect()
+    };
+    let suspicious = words(recording.suspicious_events());
+    assert_eq!(suspicious.len(), 2, "{suspicious:?}");
+    assert!(suspicious[0].starts_with("`calls` ended and gives no value: not JSON"), "{suspicious:?}");
+    assert_eq!(suspicious[1], "`<end>` closed `content`, which replaces its value `\"Let me see.\"`");
+    let expected = r#"{"role": "assistant", "thought": "hm", "content": "Done: 1 < 2.", "calls": [
+        {"name": "f", "arguments": {"a": 2}}]}"#;
+    let expected = crate::json::read(expected).unwrap().as_object().cloned().unwrap();
+    let wrong = words(recording.wrong_events(&expected));
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert_eq!(wrong[0], "`</call>` closed `calls`");
+    let template = template(&TEMPLATE.replace("</t>", "</thought>"));
+    let run = Run { template: &template, prefix: "<bot><t>", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, ["hm</t>Hi"]).unwrap();
+    let last = *recording.suspicious_events().first().unwrap();
+    assert_eq!(recording.event_in_words(last), "the output ended, and the close of `thought` never came: `</thought>`");
+}

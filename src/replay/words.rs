@@ -71,6 +71,12 @@ impl Recording {
                 let closed = match (delimiter.is_empty(), self.opens_next(event)) {
                     (false, _) => format!("{} closed `{field}`", quoted(delimiter)),
                     (true, Some(next)) => format!("the opening of `{}` ended `{field}`", quote_whole(next)),
+                    (true, None) if self.is_unclosed(event) => {
+                        format!(
+                            "the output ended, and the close of `{field}` never came: {}",
+                            self.close_in_words(seen.field)
+                        )
+                    }
                     (true, None) if seen.span.start == self.text.len() => {
                         format!("the end of the output closed `{field}`")
                     }
@@ -166,25 +172,22 @@ impl Recording {
 
     /// What the parser looks for.
     pub fn watched_in_words(&self, moment: Moment) -> String {
-        let shown = |delimiter: &Delimiter| match delimiter.literals() {
-            Some([one]) => quoted(one),
-            Some(several) => several.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(" or "),
-            None => format!("pattern {}", quoted(delimiter.pattern().source())),
-        };
         let region = self.region(moment).and_then(|region| self.field(region.field));
         if let Some(field) = region.filter(|field| field.open.is_some()) {
             let name = quote_whole(&field.name);
             return match &field.close {
-                Some(close) => format!("inside `{name}` only its close counts: {}", shown(close)),
+                Some(close) => format!("inside `{name}` only its close counts: {}", delimiter_in_words(close)),
                 None => format!("`{name}` has no close and runs to the end of the output"),
             };
         }
         let opens = self.template.fields().iter().filter_map(|field| field.open.as_ref().map(|open| (field, open)));
-        let opens: Vec<String> =
-            opens.map(|(field, open)| format!("{} to open `{}`", shown(open), quote_whole(&field.name))).collect();
+        let opens: Vec<String> = opens
+            .map(|(field, open)| format!("{} to open `{}`", delimiter_in_words(open), quote_whole(&field.name)))
+            .collect();
         let implicit = self.template.implicit_field();
         let closes = implicit.and_then(|field| Some((field, field.close.as_ref()?)));
-        let closes = closes.map(|(field, close)| format!("{} to close `{}`", shown(close), quote_whole(&field.name)));
+        let closes = closes
+            .map(|(field, close)| format!("{} to close `{}`", delimiter_in_words(close), quote_whole(&field.name)));
         match opens.into_iter().chain(closes).collect::<Vec<_>>() {
             watched if watched.is_empty() => "no delimiter is looked for".to_owned(),
             watched => format!("looking for {}", watched.join(", ")),
@@ -206,8 +209,19 @@ impl Recording {
         }
     }
 
+    fn close_in_words(&self, field: usize) -> String {
+        self.field(field).and_then(|field| field.close.as_ref()).map_or_else(String::new, delimiter_in_words)
+    }
+
     fn is_implicit(&self, field: usize) -> bool {
         self.field(field).is_some_and(|field| field.open.is_none())
+    }
+}
+
+fn delimiter_in_words(delimiter: &Delimiter) -> String {
+    match delimiter.literals() {
+        Some(literals) => literals.iter().map(|one| quoted(one)).collect::<Vec<_>>().join(" or "),
+        None => format!("pattern {}", quoted(delimiter.pattern().source())),
     }
 }
 

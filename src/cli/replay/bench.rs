@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ use crate::parser::Mode;
 use crate::template::Template;
 use crate::template::source::{self, Opened};
 use crate::tui::{Chunking, Derived, Desk, Material, Problem, Rival, View};
+
+/// As much of a file's first row as says what the file is, in bytes.
+const LONGEST_ROW: u64 = 1 << 16;
 
 /// An output that was made, not read.
 #[derive(Clone, Debug)]
@@ -61,6 +65,8 @@ type Read = (Option<SystemTime>, Rc<FixtureFile>);
 enum Item {
     /// A text; `-` is standard input.
     Text(String),
+    /// One output, chunk by chunk as it came.
+    Recorded(String),
     /// A case of a file.
     Case {
         file: PathBuf,
@@ -86,6 +92,11 @@ impl Bench {
         let template_is_cases = holds_cases(&asked.template);
         match (&asked.output, template_is_cases) {
             (None, true) => bench.add_cases(&asked.template)?,
+            (Some(output), false) if is_recorded(output) => {
+                bench.template = Some(asked.template.clone());
+                bench.names.push(output.clone());
+                bench.items.push(Item::Recorded(output.clone()));
+            }
             (Some(output), false) if holds_cases(output) => {
                 bench.template = Some(asked.template.clone());
                 bench.add_cases(output)?;
@@ -136,7 +147,7 @@ impl Bench {
 
     /// Whether the output is a mere text, whose prompt the command line would name.
     pub fn takes_prefix(&self) -> bool {
-        self.items.iter().any(|item| matches!(item, Item::Text(_)))
+        self.items.iter().any(|item| matches!(item, Item::Text(_) | Item::Recorded(_)))
     }
 
     /// Adds the cases of a file or a folder, or the one that is named.
@@ -328,6 +339,13 @@ impl Desk for Bench {
                 let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
                 self.of(self.template_of(None)?, prefix.unwrap_or_default(), output, None, None, None)
             }
+            Some(Item::Recorded(path)) => {
+                let chunks = recorded(path)?;
+                let lengths = chunks.iter().map(|chunk| chunk.chars().count()).collect();
+                let prefix = self.prefix.as_deref().map(|path| self.text(path)).transpose()?;
+                let prefix = prefix.unwrap_or_default();
+                self.of(self.template_of(None)?, prefix, chunks.concat(), None, None, Some(lengths))
+            }
             Some(Item::Case { file, name }) => {
                 let (case, _) = self.case(file, name)?;
                 let opened = self.template_of(Some(&case))?;
@@ -362,7 +380,7 @@ impl Desk for Bench {
         };
         self.template.iter().chain(&self.prefix).chain(&self.tools).chain(&self.rival).for_each(|path| add(path));
         match self.items.get(index) {
-            Some(Item::Text(path)) => add(path),
+            Some(Item::Text(path) | Item::Recorded(path)) => add(path),
             Some(Item::Case { file, name }) => {
                 add(&file.display().to_string());
                 if let Ok((case, _)) = self.case(file, name)
@@ -386,7 +404,7 @@ impl Desk for Bench {
                 write(file, &text)?;
                 Ok(format!("blessed: {} holds this message now", case.id))
             }
-            Some(Item::Text(path)) if path != "-" => {
+            Some(Item::Text(path) | Item::Recorded(path)) if path != "-" => {
                 let file = Path::new(path).with_extension(fixture::EXTENSION);
                 if file.exists() {
                     let message = format!("the fixture {} is there already", file.display());
@@ -420,7 +438,7 @@ impl Desk for Bench {
         let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
         words.extend(self.template.iter().map(|template| quoted(template)));
         match self.items.get(index) {
-            Some(Item::Text(path)) => words.push(quoted(path)),
+            Some(Item::Text(path) | Item::Recorded(path)) => words.push(quoted(path)),
             Some(Item::Case { .. } | Item::Broken { .. }) => {
                 words.extend(self.names.get(index).map(|name| quoted(name)))
             }
@@ -499,6 +517,32 @@ fn holds_cases(name: &str) -> bool {
         true => !path.join("tokenizer_config.json").is_file() && files_of(path).is_ok_and(|files| !files.is_empty()),
         false => case.is_some() || is_file(path),
     }
+}
+
+/// Whether a file is one output, chunk by chunk: its first row says when it came.
+fn is_recorded(name: &str) -> bool {
+    let is_rows = Path::new(name).extension().is_some_and(|extension| extension == fixture::ROWS_EXTENSION);
+    let first = is_rows.then(|| std::fs::File::open(name).ok()).flatten();
+    let mut line = String::new();
+    let read = first.and_then(|file| BufReader::new(file).take(LONGEST_ROW).read_line(&mut line).ok());
+    read.is_some() && json::read(&line).is_ok_and(|row| row.get("after_ms").is_some())
+}
+
+/// The chunks of a file of rows `{"after_ms", "text"}`.
+fn recorded(path: &str) -> Result<Vec<String>, Problem> {
+    let text = input::text(path).map_err(problem)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let chunks = lines.map(|(number, line)| {
+        let row = json::read(line).ok();
+        let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).map(str::to_owned);
+        chunk.ok_or_else(|| {
+            let place = Place { line_column: Some((number + 1, 1)), ..Place::file(path) };
+            Diagnostic::error("bad-recording", "this row is no chunk of a recorded output")
+                .at(place)
+                .help("a chunk is {\"after_ms\": milliseconds, \"text\": what came}")
+        })
+    });
+    Ok(chunks.collect::<Result<_, _>>()?)
 }
 
 /// The files of cases in a folder and those below it, in order.

@@ -32,7 +32,8 @@ pub struct Replay {
     /// A response template's JSON, tokenizer_config.json or model folder; or fixtures: FILE.fixture, FILE.fixture#CASE,
     /// rows of JSON lines, or a folder of such
     template: String,
-    /// The model's output, or a list of outputs: JSON lines, fixtures or a folder; `-` is standard input
+    /// The model's output, or a list of outputs: JSON lines, fixtures or a folder; `-` is standard input. Rows
+    /// {"after_ms", "text"} are one output, in the chunks it came in
     output: Option<String>,
     /// The prompt that the output continues
     #[arg(long, value_name = "FILE")]

@@ -120,8 +120,9 @@ impl App {
         if let Some(at) = start.at {
             app.go_to(at);
         }
-        if app.sides.len() > 1 && start.at.is_none() {
-            app.show_difference();
+        match (app.sides.len(), start.at) {
+            (2.., None) => app.show_difference(),
+            _ => app.tell_what_is_wrong(),
         }
         if app.notice.is_none() {
             app.notice.clone_from(&start.notice);

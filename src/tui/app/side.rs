@@ -74,7 +74,8 @@ impl App {
         };
         self.wrong = match (&self.material.expected, self.recording()) {
             (Some(expected), Some(recording)) => recording.wrong_events(expected),
-            _ => Vec::new(),
+            (None, Some(recording)) => recording.suspicious_events(),
+            (_, None) => Vec::new(),
         };
         self.panes.follow();
         match place {
@@ -165,25 +166,36 @@ impl App {
         });
     }
 
-    /// Moves to the next event that makes the message another than expected, and from the last to the first.
+    /// Moves to the next event that is wrong or looks it, and from the last to the first.
     fn show_wrong(&mut self) {
         let Some(side) = self.side() else { return };
-        if self.material.expected.is_none() {
-            self.notice = Some("what this output should give is not known; m shows two sides to compare".to_owned());
-            return;
-        }
         let next = self.wrong.iter().find(|event| **event >= side.moment.event).or(self.wrong.first());
-        match (next.copied(), self.verdict()) {
-            (Some(event), _) => {
-                self.set_moment(|recording, _| recording.moment_of_event(event));
-                self.notice = Some(format!("event {} is not as expected", self.row_number(event)));
-            }
-            (None, Some(Verdict::Passed)) => self.notice = Some("the message is as expected".to_owned()),
-            (None, _) => {
-                self.set_moment(|recording, _| recording.end());
-                self.notice = Some("every event is as expected, and something expected never comes".to_owned());
-            }
+        if let Some(event) = next.copied() {
+            self.set_moment(|recording, _| recording.moment_of_event(event));
+            let looks = if self.material.expected.is_some() { "is not as expected" } else { "looks wrong" };
+            self.notice = Some(format!("event {} {looks}", self.row_number(event)));
+        } else if self.verdict() == Some(Verdict::Failed) {
+            self.set_moment(|recording, _| recording.end());
+            self.notice = Some("every event is as expected, and something expected never comes".to_owned());
+        } else {
+            self.notice = Some(match self.verdict() {
+                Some(_) => "the message is as expected".to_owned(),
+                None => "no event looks wrong".to_owned(),
+            });
         }
+    }
+
+    /// Tells at the opening of an output whether it needs looking at.
+    pub(super) fn tell_what_is_wrong(&mut self) {
+        let failed = self.verdict() == Some(Verdict::Failed);
+        self.notice = match (self.wrong.len(), failed) {
+            (0, true) => Some("✗ not as expected: x shows where".to_owned()),
+            (0, false) => None,
+            (1, true) => Some("✗ 1 event is not as expected: x goes there".to_owned()),
+            (count, true) => Some(format!("✗ {count} events are not as expected: x goes to the first")),
+            (1, false) => Some("! 1 event looks wrong: x goes there".to_owned()),
+            (count, false) => Some(format!("! {count} events look wrong: x goes to the first")),
+        };
     }
 
     /// The number by which the list shows an event.

@@ -21,7 +21,10 @@ impl App {
             Ok(material) => {
                 self.problem = None;
                 self.take(material);
-                self.notice = Some("read again".to_owned());
+                self.tell_what_is_wrong();
+                if self.notice.is_none() {
+                    self.notice = Some("read again: nothing looks wrong".to_owned());
+                }
             }
             Err(problem) => self.problem = Some(problem),
         }
@@ -67,6 +70,7 @@ impl App {
                     _ => super::default_chunking(&material),
                 };
                 self.take(material);
+                self.tell_what_is_wrong();
             }
             Err(problem) => {
                 if let Some(verdict) = self.verdicts.get_mut(output) {

@@ -125,7 +125,8 @@ impl Shown<'_> {
         let is_initial = row.end <= recording.initial_count();
         let mark = match () {
             () if self.differs => "≠",
-            () if self.is_wrong(row) => "✗",
+            () if self.is_wrong(row) && self.app.material.expected.is_some() => "✗",
+            () if self.is_wrong(row) => "!",
             () if self.is_current => "▶",
             () if self.stops(row) => "●",
             () if is_initial => "»",

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use super::super::action::Action;
 use super::super::app::{App, Showing, Verdict, mode_name};
 use super::super::keys::KEYS;
 use super::super::line::{fit, fit_end};
@@ -181,9 +182,16 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
 fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
     let shown =
         |short: &str, key: &str| vec![Span::styled(key.to_owned(), app.theme.key()), Span::raw(format!(" {short}  "))];
-    let several = app.names.len() > 1;
-    let listed = KEYS.iter().filter(|binding| !binding.short.is_empty() && (several || binding.short != "next output"));
-    let (last, first): (Vec<_>, Vec<_>) = listed.partition(|binding| matches!(binding.short, "help" | "quit"));
+    let serves = |action: Action| match action {
+        Action::NextOutput => app.names.len() > 1,
+        Action::ToDifference => app.difference.is_some() || !app.wrong.is_empty(),
+        _ => true,
+    };
+    let mut listed: Vec<_> = KEYS.iter().filter(|key| !key.short.is_empty() && serves(key.action)).collect();
+    // What is wrong is what one came for.
+    listed.sort_by_key(|binding| binding.action != Action::ToDifference);
+    let (last, first): (Vec<_>, Vec<_>) =
+        listed.into_iter().partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
     let spans = |binding: &&super::super::keys::Binding| {
         let key = binding.keys.first().map(|key| key.name()).unwrap_or_default();
         shown(binding.short, &key)
