@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::compare::differences;
 use super::fixture::{Case, RoundTrip};
 use super::reading::Reading;
-use super::splits::Cut;
+use super::splits::WHOLE;
 use crate::chat::{self, ChatTemplate, RenderOptions};
 use crate::content::Mode;
 use crate::content::coerce::Tools;
@@ -98,7 +98,7 @@ pub fn run(
     let (prefix, turn) = cut(&full, &prompt, template);
     let parser = Parser::new(template, prefix, Options { mode: Mode::Stable, tools })
         .map_err(|error| format!("the prompt cannot be read: {error}"))?;
-    let reading = Reading::new(parser, Cut::Whole.chunks(turn));
+    let reading = Reading::new(parser, WHOLE.chunks(turn));
     let found = reading.outcome.as_ref().map(|(message, _)| message.clone());
     let found = found.map_err(|error| format!("the rendered message cannot be read: {error}"))?;
     let without = |message: &Object| {

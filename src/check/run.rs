@@ -7,7 +7,7 @@ use super::compare::differences;
 use super::fixture::{Blessed, Case, Expected};
 use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation};
-use super::splits::{Cut, cuts};
+use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
 use crate::content::Mode;
 use crate::content::coerce::Tools;
@@ -94,7 +94,7 @@ impl Check<'_> {
                 return None;
             }
         };
-        let whole = Reading::new(stable.clone(), Cut::Whole.chunks(&case.output));
+        let whole = Reading::new(stable.clone(), WHOLE.chunks(&case.output));
         self.expectations(&whole);
         let in_time = self.cuts(&stable, &whole)
             && self.truncations(&stable, &whole)
@@ -124,7 +124,7 @@ impl Check<'_> {
                     let message = format!("the message differs: {first}");
                     let diagnostic = self.diagnostic(Severity::Error, "check-message", message, expected.span.clone());
                     let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
-                    self.found.push(diagnostic.help(self.open_at(0)));
+                    self.found.push(diagnostic.help(self.open(WHOLE, 0, Mode::Stable)));
                 }
             }
             (Some(expected), None) => {
@@ -194,7 +194,7 @@ impl Check<'_> {
             }
             let reading = Reading::new(parser.clone(), cut.chunks(output));
             if reading != *whole {
-                let found = self.differs(cut, whole, &reading, Severity::Error, "check-split", "the answer changes");
+                let found = self.differs(cut, whole, &reading, Severity::Error, Mode::Stable);
                 self.found.push(found);
                 return true;
             }
@@ -205,10 +205,10 @@ impl Check<'_> {
     fn truncations(&mut self, parser: &Parser, whole: &Reading) -> bool {
         let broken = truncation::check(parser, &self.case.output, whole, || !self.is_over());
         if let Some(broken) = broken {
-            let count = self.characters(broken.length);
+            let count = characters(&self.case.output, broken.length);
             let message = format!("the output cut off after character {count} gives {}", broken.what);
             let diagnostic = self.diagnostic(Severity::Error, "check-truncated", message, self.case.span.clone());
-            self.found.push(diagnostic.help(self.open_at(count)));
+            self.found.push(diagnostic.help(self.open(WHOLE, count, Mode::Stable)));
         }
         !self.is_over()
     }
@@ -228,7 +228,7 @@ impl Check<'_> {
             if self.is_over() {
                 return false;
             }
-            let reading = Reading::new(parser.clone(), Cut::Whole.chunks(&text));
+            let reading = Reading::new(parser.clone(), WHOLE.chunks(&text));
             let notes = message_notes(whole, &reading);
             if let Some(first) = notes.first() {
                 let message = format!("the message changes {what}: {first}");
@@ -270,7 +270,7 @@ impl Check<'_> {
         let Some(severity) = self.settings.reference else { return true };
         let Ok(parser) = parser else { return true };
         let output = &self.case.output;
-        let whole = Reading::new(parser.clone(), Cut::Whole.chunks(output));
+        let whole = Reading::new(parser.clone(), WHOLE.chunks(output));
         if stable.problems().is_empty() && whole.message() != stable.message() {
             let said = whole.outcome.as_ref().map_or_else(ToString::to_string, |_| {
                 message_notes(stable, &whole).into_iter().next().unwrap_or_default()
@@ -285,9 +285,8 @@ impl Check<'_> {
             }
             let reading = Reading::new(parser.clone(), cut.chunks(output));
             if !same_answer(&reading, &whole) {
-                let what = "the answer of transformers changes";
-                let found = self.differs(cut, &whole, &reading, severity, "check-reference", what);
-                self.found.push(found.help("`backchat lint` says which pattern does it, and what to write instead"));
+                let found = self.differs(cut, &whole, &reading, severity, Mode::Reference);
+                self.found.push(found);
                 return true;
             }
         }
@@ -295,15 +294,11 @@ impl Check<'_> {
     }
 
     /// The small report of a chunking that gives another answer.
-    fn differs(
-        &self,
-        cut: Cut,
-        whole: &Reading,
-        reading: &Reading,
-        severity: Severity,
-        id: &'static str,
-        what: &str,
-    ) -> Diagnostic {
+    fn differs(&self, cut: Cut, whole: &Reading, reading: &Reading, severity: Severity, mode: Mode) -> Diagnostic {
+        let (id, what) = match mode {
+            Mode::Stable => ("check-split", "the answer changes"),
+            Mode::Reference => ("check-reference", "the answer of transformers changes"),
+        };
         let output = &self.case.output;
         let notes = message_notes(whole, reading);
         let first = notes.first().cloned().unwrap_or_else(|| "the message is the same, the events differ".to_owned());
@@ -313,7 +308,7 @@ impl Check<'_> {
         if let Cut::At(byte) = cut {
             let (one, other) = output.split_at_checked(byte).unwrap_or((output, ""));
             all.push(format!("the two chunks: {} {}", quote_end(one), quote_start(other)));
-            at = self.characters(byte);
+            at = characters(output, byte);
         }
         let pairs =
             (0..whole.events.len().max(reading.events.len())).map(|i| (i, whole.events.get(i), reading.events.get(i)));
@@ -323,12 +318,15 @@ impl Check<'_> {
             };
             all.push(format!("event {}: {} when read whole, {} now", index + 1, shown(one), shown(other)));
         }
-        with_notes(self.diagnostic(severity, id, message, self.case.span.clone()), &all).help(self.open_at(at))
+        if mode == Mode::Reference {
+            all.push("`backchat lint` says which pattern does it, and what to write instead".to_owned());
+        }
+        with_notes(self.diagnostic(severity, id, message, self.case.span.clone()), &all).help(self.open(cut, at, mode))
     }
 
     fn fail(&mut self, id: &'static str, message: String, span: std::ops::Range<usize>) {
         let diagnostic = self.diagnostic(Severity::Error, id, message, span);
-        self.found.push(diagnostic.help(self.open_at(0)));
+        self.found.push(diagnostic.help(self.open(WHOLE, 0, Mode::Stable)));
     }
 
     fn diagnostic(
@@ -342,16 +340,18 @@ impl Check<'_> {
     }
 
     /// The command that opens the case at a character.
-    fn open_at(&self, character: usize) -> String {
-        let name = shell_word(&self.case.id);
-        match character {
-            0 => format!("look at it with `backchat replay {name}`"),
-            at => format!("look at it with `backchat replay {name} --at {at}`"),
+    fn open(&self, cut: Cut, character: usize, mode: Mode) -> String {
+        let mut command = format!("backchat replay {}", shell_word(&self.case.id));
+        if character > 0 {
+            command.push_str(&format!(" --at {character}"));
         }
-    }
-
-    fn characters(&self, byte: usize) -> usize {
-        self.case.output.get(..byte).map_or(0, |before| before.chars().count())
+        if cut != WHOLE {
+            command.push_str(&format!(" --chunks {}", cut.argument(&self.case.output)));
+        }
+        if mode == Mode::Reference {
+            command.push_str(" --mode reference");
+        }
+        format!("look at it with `{command}`")
     }
 
     fn is_over(&self) -> bool {

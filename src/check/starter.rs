@@ -2,7 +2,7 @@
 
 use super::fixture::write_section;
 use super::reading::Reading;
-use super::splits::Cut;
+use super::splits::WHOLE;
 use crate::content::Mode;
 use crate::json::Value;
 use crate::parser::{Options, Parser};
@@ -25,7 +25,7 @@ pub fn starter(template: &Template, template_path: &str) -> String {
         text.push_str(&format!("\n=== case {name}\n"));
         text.push_str(&write_section("output", &output));
         let Ok(parser) = Parser::new(template, &anchor, Options { mode: Mode::Stable, tools: None }) else { continue };
-        let reading = Reading::new(parser, Cut::Whole.chunks(&output));
+        let reading = Reading::new(parser, WHOLE.chunks(&output));
         if let Some(message) = reading.message() {
             text.push_str(&format!("=== message\n{}\n", Value::Object(message.clone()).to_pretty("  ")));
         }
