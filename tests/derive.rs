@@ -40,6 +40,7 @@ fn peculiar_wire_formats() {
         ("keyword_calls", Status::Proved),
         ("whole_call_objects", Status::Proved),
         ("marks_of_other_scripts", Status::Proved),
+        ("marks_without_brackets", Status::Proved),
         ("key_value_lines", Status::Partial),
         ("arguments_as_text", Status::Partial),
         ("turn_never_ends", Status::Proved),

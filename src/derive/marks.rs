@@ -13,6 +13,11 @@ pub(super) fn common_suffix(a: &str, b: &str) -> usize {
 /// What two texts begin with in common, cut back to where a mark may end in both.
 pub(super) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
     let mut end = common_prefix(a, b);
+    // All of one text, where that leaves the other's marks whole.
+    let open_ended = a.get(..end).and_then(|text| text.chars().next_back()).is_some_and(opens);
+    if end == a.len().min(b.len()) && !open_ended && !inside_word(a, end) && !inside_word(b, end) {
+        return a.get(..end).unwrap_or("");
+    }
     while end > 0 && !(boundary(a, end) && boundary(b, end) && !parts_word(a, b, end)) {
         end = previous(a, end);
     }
@@ -22,10 +27,21 @@ pub(super) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
 /// What two texts end with in common, cut back to where a mark may begin in both.
 pub(super) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
     let mut length = common_suffix(a, b);
+    let (start_a, start_b) = (a.len() - length, b.len() - length);
+    let cut_off = a.get(start_a..).and_then(|text| text.chars().next()).is_some_and(shuts);
+    if start_a.min(start_b) == 0 && !cut_off && !inside_word(a, start_a) && !inside_word(b, start_b) {
+        return a.get(start_a..).unwrap_or("");
+    }
     while length > 0 && !(boundary(a, a.len() - length) && boundary(b, b.len() - length)) {
         length = next(a, a.len() - length).map_or(0, |at| a.len() - at);
     }
     a.get(a.len() - length..).unwrap_or("")
+}
+
+/// Whether a word goes on across this place.
+fn inside_word(text: &str, at: usize) -> bool {
+    let before = text.get(..at).and_then(|head| head.chars().next_back()).is_some_and(is_word);
+    before && text.get(at..).and_then(|tail| tail.chars().next()).is_some_and(is_word)
 }
 
 /// Whether both texts go on with a word here, a different one: then the word and the sign before it are one mark.
@@ -210,6 +226,7 @@ mod tests {
             ("<outer:call>\n<invoke name=\"", "\n</invoke>\n<invoke name=\"", "\n<invoke name=\""),
             ("<tool_call>\n", "\n</tool_call>\n<tool_call>\n", "<tool_call>\n"),
             ("[A][CALL]", "{}[CALL]", "[CALL]"),
+            ("@call ", " @done@call ", "@call "),
             ("x", "y", ""),
         ];
         for (a, b, shared) in table {
@@ -222,6 +239,7 @@ mod tests {
         let table = [
             ("\n</parameter>\n<parameter=", "\n</parameter>\n</function>", "\n</parameter>\n"),
             ("</call>\n<call>", "</call></calls>", "</call>"),
+            (" @done@call ", " @done", " @done"),
             ("', ", "')]<end>", "'"),
             ("<|im_end|>\n", "<|im_end|>", "<|im_end|>"),
             ("<|a|>", "<|b|>", ""),
