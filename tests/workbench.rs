@@ -44,6 +44,8 @@ impl Session {
             .current_dir(folder)
             .env("TERM", "xterm-256color")
             .env_remove("NO_COLOR")
+            // A backtrace would push what the program says off the screen.
+            .env_remove("RUST_BACKTRACE")
             .env_remove("COLORFGBG");
         if let Some(stdin) = stdin {
             command = command.stdin(stdin);

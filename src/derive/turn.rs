@@ -191,7 +191,7 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
         header = common_to_results(prober, header, &prefill);
         // Without a generation prompt only the mark that ends the results introduces the answer.
         if !generated
-            && let Some(last) = marks::groups(&header).last().copied().filter(|mark| marks::is_sign(mark))
+            && let Some(last) = marks::split(&header).last().copied().filter(|mark| marks::is_sign(mark))
             && let Some(at) = header.rfind(last)
         {
             header.drain(..at);
