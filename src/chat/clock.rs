@@ -11,6 +11,7 @@ pub(crate) fn local_now() -> DateTime {
 }
 
 /// Whether a text is a time that [`RenderOptions::now`](super::RenderOptions::now) takes.
+#[cfg(feature = "cli")]
 pub fn check_time(text: &str) -> std::result::Result<(), String> {
     parse(text).map(drop)
 }

@@ -24,6 +24,7 @@ mod variadic;
 mod watch;
 
 pub use aliases::alias_reasoning;
+#[cfg(feature = "cli")]
 pub(crate) use clock::check_time;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use watch::Watched;

@@ -1,6 +1,6 @@
 //! The workbench: a terminal screen on which an output is replayed through the parser, step by step.
 //!
-//! [`App`] is the state, moved by [`Action`]s alone; `view` draws it; `term` owns the terminal; [`run`] puts them
+//! [`App`] is the state, moved by actions alone; `view` draws it; `term` owns the terminal; [`run`] puts them
 //! together. What the workbench works on, and what it may do to it, is the caller's [`Desk`].
 
 mod action;
