@@ -1,48 +1,78 @@
+use std::collections::HashMap;
+
 use super::recording::{Closed, Kind, Outcome};
-use super::{Moment, Recording};
+use super::{Kept, Moment, Recording};
 use crate::json::{Object, Value};
 
 impl Recording {
     /// The message as it stands: what the regions closed so far gave, in the order of the message.
     pub fn message(&self, moment: Moment) -> Object {
-        if moment == self.end()
-            && let Outcome::Finished { message, .. } = &self.outcome
-        {
-            return message.clone();
+        self.message_with(moment, usize::MAX)
+    }
+
+    /// The message as it stands, of long lists no more than so many elements at either end; a string tells how many were
+    /// left out.
+    pub fn message_in_brief(&self, moment: Moment, most: usize) -> Object {
+        self.message_with(moment, most)
+    }
+
+    fn message_with(&self, moment: Moment, most: usize) -> Object {
+        let closes = self.closes.get(..self.closed_count(moment)).unwrap_or(&[]);
+        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| usize::from(entry.field));
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for field in closes.iter().filter(|close| close.value.is_ok()).filter_map(field_of) {
+            *counts.entry(field).or_default() += 1;
         }
         let mut message = self.template.defaults().clone();
-        for close in self.closes.iter().take_while(|close| (close.event as usize) < moment.event) {
-            let Some(entry) = self.entries.get(close.event as usize) else { continue };
-            if let (Some(field), Ok(value)) = (self.field(entry.field.into()), &close.value) {
-                let before = message.get_mut(&field.name);
-                match (field.repeats, &field.join, before) {
-                    (true, Some(join), Some(Value::String(before))) => {
-                        before.push_str(join);
-                        before.push_str(value.as_str().unwrap_or(""));
-                    }
-                    (true, None, Some(Value::List(items))) => items.push(value.clone()),
-                    (true, None, _) => {
-                        message.insert(field.name.clone(), Value::List(vec![value.clone()]));
-                    }
-                    _ => {
-                        message.insert(field.name.clone(), value.clone());
-                    }
+        let mut seen: HashMap<usize, usize> = HashMap::new();
+        for close in closes {
+            let (Some(index), Ok(value)) = (field_of(close), &close.value) else { continue };
+            let Some(field) = self.field(index) else { continue };
+            let number = seen.entry(index).or_default();
+            *number += 1;
+            let (number, count) = (*number, counts.get(&index).copied().unwrap_or(0));
+            if !field.repeats {
+                // Only the last value stays; the first one has the place.
+                match message.get_mut(&field.name) {
+                    Some(_) if number < count => {}
+                    Some(before) => *before = value.read(),
+                    None if number < count => drop(message.insert(field.name.clone(), Value::Null)),
+                    None => drop(message.insert(field.name.clone(), value.read())),
                 }
+                continue;
             }
+            let is_left_out = field.join.is_none() && number > most && number <= count.saturating_sub(most);
+            let value = match is_left_out {
+                false => value.read(),
+                true if number == most + 1 => format!("… {} more …", count - most * 2).into(),
+                true => continue,
+            };
+            match (&field.join, message.get_mut(&field.name)) {
+                (Some(join), Some(Value::String(before))) => {
+                    before.push_str(join);
+                    before.push_str(value.as_str().unwrap_or(""));
+                }
+                (None, Some(Value::List(items))) => items.push(value),
+                (None, _) => drop(message.insert(field.name.clone(), Value::List(vec![value]))),
+                (Some(_), _) => drop(message.insert(field.name.clone(), value)),
+            }
+        }
+        if moment == self.end() && matches!(self.outcome, Outcome::Finished { .. }) {
+            message.retain(|name, value| is_kept(value) || self.template.defaults().contains_key(name));
         }
         message
     }
 
     /// The value that a close takes out of the message by giving the field another one; nothing where it was empty.
-    pub fn replaced(&self, event: usize) -> Option<&Value> {
+    pub fn replaced(&self, event: usize) -> Option<Value> {
         let closed = self.entries.get(event).filter(|entry| entry.kind == Kind::Close)?;
         let field = self.field(closed.field.into()).filter(|field| !field.repeats)?;
         let at = self.closes.partition_point(|close| (close.event as usize) < event);
         let is_same = |close: &&Closed| self.entries.get(close.event as usize).is_some_and(|e| e.field == closed.field);
-        let before = self.closes.get(..at)?.iter().rev().filter(is_same).find_map(Closed::value);
-        let lost = before.or_else(|| self.template.defaults().get(&field.name))?;
-        let now = self.closes.get(at).and_then(Closed::value);
-        (lost.is_truthy() && Some(lost) != now).then_some(lost)
+        let before = self.closes.get(..at)?.iter().rev().filter(is_same).find_map(Closed::value).map(Kept::read);
+        let lost = before.or_else(|| self.template.defaults().get(&field.name).cloned())?;
+        let now = self.closes.get(at).and_then(Closed::value).map(Kept::read);
+        (lost.is_truthy() && Some(&lost) != now.as_ref()).then_some(lost)
     }
 
     /// How many regions have closed: the message is the same between two moments of which this is the same.
@@ -57,7 +87,15 @@ impl Recording {
 
     /// Whether the parse ended with a message that lacks nothing, every region of which gave a value.
     pub fn is_in_order(&self) -> bool {
-        let complete = matches!(&self.outcome, Outcome::Finished { missing, .. } if missing.is_empty());
+        let complete = matches!(&self.outcome, Outcome::Finished { missing } if missing.is_empty());
         complete && self.entries.iter().all(|entry| entry.kind != Kind::Malformed)
+    }
+}
+
+/// Whether a finished message keeps a value that is no default.
+pub(super) fn is_kept(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Number(_) => true,
+        value => value.is_truthy(),
     }
 }

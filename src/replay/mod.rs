@@ -21,6 +21,7 @@
 //! ```
 
 mod compare;
+mod kept;
 mod message;
 mod moment;
 mod parts;
@@ -34,6 +35,7 @@ mod worst;
 mod wrong;
 
 pub use compare::{Difference, first_difference};
+pub use kept::Kept;
 pub use moment::Moment;
 pub use parts::Part;
 pub use record::{Run, TooLarge};

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::recording::{Closed, Entry, Feed, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field};
+use super::Kept;
+use super::recording::{
+    Closed, Entry, Feed, Hold, Kind, Lag, Opened, Outcome, Pending, Recording, narrow, narrow_field,
+};
 use crate::content::coerce::Tools;
 use crate::parser::{Event, EventRef, Mode, Options, Parser, Span};
 use crate::template::Template;
@@ -42,11 +45,11 @@ impl Recording {
             text.push_str(feed);
             ends.push(text.len());
         }
-        Self::of_text(run, text.into(), &ends)
+        Self::of_text(run, text.into(), ends)
     }
 
     /// Parses a text that holds the prompt and then the output, cut at the places where the feeds of the output end.
-    pub fn of_text(run: &Run<'_>, text: Arc<str>, ends: &[usize]) -> Result<Self, TooLarge> {
+    pub fn of_text(run: &Run<'_>, text: Arc<str>, ends: impl IntoIterator<Item = usize>) -> Result<Self, TooLarge> {
         if u32::try_from(text.len()).is_err() || u16::try_from(run.template.fields().len()).is_err() {
             return Err(TooLarge);
         }
@@ -57,20 +60,27 @@ impl Recording {
             text: text.clone(),
             origin: output,
             output,
-            feeds: Vec::with_capacity(ends.len() + 2),
-            entries: Vec::with_capacity(ends.len()),
+            feeds: Vec::new(),
+            lags: Vec::new(),
+            entries: Vec::new(),
             rows: Vec::new(),
             opens: Vec::new(),
             closes: Vec::new(),
             holds: Vec::new(),
             pending: Vec::new(),
-            outcome: Outcome::Finished { message: Default::default(), missing: Vec::new() },
+            outcome: Outcome::Finished { missing: Vec::new() },
         };
         let mut recorder = Recorder { recording, pending: Vec::new() };
         recorder.run(run, &text, ends);
         let mut recording = recorder.recording;
+        recording.feeds.shrink_to_fit();
+        recording.lags.shrink_to_fit();
         recording.entries.shrink_to_fit();
         recording.rows.shrink_to_fit();
+        recording.opens.shrink_to_fit();
+        recording.closes.shrink_to_fit();
+        recording.holds.shrink_to_fit();
+        recording.pending.shrink_to_fit();
         Ok(recording)
     }
 }
@@ -82,7 +92,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn run(&mut self, run: &Run<'_>, text: &str, ends: &[usize]) {
+    fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>) {
         let output = self.recording.output;
         let options = Options { mode: run.mode, tools: run.tools.clone() };
         let mut parser = match Parser::new(run.template, run.prefix, options) {
@@ -98,7 +108,7 @@ impl Recorder {
         }
         self.held(&parser, output);
         let mut start = output;
-        for &end in ends {
+        for end in ends {
             let fed = parser.feed_into(text.get(start..end).unwrap_or(""), &mut |event| self.take(event));
             if let Err(error) = fed {
                 self.recording.outcome = Outcome::Failed(error);
@@ -110,7 +120,7 @@ impl Recorder {
         match parser.finish() {
             Ok(finished) => {
                 finished.events.iter().for_each(|event| self.take(borrowed(event)));
-                self.recording.outcome = Outcome::Finished { message: finished.message, missing: finished.missing };
+                self.recording.outcome = Outcome::Finished { missing: finished.missing };
             }
             Err(error) => self.recording.outcome = Outcome::Failed(error),
         }
@@ -151,7 +161,11 @@ impl Recorder {
 
     fn fed(&mut self, end: usize, settled: usize) {
         let events = narrow(self.recording.entries.len());
-        self.recording.feeds.push(Feed { end: narrow(end), settled: narrow(settled), events });
+        if settled != end {
+            let feed = narrow(self.recording.feeds.len());
+            self.recording.lags.push(Lag { feed, settled: narrow(settled) });
+        }
+        self.recording.feeds.push(Feed { end: narrow(end), events });
     }
 
     #[inline]
@@ -168,17 +182,20 @@ impl Recorder {
         let Span { start, end } = span;
         let fields = recording.template.fields();
         let field = fields.iter().position(|known| *known.name == **field).unwrap_or(fields.len());
-        let entry = Entry { kind, field: narrow_field(field), start: place(start), end: place(end) };
+        let entry = Entry { end: place(end), field: narrow_field(field), kind };
+        let start = place(start);
         match event {
-            EventRef::Open { captures, .. } => recording.opens.push(Opened { event: index, captures: captures.into() }),
+            EventRef::Open { captures, .. } => {
+                recording.opens.push(Opened { event: index, start, captures: captures.into() });
+            }
             EventRef::Chunk { .. } => {}
             EventRef::Close { value, body, .. } => {
                 let body = place(body.start)..place(body.end);
-                recording.closes.push(Closed { event: index, body, value: Ok(value.clone()) });
+                recording.closes.push(Closed { event: index, start, body, value: Ok(Kept::new(value)) });
             }
             EventRef::Malformed { reason, body, .. } => {
                 let body = place(body.start)..place(body.end);
-                recording.closes.push(Closed { event: index, body, value: Err(reason.into()) });
+                recording.closes.push(Closed { event: index, start, body, value: Err(reason.into()) });
             }
         }
         let joins = kind == Kind::Chunk && recording.entries.last().is_some_and(|last| last.kind == Kind::Chunk);

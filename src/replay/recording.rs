@@ -2,11 +2,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::content::Capture;
-use crate::json::{Object, Value};
+use crate::json::Value;
 use crate::parser::{Mode, ParseError};
 use crate::template::{ContentSpec, Field, Template};
 
-use super::Moment;
+use super::{Kept, Moment};
 
 /// A recorded parse.
 ///
@@ -22,6 +22,8 @@ pub struct Recording {
     /// Where the output begins.
     pub(super) output: usize,
     pub(super) feeds: Vec<Feed>,
+    /// The feeds after which text was held.
+    pub(super) lags: Vec<Lag>,
     pub(super) entries: Vec<Entry>,
     /// The first event of each row: adjacent chunks of a region stand in one.
     pub(super) rows: Vec<u32>,
@@ -37,25 +39,32 @@ pub struct Recording {
 pub(super) struct Feed {
     /// Where the text that had come ends.
     pub end: u32,
-    /// Where the text that was settled ends; what lies between is held.
-    pub settled: u32,
     /// How many events there had been.
     pub events: u32,
 }
 
-/// An event: what happened to which field, and where.
+/// A feed after which text was held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lag {
+    pub feed: u32,
+    /// Where the text that was settled ends; what lies between it and the end of the feed is held.
+    pub settled: u32,
+}
+
+/// An event: what happened to which field, and up to where. A chunk begins where the event before it ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    pub kind: Kind,
-    pub field: u16,
-    pub start: u32,
     pub end: u32,
+    pub field: u16,
+    pub kind: Kind,
 }
 
 /// What an open has that other events have not.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     pub event: u32,
+    /// Where its delimiter begins.
+    pub start: u32,
     pub captures: Box<[Capture]>,
 }
 
@@ -63,14 +72,16 @@ pub(super) struct Opened {
 #[derive(Clone, Debug)]
 pub(super) struct Closed {
     pub event: u32,
+    /// Where its delimiter begins.
+    pub start: u32,
     pub body: Range<u32>,
     /// The value, or why there is none.
-    pub value: Result<Value, Box<str>>,
+    pub value: Result<Kept, Box<str>>,
 }
 
 impl Closed {
     /// The value, where there is one.
-    pub fn value(&self) -> Option<&Value> {
+    pub fn value(&self) -> Option<&Kept> {
         self.value.as_ref().ok()
     }
 }
@@ -142,8 +153,6 @@ impl Kind {
 pub enum Outcome {
     /// With a message.
     Finished {
-        /// The message.
-        message: Object,
         /// The required fields that are absent.
         missing: Vec<String>,
     },
@@ -163,7 +172,7 @@ pub struct Seen<'r> {
     /// Of a region that ended: its body.
     pub body: Range<usize>,
     /// Of a region that ended: its value, or why it has none.
-    pub value: Option<Result<&'r Value, &'r str>>,
+    pub value: Option<Result<&'r Kept, &'r str>>,
     /// Of a region that began: what the named groups of its open pattern took.
     pub captures: &'r [Capture],
 }
@@ -268,7 +277,7 @@ impl Recording {
         let mut seen = Seen {
             kind: entry.kind,
             field: entry.field.into(),
-            span: entry.start as usize..entry.end as usize,
+            span: self.start_of(index)..entry.end as usize,
             body: 0..0,
             value: None,
             captures: &[],
@@ -300,7 +309,7 @@ impl Recording {
                 let dirty = self.field(event.field).is_some_and(|field| is_structured(&field.content));
                 entries.push(("dirty", dirty.into()));
             }
-            (_, Some(Ok(value))) => entries.push(("value", value.clone())),
+            (_, Some(Ok(value))) => entries.push(("value", value.read())),
             (_, Some(Err(reason))) => {
                 entries.push(("text", self.slice(event.body).into()));
                 entries.push(("reason", reason.into()));
@@ -330,7 +339,7 @@ impl Recording {
     pub fn row_span(&self, row: usize) -> Range<usize> {
         let events = self.row(row);
         let at = |event: usize| self.entries.get(event);
-        let start = at(events.start).map_or(0, |entry| entry.start as usize);
+        let start = self.start_of(events.start);
         let end = events.end.checked_sub(1).and_then(at).map_or(start, |entry| entry.end as usize);
         start..end
     }
@@ -360,9 +369,9 @@ impl Recording {
     pub fn settled(&self, moment: Moment) -> usize {
         let feed = self.feed(moment.feed);
         if moment.event >= feed.events as usize {
-            return feed.settled as usize;
+            return self.settled_after(moment.feed);
         }
-        let before = moment.feed.checked_sub(1).map_or(self.origin, |before| self.feed(before).settled as usize);
+        let before = moment.feed.checked_sub(1).map_or(self.origin, |before| self.settled_after(before));
         let last = moment.event.checked_sub(1).and_then(|last| self.entries.get(last));
         last.map_or(before, |last| (last.end as usize).max(before))
     }
@@ -411,17 +420,43 @@ impl Recording {
         }
         self.text.len()
             + of(&self.feeds)
+            + of(&self.lags)
             + of(&self.entries)
             + of(&self.rows)
             + of(&self.opens)
             + of(&self.closes)
             + of(&self.holds)
             + of(&self.pending)
+            + self.closes.iter().map(|close| close.value().map_or(0, Kept::size)).sum::<usize>()
+    }
+
+    /// Where the text begins that an event is about.
+    fn start_of(&self, event: usize) -> usize {
+        let Some(entry) = self.entries.get(event) else { return 0 };
+        let start = match entry.kind {
+            Kind::Chunk => event.checked_sub(1).and_then(|before| self.entries.get(before)).map(|before| before.end),
+            Kind::Open => {
+                let found = self.opens.binary_search_by_key(&event, |open| open.event as usize).ok();
+                found.and_then(|at| self.opens.get(at)).map(|open| open.start)
+            }
+            Kind::Close | Kind::Malformed => {
+                let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok();
+                found.and_then(|at| self.closes.get(at)).map(|close| close.start)
+            }
+        };
+        start.unwrap_or(entry.end) as usize
+    }
+
+    /// Where the text ends that was settled after a feed.
+    fn settled_after(&self, feed: usize) -> usize {
+        let found = self.lags.binary_search_by_key(&feed, |lag| lag.feed as usize).ok();
+        let settled = found.and_then(|at| self.lags.get(at)).map(|lag| lag.settled);
+        settled.unwrap_or(self.feed(feed).end) as usize
     }
 
     pub(super) fn feed(&self, index: usize) -> Feed {
         let last = || self.feeds.last().copied();
-        self.feeds.get(index).copied().or_else(last).unwrap_or(Feed { end: 0, settled: 0, events: 0 })
+        self.feeds.get(index).copied().or_else(last).unwrap_or(Feed { end: 0, events: 0 })
     }
 }
 

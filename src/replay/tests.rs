@@ -149,6 +149,58 @@ fn recorded_events_are_the_parser_s() {
     let events: Vec<Value> = (0..recording.event_count()).map(|event| recording.event_value(event).unwrap()).collect();
     assert_eq!(events, finished.events.iter().map(crate::parser::Event::to_value).collect::<Vec<_>>());
     assert_eq!(recording.message(recording.end()), finished.message);
+    for (index, event) in finished.events.iter().enumerate() {
+        let (crate::parser::Event::Open { span, .. }
+        | crate::parser::Event::Chunk { span, .. }
+        | crate::parser::Event::Close { span, .. }
+        | crate::parser::Event::Malformed { span, .. }) = event;
+        let place = recording.origin() + span.start..recording.origin() + span.end;
+        assert_eq!(recording.event(index).unwrap().span, place, "event {index}");
+    }
+}
+
+#[test]
+fn the_message_of_every_kind_of_field_is_the_parser_s() {
+    let field = |more: &str| format!(r#""x": {{"open": "<x>", "close": "</x>"{more}}}"#);
+    for (fields, defaults) in [
+        (field(""), "{}"),
+        (field(""), r#"{"x": "given", "y": null}"#),
+        (field(r#", "repeats": true"#), "{}"),
+        (field(r#", "repeats": true"#), r#"{"x": ["given"]}"#),
+        (field(r#", "repeats": true, "join": "+""#), "{}"),
+        (field(r#", "repeats": true, "join": "+""#), r#"{"x": "given"}"#),
+        (field(r#", "repeats": true, "join": "+""#), r#"{"x": null}"#),
+        (field(r#", "content": "json""#), "{}"),
+        (field(r#", "content": "json", "repeats": true"#), r#"{"x": 1}"#),
+    ] {
+        let json =
+            format!(r#"{{"start_anchor": "<a>", "defaults": {defaults}, "fields": {{{fields}, "content": {{}}}}}}"#);
+        let template = template(&json);
+        for output in
+            ["", "a", "<x>1</x>b<x>2</x>", "<x></x>", "<x>[]</x>c<x>NaN</x>", "<x>1</x> <x>oops", "b<x>{}</x>"]
+        {
+            for chunk in [1, 1000] {
+                let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+                let finished = crate::parser::parse(&template, "", output, None).unwrap();
+                let recording = Recording::new(&run, crate::parser::Chunks::Every(chunk).of(output)).unwrap();
+                let [one, other] = [recording.message(recording.end()), finished.message].map(Value::Object);
+                assert_eq!(one.to_string(), other.to_string(), "{json} {output}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_list_is_shown_in_brief() {
+    let template = template(TEMPLATE);
+    let output: String = (0..10).map(|n| format!("<call f>{n}</call>")).collect();
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, [&*output]).unwrap();
+    let brief = recording.message_in_brief(recording.end(), 2);
+    let calls = brief.get("calls").unwrap().as_list().unwrap();
+    let numbers: Vec<String> = calls.iter().map(|call| call.get("arguments").unwrap_or(call).to_string()).collect();
+    assert_eq!(numbers, ["0", "1", "\"… 6 more …\"", "8", "9"]);
+    assert_eq!(recording.message_in_brief(recording.end(), 5), recording.message(recording.end()));
 }
 
 #[test]

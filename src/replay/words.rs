@@ -197,7 +197,7 @@ impl Recording {
     fn end_in_words(&self) -> String {
         match &self.outcome {
             Outcome::Failed(_) => "the parser cannot go on after this".to_owned(),
-            Outcome::Finished { missing, .. } if !missing.is_empty() => {
+            Outcome::Finished { missing } if !missing.is_empty() => {
                 let names: Vec<String> = missing.iter().map(|name| format!("`{}`", quote_whole(name))).collect();
                 format!("the message is complete, but required fields are absent: {}", names.join(", "))
             }

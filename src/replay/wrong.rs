@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Recording;
+use super::message::is_kept;
 use crate::json::{Object, Value};
 
 impl Recording {
@@ -11,27 +12,31 @@ impl Recording {
     pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
         let mut wrong = Vec::new();
         let mut counts: HashMap<u16, usize> = HashMap::new();
-        for (at, close) in self.closes.iter().enumerate() {
-            let Some(entry) = self.entries.get(close.event as usize) else { continue };
-            let Some(field) = self.field(entry.field.into()) else { continue };
+        let field_of = |event: u32| self.entries.get(event as usize).map_or(u16::MAX, |entry| entry.field);
+        let given = self.closes.iter().filter(|close| close.value.is_ok());
+        let last: HashMap<u16, u32> = given.map(|close| (field_of(close.event), close.event)).collect();
+        for close in &self.closes {
+            let field_index = field_of(close.event);
+            let Some(field) = self.field(field_index.into()) else { continue };
             let wanted = expected.get(&field.name);
             let is_right = match &close.value {
                 Err(_) => false,
                 Ok(value) if field.repeats && field.join.is_none() => {
-                    let count = counts.entry(entry.field).or_default();
+                    let count = counts.entry(field_index).or_default();
                     *count += 1;
-                    wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1)) == Some(value)
+                    let wanted = wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1));
+                    wanted == Some(&value.read())
                 }
                 Ok(value) if field.repeats => {
+                    let value = value.read();
                     let part = value.as_str().unwrap_or("");
-                    wanted.and_then(Value::as_str).is_some_and(|whole| whole.contains(part))
+                    part.is_empty() || wanted.and_then(Value::as_str).is_some_and(|whole| whole.contains(part))
                 }
+                // Only the last value stays.
+                Ok(_) if last.get(&field_index) != Some(&close.event) => true,
                 Ok(value) => {
-                    let later = self.closes.iter().skip(at + 1).filter(|later| later.value.is_ok());
-                    let is_replaced = later.into_iter().any(|later| {
-                        self.entries.get(later.event as usize).is_some_and(|later| later.field == entry.field)
-                    });
-                    is_replaced || wanted == Some(value) || (wanted.is_none() && !is_kept(value))
+                    let value = value.read();
+                    wanted == Some(&value) || (wanted.is_none() && !is_kept(&value))
                 }
             };
             if !is_right {
@@ -55,13 +60,5 @@ impl Recording {
         let Some(seen) = self.event(event).filter(|seen| seen.value.is_some()) else { return false };
         let needs_close = self.field(seen.field).is_some_and(|field| field.open.is_some() && field.close.is_some());
         needs_close && seen.span.is_empty() && seen.span.start == self.text.len()
-    }
-}
-
-/// Whether a finished message keeps a value that is no default.
-fn is_kept(value: &Value) -> bool {
-    match value {
-        Value::Bool(_) | Value::Number(_) => true,
-        value => value.is_truthy(),
     }
 }

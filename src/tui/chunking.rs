@@ -15,26 +15,24 @@ pub enum Chunking {
 
 impl Chunking {
     /// The bytes of the output at which its chunks end; `recorded` are the lengths of recorded chunks, in characters.
-    pub fn ends(&self, output: &str, recorded: Option<&[usize]>) -> Vec<usize> {
-        let chunks: Vec<usize> = match (self, recorded) {
-            (Self::Recorded, Some(lengths)) => cut(output, lengths.iter().copied()).map(str::len).collect(),
-            (Self::Recorded, None) => vec![output.len()],
-            (Self::Rule(rule), _) => rule.of(output).map(str::len).collect(),
+    pub fn ends<'t>(&'t self, output: &'t str, recorded: Option<&'t [usize]>) -> Box<dyn Iterator<Item = usize> + 't> {
+        let chunks: Box<dyn Iterator<Item = &str>> = match (self, recorded) {
+            (Self::Recorded, Some(lengths)) => Box::new(cut(output, lengths.iter().copied())),
+            (Self::Recorded, None) => Box::new(std::iter::once(output)),
+            (Self::Rule(rule), _) => rule.of(output),
             (Self::Cuts(cuts), _) => {
                 let lengths = cuts.iter().scan(0, |before, cut| {
                     let length = cut.saturating_sub(*before);
                     *before = *cut;
                     Some(length)
                 });
-                cut(output, lengths.chain([usize::MAX])).map(str::len).collect()
+                Box::new(cut(output, lengths.chain([usize::MAX])))
             }
         };
-        let mut end = 0;
-        let ends = chunks.into_iter().map(|length| {
-            end += length;
-            end
-        });
-        ends.collect()
+        Box::new(chunks.scan(0, |end, chunk| {
+            *end += chunk.len();
+            Some(*end)
+        }))
     }
 }
 
@@ -73,7 +71,7 @@ mod tests {
             (Chunking::Cuts(vec![2, 3]), None, vec![3, 4, 7]),
             (Chunking::Cuts(vec![4]), None, vec![7]),
         ] {
-            assert_eq!(chunking.ends("aéb日", recorded), ends, "{chunking}");
+            assert_eq!(chunking.ends("aéb日", recorded).collect::<Vec<_>>(), ends, "{chunking}");
         }
     }
 }

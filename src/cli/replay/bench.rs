@@ -2,15 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Replay;
+use super::bless::{blessed, new_fixture, write};
+use super::files::{holds_cases, is_recorded, recorded};
 use crate::chat;
-use crate::check::fixture::{self, Blessed, Case, FixtureFile, Shared, TemplateSource};
+use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
+use crate::check::fixture_files;
 use crate::cli::{Failure, input};
 use crate::content::coerce::Tools;
 use crate::derive;
@@ -20,9 +22,6 @@ use crate::parser::Mode;
 use crate::template::Template;
 use crate::template::source::{self, Opened};
 use crate::tui::{Chunking, Derived, Desk, Material, Problem, Rival, View};
-
-/// As much of a file's first row as says what the file is, in bytes.
-const LONGEST_ROW: u64 = 1 << 16;
 
 /// An output that was made, not read.
 #[derive(Clone, Debug)]
@@ -153,10 +152,7 @@ impl Bench {
     /// Adds the cases of a file or a folder, or the one that is named.
     fn add_cases(&mut self, named: &str) -> Result<(), Failure> {
         let (path, wanted) = fixture::split_id(named);
-        let files = match Path::new(path).is_dir() {
-            true => files_of(Path::new(path)).map_err(|error| input::cannot_read(path, &error))?,
-            false => vec![PathBuf::from(path)],
-        };
+        let files = fixture_files(&[PathBuf::from(path)])?;
         for file in files {
             let read = self.file(&file);
             for case in &read.cases {
@@ -399,7 +395,7 @@ impl Desk for Bench {
         match self.items.get(index) {
             Some(Item::Case { file, name }) => {
                 let (case, read) = self.case(file, name)?;
-                let blessed = blessed(material, message);
+                let blessed = blessed(material)?;
                 let text = fixture::rewrite(&read, &[(&case, blessed)]);
                 write(file, &text)?;
                 Ok(format!("blessed: {} holds this message now", case.id))
@@ -412,7 +408,7 @@ impl Desk for Bench {
                         .help("replay the fixture itself, and bless there")
                         .into());
                 }
-                write(&file, &self.new_fixture(&file, material, message))?;
+                write(&file, &new_fixture(&file, self.template.as_deref().unwrap_or(""), material, message))?;
                 Ok(format!("blessed: wrote {}", file.display()))
             }
             _ => Err(Diagnostic::error("no-fixture", "this output is in no file beside which a fixture could stand")
@@ -464,108 +460,6 @@ impl Desk for Bench {
     }
 }
 
-impl Bench {
-    /// A fixture that holds an output and the message it gives.
-    fn new_fixture(&self, file: &Path, material: &Material, message: &Object) -> String {
-        let template = self.template.as_deref().unwrap_or("");
-        let depth = file.parent().map_or(0, |folder| folder.components().count());
-        let is_relative = Path::new(template).is_relative() && file.is_relative();
-        let up = if is_relative { "../".repeat(depth) } else { String::new() };
-        let prefix = match material.prefix.is_empty() {
-            true => "=== prefix none\n".to_owned(),
-            false => fixture::write_section("prefix", &material.prefix),
-        };
-        let output = fixture::write_section("output", &material.output);
-        let message = Value::Object(message.clone()).to_pretty("  ");
-        format!("template: {up}{template}\n\n{prefix}{output}=== message\n{message}\n")
-    }
-}
-
-/// What a case means, as the parser reads it.
-fn blessed(material: &Material, message: &Object) -> Blessed {
-    let run = crate::replay::Run {
-        template: &material.template,
-        prefix: &material.prefix,
-        mode: Mode::Stable,
-        tools: material.tools.clone(),
-    };
-    let recording = crate::replay::Recording::new(&run, [material.output.as_str()]);
-    let events = recording.map(|recording| {
-        (0..recording.event_count()).filter_map(|event| recording.event_value(event)).collect::<Vec<Value>>()
-    });
-    Blessed { message: Some(message.clone()), error: Vec::new(), events: events.unwrap_or_default() }
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Problem> {
-    source::replace_file(file, text.as_bytes()).map_err(|error| {
-        Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
-            .at(Place::file(file.display().to_string()))
-            .help("the file is as it was; check that you may write to its folder")
-            .into()
-    })
-}
-
-/// Whether a name on the command line stands for outputs with templates of their own.
-fn holds_cases(name: &str) -> bool {
-    let (path, case) = fixture::split_id(name);
-    let path = Path::new(path);
-    let is_file = |path: &Path| {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION))
-    };
-    match path.is_dir() {
-        true => !path.join("tokenizer_config.json").is_file() && files_of(path).is_ok_and(|files| !files.is_empty()),
-        false => case.is_some() || is_file(path),
-    }
-}
-
-/// Whether a file is one output, chunk by chunk: its first row says when it came.
-fn is_recorded(name: &str) -> bool {
-    let is_rows = Path::new(name).extension().is_some_and(|extension| extension == fixture::ROWS_EXTENSION);
-    let first = is_rows.then(|| std::fs::File::open(name).ok()).flatten();
-    let mut line = String::new();
-    let read = first.and_then(|file| BufReader::new(file).take(LONGEST_ROW).read_line(&mut line).ok());
-    read.is_some() && json::read(&line).is_ok_and(|row| row.get("after_ms").is_some())
-}
-
-/// The chunks of a file of rows `{"after_ms", "text"}`.
-fn recorded(path: &str) -> Result<Vec<String>, Problem> {
-    let text = input::text(path).map_err(problem)?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let chunks = lines.map(|(number, line)| {
-        let row = json::read(line).ok();
-        let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).map(str::to_owned);
-        chunk.ok_or_else(|| {
-            let place = Place { line_column: Some((number + 1, 1)), ..Place::file(path) };
-            Diagnostic::error("bad-recording", "this row is no chunk of a recorded output")
-                .at(place)
-                .help("a chunk is {\"after_ms\": milliseconds, \"text\": what came}")
-        })
-    });
-    Ok(chunks.collect::<Result<_, _>>()?)
-}
-
-/// The files of cases in a folder and those below it, in order.
-fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    entries.sort();
-    let mut files = Vec::new();
-    for path in entries {
-        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if is_hidden || path.file_name().is_some_and(|name| name == fixture::DEFAULTS) {
-            continue;
-        }
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        if path.is_dir() {
-            files.extend(files_of(&path)?);
-        } else if matches!(extension, Some(fixture::EXTENSION | fixture::ROWS_EXTENSION)) {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
 /// A word of a command line, as a shell reads it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@#".contains(c);
@@ -575,7 +469,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn problem(failure: Failure) -> Problem {
+pub(super) fn problem(failure: Failure) -> Problem {
     match failure {
         Failure::Diagnostics { diagnostics, sources } => Problem { diagnostics, sources },
         Failure::Io(error) => Diagnostic::error("cannot-read", error.to_string()).into(),

@@ -1,6 +1,8 @@
 //! `backchat replay`: outputs on the workbench, or their events as a table where there is no terminal.
 
 mod bench;
+mod bless;
+mod files;
 mod table;
 
 use std::io::{self, IsTerminal, Write};
@@ -160,9 +162,9 @@ impl Replay {
             tools: material.tools.clone(),
         };
         let ends = chunking.ends(&material.output, material.chunks.as_deref());
-        let ends: Vec<usize> = ends.into_iter().map(|end| material.prefix.len() + end).collect();
+        let ends = ends.map(|end| material.prefix.len() + end);
         let text = [material.prefix.as_str(), &material.output].concat().into();
-        crate::replay::Recording::of_text(&run, text, &ends)
+        crate::replay::Recording::of_text(&run, text, ends)
             .map_err(|error| Diagnostic::error("too-large", error.to_string()).into())
     }
 }

@@ -25,7 +25,7 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
         feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
         let text = match (event.kind, event.value) {
             (Kind::Chunk, _) => excerpt(recording.slice(recording.row_span(row))),
-            (_, Some(Ok(value))) => shortened(&value.to_string()),
+            (_, Some(Ok(value))) => shortened(&value.json()),
             (_, Some(Err(reason))) => shortened(reason),
             (_, None) => excerpt(recording.slice(event.span.clone())),
         };
@@ -38,7 +38,8 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
     let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
     let _ = writeln!(out, "{:>6}  {}", "", shortened(&message(recording)));
     if let Some(expected) = expected {
-        let is_met = matches!(recording.outcome(), Outcome::Finished { message, .. } if message == expected);
+        let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
+        let is_met = is_finished && recording.message(recording.end()) == *expected;
         let _ = match is_met {
             true => writeln!(out, "{:>6}  as expected", ""),
             false => writeln!(out, "{:>6}  expected: {}", "", shortened(&Value::Object(expected.clone()).to_string())),

@@ -73,6 +73,7 @@ impl App {
             _ => None,
         };
         self.wrong = match (&self.material.expected, self.recording()) {
+            (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
             (Some(expected), Some(recording)) => recording.wrong_events(expected),
             (None, Some(recording)) => recording.suspicious_events(),
             (_, None) => Vec::new(),
@@ -91,8 +92,6 @@ impl App {
 
     fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
         let material = &self.material;
-        let ends = self.chunking.ends(&material.output, material.chunks.as_deref());
-        let ends: Vec<usize> = ends.into_iter().map(|end| material.prefix.len() + end).collect();
         let text = match self.recording() {
             // The text is shared with the recording before, where it is the same.
             Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
@@ -100,7 +99,9 @@ impl App {
         };
         let record = |template: &Template, mode: Mode, name: String| {
             let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
-            let recording = Recording::of_text(&run, text.clone(), &ends)?;
+            let ends = self.chunking.ends(&material.output, material.chunks.as_deref());
+            let ends = ends.map(|end| material.prefix.len() + end);
+            let recording = Recording::of_text(&run, text.clone(), ends)?;
             Ok(Side { name, moment: recording.start(), recording })
         };
         match (self.showing, &material.rival) {

@@ -68,7 +68,8 @@ impl App {
     fn cut_at(&mut self, byte: usize) {
         let Some(recording) = self.recording() else { return };
         let output = recording.output_start();
-        let mut ends = self.chunking.ends(&self.material.output, self.material.chunks.as_deref());
+        let ends = self.chunking.ends(&self.material.output, self.material.chunks.as_deref());
+        let mut ends: Vec<usize> = ends.collect();
         ends.push(byte - output);
         ends.sort_unstable();
         ends.pop();

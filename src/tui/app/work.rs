@@ -186,7 +186,7 @@ impl App {
         let output = &self.material.output;
         let mut start = 0;
         let ends = self.chunking.ends(output, self.material.chunks.as_deref());
-        let lengths = ends.into_iter().map(|end| {
+        let lengths = ends.map(|end| {
             let length = output.get(start..end).unwrap_or("").chars().count();
             start = end;
             length
@@ -267,15 +267,15 @@ impl App {
     /// Writes the message of the whole output into its fixture.
     pub(super) fn bless(&mut self) {
         let Some(recording) = self.recording() else { return };
-        let Outcome::Finished { message, .. } = recording.outcome() else {
+        if matches!(recording.outcome(), Outcome::Failed(_)) {
             self.notice = Some("this output gives no message that could be blessed".to_owned());
             return;
-        };
+        }
         if recording.mode() == Mode::Reference {
             self.notice = Some("the message of the stable mode is what a fixture holds; m switches".to_owned());
             return;
         }
-        let message = message.clone();
+        let message = recording.message(recording.end());
         match self.desk.bless(self.output, &self.material, &message) {
             Ok(done) => {
                 self.material.expected = Some(message);
@@ -385,7 +385,9 @@ fn judge(material: &Material) -> Verdict {
     };
     let Ok(recording) = Recording::new(&run, [material.output.as_str()]) else { return Verdict::Broken };
     match (&material.expected, recording.outcome()) {
-        (Some(expected), Outcome::Finished { message, .. }) if message == expected => Verdict::Passed,
+        (Some(expected), Outcome::Finished { .. }) if recording.message(recording.end()) == *expected => {
+            Verdict::Passed
+        }
         (None, _) if recording.is_in_order() => Verdict::InOrder,
         _ => Verdict::Failed,
     }

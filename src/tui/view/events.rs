@@ -179,8 +179,8 @@ impl Shown<'_> {
                 format!("{count}{}", escape(head))
             }
             (_, Some(Ok(value))) => match recording.replaced(row.first) {
-                Some(lost) => format!("{} in place of {}", shortened(value), shortened(lost)),
-                None => shortened(value),
+                Some(lost) => format!("{} in place of {}", shortened(&value.json()), shortened(&lost.to_string())),
+                None => shortened(&value.json()),
             },
             (_, Some(Err(reason))) => escape(reason).into_owned(),
             (_, None) => escape(recording.slice(event.span)).into_owned(),
@@ -190,7 +190,7 @@ impl Shown<'_> {
     /// Whether the message is another than expected because of the row.
     fn is_wrong(&self, row: &Row) -> bool {
         let is_first = std::ptr::eq(self.side, self.app.sides.first().unwrap_or(self.side));
-        is_first && (row.first..row.end).any(|event| self.app.wrong.contains(&event))
+        is_first && self.app.wrong.binary_search(&row.first).is_ok()
     }
 
     /// Whether a breakpoint on events is met in the row.
@@ -200,14 +200,8 @@ impl Shown<'_> {
     }
 }
 
-/// The beginning of a value as JSON, safe to show.
-fn shortened(value: &crate::json::Value) -> String {
-    let json = match value {
-        crate::json::Value::String(text) => {
-            let head: String = text.chars().take(200).collect();
-            crate::json::Value::String(head).to_string()
-        }
-        value => value.to_string(),
-    };
-    escape(&json).into_owned()
+/// The beginning of a value's JSON, safe to show.
+fn shortened(json: &str) -> String {
+    let head = json.char_indices().nth(200).map_or(json, |(end, _)| json.get(..end).unwrap_or(json));
+    escape(head).into_owned()
 }

@@ -14,6 +14,9 @@ use crate::diagnostic::escape;
 use crate::json::{Object, Value};
 use crate::replay::Kind;
 
+/// The most elements shown at either end of a list of regions.
+const MOST: usize = 200;
+
 /// The longest string shown whole, in characters.
 const LONGEST: usize = 4000;
 
@@ -58,7 +61,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         };
         let Some(cache) = app.drawn.message.sides.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
-            cache.lines = rows(&side.recording.message(side.moment), usize::from(area.width));
+            cache.lines = rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width));
             cache.key = Some(key);
         }
         let changed = changed(side);

@@ -1,0 +1,44 @@
+//! Writing what an output means into its fixture.
+
+use std::path::Path;
+
+use crate::check::Reading;
+use crate::check::fixture::{self, Blessed};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::json::{Object, Value};
+use crate::parser::{Mode, Options, Parser};
+use crate::template::source;
+use crate::tui::{Material, Problem};
+
+/// A fixture that holds an output and the message it gives.
+pub fn new_fixture(file: &Path, template: &str, material: &Material, message: &Object) -> String {
+    let depth = file.parent().map_or(0, |folder| folder.components().count());
+    let is_relative = Path::new(template).is_relative() && file.is_relative();
+    let up = if is_relative { "../".repeat(depth) } else { String::new() };
+    let prefix = match material.prefix.is_empty() {
+        true => "=== prefix none\n".to_owned(),
+        false => fixture::write_section("prefix", &material.prefix),
+    };
+    let output = fixture::write_section("output", &material.output);
+    let message = Value::Object(message.clone()).to_pretty("  ");
+    format!("template: {up}{template}\n\n{prefix}{output}=== message\n{message}\n")
+}
+
+/// What a case means: the message, what is wrong, the events.
+pub fn blessed(material: &Material) -> Result<Blessed, Problem> {
+    let options = Options { mode: Mode::Stable, tools: material.tools.clone() };
+    let parser = Parser::new(&material.template, &material.prefix, options);
+    let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
+    let reading = Reading::new(parser, std::iter::once(material.output.as_str()));
+    Ok(Blessed { message: reading.message().cloned(), error: reading.problems(), events: reading.event_values() })
+}
+
+/// Replaces a file as a whole.
+pub fn write(file: &Path, text: &str) -> Result<(), Problem> {
+    source::replace_file(file, text.as_bytes()).map_err(|error| {
+        Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
+            .at(Place::file(file.display().to_string()))
+            .help("the file is as it was; check that you may write to its folder")
+            .into()
+    })
+}
