@@ -345,3 +345,18 @@ fn what_looks_wrong_and_what_is() {
     let last = *recording.suspicious_events().first().unwrap();
     assert_eq!(recording.event_in_words(last), "the output ended, and the close of `thought` never came: `</thought>`");
 }
+
+#[test]
+fn a_joined_text_is_wrong_from_where_it_departs() {
+    let template =
+        template(r#"{"start_anchor": "<a>", "fields": {"content": {"close": ["|"], "repeats": true, "join": "+"}}}"#);
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, ["a|b|c"]).unwrap();
+    for (whole, wrong) in [("a+b+c", &[][..]), ("a+x+c", &["b", "c"]), ("+a+b+c", &["a", "b", "c"]), ("a+b", &["c"])] {
+        let expected = [("content".to_owned(), whole.into())].into_iter().collect();
+        let events = recording.wrong_events(&expected);
+        let bodies: Vec<&str> =
+            events.iter().map(|event| recording.slice(recording.event(*event).unwrap().body)).collect();
+        assert_eq!(bodies, wrong, "{whole}");
+    }
+}

@@ -12,6 +12,7 @@ impl Recording {
     pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
         let mut wrong = Vec::new();
         let mut counts: HashMap<u16, usize> = HashMap::new();
+        let mut joined: HashMap<u16, String> = HashMap::new();
         let field_of = |event: u32| self.entries.get(event as usize).map_or(u16::MAX, |entry| entry.field);
         let given = self.closes.iter().filter(|close| close.value.is_ok());
         let last: HashMap<u16, u32> = given.map(|close| (field_of(close.event), close.event)).collect();
@@ -27,10 +28,21 @@ impl Recording {
                     let wanted = wanted.and_then(Value::as_list).and_then(|items| items.get(*count - 1));
                     wanted == Some(&value.read())
                 }
+                // What is glued together so far must be how the whole begins.
                 Ok(value) if field.repeats => {
                     let value = value.read();
                     let part = value.as_str().unwrap_or("");
-                    part.is_empty() || wanted.and_then(Value::as_str).is_some_and(|whole| whole.contains(part))
+                    let default =
+                        || self.template.defaults().get(&field.name).and_then(Value::as_str).map(str::to_owned);
+                    let before = joined.remove(&field_index).or_else(default);
+                    let so_far = match (before, &field.join) {
+                        (Some(before), Some(join)) => before + join + part,
+                        _ => part.to_owned(),
+                    };
+                    let is_right = so_far.is_empty()
+                        || wanted.and_then(Value::as_str).is_some_and(|whole| whole.starts_with(&so_far));
+                    joined.insert(field_index, so_far);
+                    is_right
                 }
                 // Only the last value stays.
                 Ok(_) if last.get(&field_index) != Some(&close.event) => true,
