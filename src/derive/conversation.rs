@@ -66,6 +66,17 @@ pub(super) enum Carrier {
     Block { kind: String, key: String },
 }
 
+impl Carrier {
+    /// The same with a key that no template reads.
+    pub fn unread(&self) -> Self {
+        let key = "qzunread".to_owned();
+        match self {
+            Self::Key(_) => Self::Key(key),
+            Self::Block { kind, .. } => Self::Block { kind: kind.clone(), key },
+        }
+    }
+}
+
 /// One way of writing a conversation down; templates refuse some, or read only some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Manner {

@@ -69,6 +69,14 @@ fn answers() -> [Answer; 3] {
 fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], turn: &Turn) -> Option<Reasoning> {
     let mut found: Option<Reasoning> = None;
     for carrier in carriers {
+        prober.carrier = Some(carrier.unread());
+        let prints_unread = settings.iter().any(|setting| {
+            answers().iter().any(|answer| turn.body(prober, answer, setting).is_some_and(|b| b.contains(needle::REASONING)))
+        });
+        // A list or a message that is printed as it is shows every key.
+        if prints_unread {
+            continue;
+        }
         prober.carrier = Some(carrier.clone());
         let marks = settings.iter().find_map(|setting| {
             answers().iter().find_map(|answer| {
@@ -208,6 +216,7 @@ pub(super) fn counterparts(open: &str) -> Vec<String> {
     if let (Some(first), Some(last)) = (signs.next(), signs.next_back())
         && !first.is_alphanumeric()
         && !last.is_alphanumeric()
+        && !signs.as_str().starts_with(first)
     {
         let inner = signs.as_str();
         if let Some(inner) = inner.strip_prefix('|') {

@@ -57,7 +57,10 @@ fn after_history(text: &str, limit: usize) -> usize {
 pub(super) fn find(prober: &mut Prober, settings: &[Setting]) -> Option<Turn> {
     let mut turn = Turn::default();
     let mut kinds = histories();
-    kinds.push(("a tool's result", after_tool()));
+    // Where results are left out, what such a prompt ends in is still the answer that called.
+    if settings.iter().any(|setting| shows_results(prober, setting)) {
+        kinds.push(("a tool's result", after_tool()));
+    }
     for (after, history) in &kinds {
         find_header(prober, settings, after, history, &mut turn);
     }
@@ -71,6 +74,10 @@ pub(super) fn find(prober: &mut Prober, settings: &[Setting]) -> Option<Turn> {
     turn.writes_header = writes_header(prober, settings, &turn);
     turn.next = next_message(prober, &Answer::content(needle::CONTENT), needle::CONTENT).unwrap_or_default();
     Some(turn)
+}
+
+fn shows_results(prober: &Prober, setting: &Setting) -> bool {
+    prober.render(&after_tool(), setting, true).is_some_and(|prompt| prompt.contains(needle::RESULT))
 }
 
 /// Whether an answer holds the header itself: after a prompt that did not write it, or before a call beside content.
