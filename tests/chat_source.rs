@@ -223,6 +223,14 @@ fn gguf_metadata_has_templates_and_tokens() {
 }
 
 #[test]
+fn a_folder_may_hold_nothing_but_a_gguf_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("model.gguf"), model().finish()).unwrap();
+    let source = open(name(folder.path()), None).unwrap();
+    assert_eq!((source.template.as_str(), source.eos_token()), ("main {{ bos_token }}", Some("</s>")));
+}
+
+#[test]
 fn tensors_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.gguf");

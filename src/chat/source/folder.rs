@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::{DEFAULT, Found, Named, SourceError, config, gguf, read_text, unreadable};
+use super::{DEFAULT, Found, Named, SourceError, config, from_file, read_text, unreadable};
 use crate::diagnostic::{Diagnostic, Place};
 
 const TEMPLATE: &str = "chat_template.jinja";
@@ -38,8 +38,7 @@ pub(super) fn read(folder: &Path) -> Result<Found, SourceError> {
     if found.templates.is_empty()
         && let Some(path) = gguf_file(folder)
     {
-        let name = path.display().to_string();
-        return gguf::read(File::open(&path).map_err(|error| unreadable(&name, &error))?, &name);
+        return from_file(&path, &path.display().to_string());
     }
     if found.templates.is_empty() {
         let message =

@@ -139,6 +139,10 @@ fn find(name: &str) -> Result<Found, SourceError> {
     if hub::is_name(name) && !path.exists() {
         return folder::read(&hub::snapshot(name)?).map_err(|error| error.help(hub::how_to_fetch(name)));
     }
+    from_file(path, name)
+}
+
+fn from_file(path: &Path, name: &str) -> Result<Found, SourceError> {
     let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
     let mut start = [0; 4];
     let got = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
