@@ -345,6 +345,22 @@ fn a_first_file_of_cases_is_made_from_the_template() {
 }
 
 #[test]
+fn the_first_cases_of_every_format_hold() {
+    let derived = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
+    let project = Project::new(&[]);
+    let files = fs::read_dir(derived).unwrap().map(|entry| entry.unwrap().path());
+    let templates: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
+    assert!(!templates.is_empty());
+    for template in &templates {
+        let name = template.file_stem().unwrap().to_str().unwrap();
+        project.write(&format!("{name}.json"), &fs::read_to_string(template).unwrap());
+        assert_eq!(project.check(&["--new", name, "--template", &format!("{name}.json")]).code, 0, "{name}");
+    }
+    let answer = project.check(&[]);
+    assert_eq!(answer.code, 0, "{}", answer.out);
+}
+
+#[test]
 fn a_derived_template_that_is_no_longer_what_derive_gives_fails() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let chat = fs::read_to_string(root.join("chat_templates/gemma_2.jinja")).unwrap();

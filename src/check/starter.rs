@@ -16,14 +16,17 @@ pub fn starter(template: &Template, template_path: &str) -> String {
     let mut text = format!(
         "# Made from the template: put outputs of the model in, and read what each means.\ntemplate: {template_path}\n"
     );
-    if let Some(stop) = stop.filter(|stop| !stop.is_empty()) {
-        text.push_str(&format!("stop: {}\n", Value::from(stop)));
+    let stop = stop.filter(|stop| !stop.is_empty());
+    if let Some(stop) = &stop {
+        text.push_str(&format!("stop: {}\n", Value::from(stop.as_str())));
     }
     text.push('\n');
     text.push_str(&if anchor.is_empty() { "=== prefix none\n".to_owned() } else { write_section("prefix", &anchor) });
-    for (name, output) in outputs(template) {
-        text.push_str(&format!("\n=== case {name}\n"));
-        text.push_str(&write_section("output", &output));
+    // A blank line belongs to a section that is exact, so that none stands behind a prefix or an output.
+    for (name, output) in outputs(template, stop.as_deref()) {
+        text.push_str(&format!("=== case {name}\n"));
+        let output_section = write_section("output", &output);
+        text.push_str(&output_section);
         let Ok(parser) = Parser::new(template, &anchor, Options { mode: Mode::Stable, tools: None }) else { continue };
         let reading = Reading::new(parser, WHOLE.chunks(&output));
         if let Some(message) = reading.message() {
@@ -33,12 +36,13 @@ pub fn starter(template: &Template, template_path: &str) -> String {
         if !problems.is_empty() {
             text.push_str(&format!("=== error\n{}\n", problems.join("\n")));
         }
+        text.push_str(if text.ends_with(&output_section) { "" } else { "\n" });
     }
     text
 }
 
 /// The outputs, by the name of their case.
-fn outputs(template: &Template) -> Vec<(String, String)> {
+fn outputs(template: &Template, stop: Option<&str>) -> Vec<(String, String)> {
     let has_text = template.implicit_field().is_some();
     let mut outputs = vec![("nothing at all".to_owned(), String::new())];
     if has_text {
@@ -48,10 +52,12 @@ fn outputs(template: &Template) -> Vec<(String, String)> {
         let name = &field.name;
         let Some(region) = region(field) else { continue };
         outputs.push((name.clone(), region.clone()));
-        if field.repeats {
+        // Nothing follows the stop token.
+        let goes_on = stop.is_none_or(|stop| !region.ends_with(stop));
+        if field.repeats && goes_on {
             outputs.push((format!("{name} twice"), format!("{region}{region}")));
         }
-        if has_text {
+        if has_text && goes_on {
             outputs.push((format!("text, {name} and a blank line"), format!("I look it up.{region}\n\n")));
             outputs.push((format!("{name}, then text"), format!("{region}It is sunny.")));
         }
