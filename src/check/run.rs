@@ -11,7 +11,7 @@ use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
 use crate::content::Mode;
 use crate::content::coerce::Tools;
-use crate::diagnostic::{Diagnostic, Place, Severity, escape};
+use crate::diagnostic::{Diagnostic, Place, Severity, shell_word};
 use crate::json::Value;
 use crate::parser::{Event, Options, ParseError, Parser};
 use crate::template::Template;
@@ -419,14 +419,4 @@ fn quote_start(text: &str) -> String {
     let head: String = text.chars().take(QUOTED).collect();
     let more = head.len() < text.len();
     format!("{}{}", Value::from(head), if more { "…" } else { "" })
-}
-
-/// A word as a shell reads it.
-fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
-    // A `#` inside a word is no comment.
-    if !word.is_empty() && word.chars().all(|c| plain(c) || c == '#') && !word.starts_with('#') {
-        return word.to_owned();
-    }
-    format!("'{}'", escape(word).replace('\'', r"'\''"))
 }

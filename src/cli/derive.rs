@@ -9,7 +9,7 @@ use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive::{self, Derivation, Options, Sample, Status};
-use crate::diagnostic::{Diagnostic, Place, Sources, escape};
+use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 
@@ -86,7 +86,12 @@ impl Derive {
         let mut out = io::stdout().lock();
         match self.format {
             OutputFormat::Json => writeln!(out, "{}", derivation.to_value())?,
-            OutputFormat::Text if self.explain => out.write_all(derivation.explain(&source.file).as_bytes())?,
+            OutputFormat::Text if self.explain => {
+                out.write_all(derivation.explain(&source.file).as_bytes())?;
+                if derivation.status == Status::Proved && config_beside(&self.source).is_ok() {
+                    self.next(global, &self.again(&["--write"]), "");
+                }
+            }
             OutputFormat::Text => self.deliver(&derivation, &mut out, global)?,
         }
         out.flush()?;
@@ -99,7 +104,7 @@ impl Derive {
             && !source.other_names.is_empty()
         {
             let others = escape(&source.other_names.join(", ")).into_owned();
-            eprintln!("note: deriving from the template `{}`; there is also: {others}", escape(name));
+            eprintln!("note: deriving from the template `{}`; `--template-name` takes another: {others}", escape(name));
         }
         Ok(source)
     }
@@ -126,9 +131,9 @@ impl Derive {
         self.report(derivation, known.as_ref(), global);
         let Some(draft) = &derivation.response_template else { return Ok(()) };
         if derivation.status != Status::Proved && !self.partial {
-            if !global.is_quiet() {
-                eprintln!("The draft was not proved and is not given out; `--partial` gives it out all the same.");
-            }
+            self.say(global, "The draft was not proved and is not given out; `--partial` gives it out all the same.");
+            let look = if cfg!(feature = "tui") && self.source != "-" { "--replay" } else { "--explain" };
+            self.next(global, &self.again(&[look]), ", to see what it does not read");
             return Ok(());
         }
         let text = format!("{}\n", draft.to_pretty("  "));
@@ -140,24 +145,24 @@ impl Derive {
                 }
             };
             let target = config_beside(&self.source)?;
-            crate::template::source::write_into(&target, &template)
-                .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
-            self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
-            self.say(
-                global,
-                &format!("Next: backchat derive {} --explain, for the pull request.", escape(&self.source)),
-            );
+            if known.is_none_or(|known| known != *draft) {
+                crate::template::source::write_into(&target, &template)
+                    .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+                self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
+            }
+            self.next(global, &self.again(&["--explain"]), ", for the pull request");
         } else if let Some(file) = &self.output {
             crate::template::source::replace_file(Path::new(file), text.as_bytes())
                 .map_err(|error| input::cannot_write(file, &error))?;
             self.say(global, &format!("Wrote {}.", escape(file)));
-            self.say(global, &format!("Next: backchat lint {}", escape(file)));
+            self.next(global, &format!("backchat lint {}", shell_word(file)), "");
         } else {
             out.write_all(text.as_bytes())?;
-            let source = escape(&self.source);
             match config_beside(&self.source) {
-                Ok(_) => self.say(global, &format!("Next: backchat derive {source} --write")),
-                Err(_) => self.say(global, &format!("Next: backchat derive {source} -o response_template.json")),
+                // What was piped in cannot be read a second time.
+                _ if self.source == "-" => {}
+                Ok(_) => self.next(global, &self.again(&["--write"]), ""),
+                Err(_) => self.next(global, &self.again(&["-o", "response_template.json"]), ""),
             }
         }
         Ok(())
@@ -176,6 +181,34 @@ impl Derive {
         super::replay::show_given(given, global)
     }
 
+    /// This command with other options for where the result goes.
+    fn again(&self, options: &[&str]) -> String {
+        let mut words = vec!["backchat".to_owned(), "derive".to_owned(), shell_word(&self.source)];
+        let mut give = |option: &str, value: &str| words.extend([option.to_owned(), shell_word(value)]);
+        for (name, value) in &self.set {
+            let value = value
+                .as_str()
+                .filter(|text| json::read(text).is_err())
+                .map_or_else(|| value.to_string(), str::to_owned);
+            give("--set", &format!("{name}={value}"));
+        }
+        let given = [
+            ("--template-name", &self.template_name),
+            ("--reasoning-field", &self.reasoning_field),
+            ("--samples", &self.samples),
+        ];
+        given.iter().for_each(|(option, value)| value.iter().for_each(|value| give(option, value)));
+        if self.partial {
+            words.push("--partial".to_owned());
+        }
+        words.extend(options.iter().map(|option| (*option).to_owned()));
+        words.join(" ")
+    }
+
+    fn next(&self, global: &Global, command: &str, why: &str) {
+        self.say(global, &format!("Next: {command}{why}"));
+    }
+
     fn say(&self, global: &Global, text: &str) {
         if !global.is_quiet() {
             eprintln!("{text}");
@@ -190,6 +223,9 @@ impl Derive {
         eprintln!("{}", derivation.headline());
         for line in derivation.summary() {
             eprintln!("  {line}");
+        }
+        if let Some(samples) = derivation.samples_line() {
+            eprintln!("  {samples}");
         }
         for diagnostic in &derivation.diagnostics {
             let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
@@ -271,10 +307,13 @@ fn config_beside(source: &str) -> Result<String, Failure> {
     if source != "-" && found.is_file() {
         return Ok(found.to_string_lossy().into_owned());
     }
-    let diagnostic = Diagnostic::error("no-config", "there is no tokenizer_config.json to write into");
-    Err(diagnostic
+    let message = match source::is_cached_name(source) && !path.exists() {
+        true => "the Hugging Face cache is not written to",
+        false => "there is no tokenizer_config.json to write into",
+    };
+    Err(Diagnostic::error("no-config", message)
         .at(Place::file(input::name(source)))
-        .help("name a model folder of your own, or use `-o FILE`; the Hugging Face cache is not written to")
+        .help("name a model folder of your own that has one, or write a file with `-o FILE`")
         .into())
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::Failure;
-use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::diagnostic::{self, Diagnostic, NotText, Place, Sources};
 use crate::json::Value;
 
 /// The text of a file, or of standard input.
@@ -14,7 +14,8 @@ pub fn text(path: &str) -> Result<String, Failure> {
         path => std::fs::read(path).map(|read| bytes = read),
     }
     .map_err(|error| cannot_read(path, &error))?;
-    String::from_utf8(bytes).map_err(|error| not_utf8(path, &error).into())
+    diagnostic::text(name(path), bytes)
+        .map_err(|NotText { diagnostic, sources }| Failure::Diagnostics { diagnostics: vec![diagnostic], sources })
 }
 
 /// The JSON value of a file, or of standard input.
@@ -53,14 +54,4 @@ pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
         .at(Place::file(path))
         .help("check that its folder exists and that you may write there")
-}
-
-fn not_utf8(path: &str, error: &std::string::FromUtf8Error) -> Diagnostic {
-    let at = error.utf8_error().valid_up_to();
-    let (good, bad) = error.as_bytes().split_at_checked(at).unwrap_or_default();
-    let before = String::from_utf8_lossy(good);
-    let byte = bad.first().copied().unwrap_or_default();
-    Diagnostic::error("not-utf8", format!("not UTF-8: byte {at} is 0x{byte:02X}"))
-        .at(Place::span(&before, before.len()..before.len()).in_file(name(path)))
-        .help("convert the file to UTF-8, for instance with `iconv -t utf-8`")
 }

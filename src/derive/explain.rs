@@ -25,6 +25,12 @@ impl Derivation {
         }
     }
 
+    /// How many of the samples the draft explains, where there are some.
+    pub fn samples_line(&self) -> Option<String> {
+        let explained = self.samples.saturating_sub(self.unexplained.len());
+        (self.samples > 0).then(|| format!("samples: {explained} of {} explained", self.samples))
+    }
+
     /// What the draft reads, a line a part.
     pub fn summary(&self) -> Vec<String> {
         let Some(story) = self.story() else { return Vec::new() };
@@ -52,7 +58,10 @@ impl Derivation {
             Some(calls) => format!(
                 "calls: {}, opened by {}, closed by {}{}",
                 calls.layout.name(),
-                code(format!("{}{}", calls.section_open, calls.open).trim()),
+                match format!("{}{}", calls.section_open, calls.open).trim() {
+                    "" => "their own first characters".to_owned(),
+                    open => code(open),
+                },
                 if calls.close.trim().is_empty() { "what ends the turn".to_owned() } else { code(calls.close.trim()) },
                 if calls.parallel { ", several a turn" } else { ", one a turn" }
             ),
@@ -78,7 +87,7 @@ impl Derivation {
             }
             return Ok(());
         };
-        for line in self.summary() {
+        for line in self.summary().into_iter().chain(self.samples_line()) {
             writeln!(page, "- {line}")?;
         }
         if let Some(template) = &self.response_template {

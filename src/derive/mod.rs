@@ -76,7 +76,7 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
     };
     let mut prober = Prober::new(&template, &options.variables, options.now.clone());
     let Some(findings) = findings::find(&template, &mut prober, options) else {
-        return Derivation::failed(no_content(&prober));
+        return Derivation::failed(no_content(&template, source, &prober));
     };
     prober.offered = findings.calls.is_some().then(sample::tools);
     let attempts = Leeway::ALL.iter().filter_map(|leeway| attempt(&prober, &findings, options, *leeway));
@@ -121,13 +121,20 @@ fn best(attempts: impl Iterator<Item = Attempt>) -> Option<Attempt> {
     best
 }
 
-fn no_content(prober: &Prober) -> Diagnostic {
-    let refused = prober.refused();
-    let help = match refused.first() {
-        Some(message) => format!("every probe was refused, the first with: {message}"),
-        None => "render it with `backchat render` and see whether an assistant message leaves a trace".to_owned(),
+/// Why there is nothing to derive from: no answer was rendered, or none left a trace.
+fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnostic {
+    let Some(error) = prober.refuses_answers() else {
+        let help = "render it with `backchat render` and see whether an assistant message leaves a trace".to_owned();
+        return problem("derive-no-content", "this chat template shows no content of an assistant message", Some(help));
     };
-    problem("derive-no-content", "this chat template shows no content of an assistant message", Some(help))
+    let mut diagnostic = error.diagnostic(source, "");
+    diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
+    let unset: Vec<String> = prober.unset_tokens(template).iter().map(|name| format!("`--set {name}=…`")).collect();
+    if !unset.is_empty() {
+        let options = unset.join(" and ");
+        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or name the model folder"));
+    }
+    diagnostic
 }
 
 fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, hash_map::DefaultHasher};
 use std::hash::{Hash, Hasher};
 
 use super::conversation::{Answer, Call, Carrier, Manner, Message};
-use crate::chat::{ChatTemplate, RenderOptions};
+use crate::chat::{ChatTemplate, RenderError, RenderOptions};
 use crate::json::{Object, Value};
 
 /// Strings that cannot occur by accident, so that where one lands tells what surrounds it.
@@ -42,7 +42,8 @@ pub(super) struct Prober<'t> {
     renders: Cell<usize>,
     /// Whether a render used up its allowance: no other is tried then.
     exhausted: Cell<bool>,
-    refused: RefCell<Vec<String>>,
+    /// What the template raised, each complaint once.
+    refused: RefCell<Vec<RenderError>>,
     known: RefCell<HashMap<u64, Option<String>>>,
 }
 
@@ -70,7 +71,20 @@ impl<'t> Prober<'t> {
 
     /// What the template raised, each complaint once.
     pub fn refused(&self) -> Vec<String> {
-        self.refused.borrow().clone()
+        self.refused.borrow().iter().map(|error| error.message.clone()).collect()
+    }
+
+    /// The first complaint, where no conversation that ends in an answer was rendered.
+    pub fn refuses_answers(&self) -> Option<RenderError> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
+        let is_rendered = self.render(&messages, &Setting::new(), false).is_some();
+        self.refused.borrow().first().filter(|_| !is_rendered).cloned()
+    }
+
+    /// The special tokens that the template reads and nobody gave.
+    pub fn unset_tokens(&self, template: &ChatTemplate) -> Vec<String> {
+        let names = template.variables().iter().filter(|name| name.ends_with("_token"));
+        names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
     }
 
     /// Renders in this prober's manner or, where the template refuses that, in the first one it takes.
@@ -106,8 +120,8 @@ impl<'t> Prober<'t> {
             Err(error) => {
                 self.exhausted.set(error.is_exhausted());
                 let mut refused = self.refused.borrow_mut();
-                if !refused.contains(&error.message) {
-                    refused.push(error.message);
+                if !refused.iter().any(|known| known.message == error.message) {
+                    refused.push(error);
                 }
                 None
             }

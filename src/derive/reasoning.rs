@@ -71,7 +71,9 @@ fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], tur
     for carrier in carriers {
         prober.carrier = Some(carrier.unread());
         let prints_unread = settings.iter().any(|setting| {
-            answers().iter().any(|answer| turn.body(prober, answer, setting).is_some_and(|b| b.contains(needle::REASONING)))
+            answers()
+                .iter()
+                .any(|answer| turn.body(prober, answer, setting).is_some_and(|b| b.contains(needle::REASONING)))
         });
         // A list or a message that is printed as it is shows every key.
         if prints_unread {

@@ -50,6 +50,8 @@ pub struct Derivation {
     pub passed: usize,
     /// Those that did not, the shortest of each kind.
     pub failures: Vec<Value>,
+    /// How many samples there were.
+    pub samples: usize,
     /// The names of the samples the draft does not explain.
     pub unexplained: Vec<String>,
     /// What there is to say about it.
@@ -77,6 +79,7 @@ impl Derivation {
             cases: 0,
             passed: 0,
             failures: Vec::new(),
+            samples: 0,
             unexplained: Vec::new(),
             diagnostics: vec![diagnostic],
             story: None,
@@ -151,6 +154,7 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
         cases: proof.cases,
         passed: proof.passed,
         failures: proof.failures.iter().map(failure_value).collect(),
+        samples: options.samples.len(),
         unexplained: departures.into_iter().map(|departure| departure.sample).collect(),
         diagnostics,
         story: Some(Story {

@@ -3,14 +3,18 @@
 mod escape;
 mod place;
 mod render;
+mod shell;
 mod sources;
+mod text;
 
 use std::ops::Range;
 
 pub use escape::escape;
 pub use place::{Place, line_column};
 pub use render::{Case, Format, Suite, render, render_junit};
+pub use shell::shell_word;
 pub use sources::Sources;
+pub use text::{NotText, text};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

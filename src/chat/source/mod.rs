@@ -7,9 +7,9 @@ mod hub;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::diagnostic::{Diagnostic, NotText, Place, Sources, text};
 use crate::json::{Object, Value};
 
 /// The largest file that is read as a whole, in bytes; of a GGUF file only the metadata is read.
@@ -128,6 +128,16 @@ pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceErr
     choose(name, find(name)?, template_name)
 }
 
+/// Whether a name is that of a model on the Hub, `ORG/NAME`, which is looked for in the cache where no file has it.
+pub fn is_cached_name(name: &str) -> bool {
+    hub::is_name(name)
+}
+
+/// The folder in the local Hugging Face cache where the model's files are.
+pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
+    hub::snapshot(name)
+}
+
 fn find(name: &str) -> Result<Found, SourceError> {
     if name == "-" {
         return from_text("<stdin>", read_text(io::stdin().lock(), "<stdin>")?);
@@ -240,14 +250,5 @@ fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
         let help = "a chat template is a small text: check the name";
         return Err(SourceError::new(diagnostic.at(Place::file(file)).help(help)));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let bytes = error.into_bytes();
-        let text = String::from_utf8_lossy(bytes.get(..good).unwrap_or_default()).into_owned();
-        let byte = bytes.get(good).copied().unwrap_or(0);
-        let diagnostic = Diagnostic::error("invalid-utf8", format!("the byte 0x{byte:02X} is not UTF-8"))
-            .at(Place::span(&text, good..good).in_file(file))
-            .help("save the file as UTF-8");
-        SourceError { diagnostics: vec![diagnostic], sources: Sources::none().with(file, text) }
-    })
+    text(file, bytes).map_err(|NotText { diagnostic, sources }| SourceError { diagnostics: vec![diagnostic], sources })
 }

@@ -16,7 +16,7 @@ use crate::check::fixture_files;
 use crate::cli::{Failure, input};
 use crate::content::coerce::Tools;
 use crate::derive;
-use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::diagnostic::{Diagnostic, Place, Sources, shell_word};
 use crate::json::{self, Object, Value};
 use crate::parser::Mode;
 use crate::template::Template;
@@ -432,17 +432,17 @@ impl Desk for Bench {
 
     fn command(&self, index: usize, view: &View) -> String {
         let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
-        words.extend(self.template.iter().map(|template| quoted(template)));
+        words.extend(self.template.iter().map(|template| shell_word(template)));
         match self.items.get(index) {
-            Some(Item::Text(path) | Item::Recorded(path)) => words.push(quoted(path)),
+            Some(Item::Text(path) | Item::Recorded(path)) => words.push(shell_word(path)),
             Some(Item::Case { .. } | Item::Broken { .. }) => {
-                words.extend(self.names.get(index).map(|name| quoted(name)))
+                words.extend(self.names.get(index).map(|name| shell_word(name)))
             }
             Some(Item::Given(_)) | None => {}
         }
         let options = [("--prefix", &self.prefix), ("--tools", &self.tools), ("--with", &self.rival)];
         for (option, value) in options {
-            words.extend(value.iter().flat_map(|value| [option.to_owned(), quoted(value)]));
+            words.extend(value.iter().flat_map(|value| [option.to_owned(), shell_word(value)]));
         }
         match &view.chunking {
             Chunking::Recorded => {}
@@ -457,15 +457,6 @@ impl Desk for Bench {
         }
         words.extend(["--at".to_owned(), view.at.to_string()]);
         words.join(" ")
-    }
-}
-
-/// A word of a command line, as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@#".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use super::load::{self, Source};
 use super::{Loaded, Template, keys};
-use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::diagnostic::{Diagnostic, NotText, Place, Sources, text};
 use crate::json::{self, Entry, Path};
 
 pub use replace::replace_file;
@@ -190,16 +190,7 @@ fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
         let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(file));
         return Err(SourceError::new(diagnostic.help("a response template is a small JSON file: check the name")));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let bytes = error.into_bytes();
-        let text = String::from_utf8_lossy(bytes.get(..good).unwrap_or(&[])).into_owned();
-        let byte = bytes.get(good).copied().unwrap_or(0);
-        let diagnostic = Diagnostic::error("invalid-utf8", format!("the byte 0x{byte:02X} is not UTF-8"))
-            .at(Place::span(&text, good..good).in_file(file))
-            .help("save the file as UTF-8");
-        SourceError { diagnostics: vec![diagnostic], sources: Sources::none().with(file, text) }
-    })
+    text(file, bytes).map_err(|NotText { diagnostic, sources }| SourceError { diagnostics: vec![diagnostic], sources })
 }
 
 fn in_file(mut diagnostic: Diagnostic, file: &str) -> Diagnostic {
