@@ -340,7 +340,7 @@ fn a_first_file_of_cases_is_made_from_the_template() {
     assert_eq!(project.check(&["cases"]).code, 0);
     let answer = project.check(&["--new", "first", "--template", "t.json", "cases"]);
     assert_eq!(answer.code, 2);
-    assert!(answer.err.contains("there is such a file already"), "{}", answer.err);
+    assert!(answer.err.contains("the file is there already"), "{}", answer.err);
     assert_eq!(project.check(&["--new", "a", "--template", "nowhere.json"]).code, 2);
 }
 

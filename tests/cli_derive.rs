@@ -127,6 +127,51 @@ fn what_cannot_be_done_is_said_in_one_message() {
 }
 
 #[test]
+fn the_command_that_comes_next_keeps_the_options() {
+    let folder = folder("derive next");
+    fs::copy(root().join("chat_templates/hermes.jinja"), folder.join("chat_template.jinja")).unwrap();
+    let name = folder.to_str().unwrap();
+    let next = |arguments: &[&str]| {
+        let said = text(&backchat(arguments).stderr);
+        said.lines().last().unwrap_or("").to_owned()
+    };
+    let set = ["derive", name, "--set", "eos_token=<|im_end|>", "--reasoning-field", "thinking"];
+    let kept = format!("backchat derive '{name}' --set 'eos_token=<|im_end|>' --reasoning-field thinking");
+    assert_eq!(next(&set), format!("Next: {kept} -o response_template.json"));
+    fs::write(folder.join("tokenizer_config.json"), "{}").unwrap();
+    assert_eq!(next(&set), format!("Next: {kept} --write"));
+    assert_eq!(next(&[&set[..], &["--write"]].concat()), format!("Next: {kept} --explain, for the pull request"));
+    // A second time nothing is written.
+    let again = text(&backchat(&[&set[..], &["--write"]].concat()).stderr);
+    assert!(again.contains("is the same") && !again.contains("Wrote"), "{again}");
+    let partial = next(&["derive", "tests/derive/arguments_as_text.jinja"]);
+    assert!(partial.starts_with("Next: backchat derive tests/derive/arguments_as_text.jinja --"), "{partial}");
+}
+
+#[test]
+fn a_template_that_refuses_everything_says_where_and_why() {
+    let folder = folder("derive_refused");
+    let file = folder.join("x.jinja");
+    fs::write(&file, "{%- for m in messages %}\n{{- '<|' + m.role + '|>' + m.content + eos_token }}{%- endfor %}")
+        .unwrap();
+    let output = backchat(&["derive", file.to_str().unwrap()]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("the chat template refused every conversation"), "{said}");
+    assert!(said.contains("x.jinja:2:") && said.contains("--set eos_token="), "{said}");
+}
+
+#[test]
+fn samples_are_counted() {
+    let folder = folder("derive_samples_counted");
+    let file = folder.join("samples.jsonl");
+    fs::write(&file, "{\"text\": \"Hi.<|im_end|>\"}\n{\"text\": \"<tool_call>{</tool_call>\"}\n").unwrap();
+    let output = backchat(&["derive", "chat_templates/hermes.jinja", "--samples", file.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("samples: 1 of 2 explained"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn the_draft_goes_to_a_file_as_a_whole() {
     let file = folder("derive_output").join("out.json");
     let output = backchat(&["derive", "chat_templates/hermes.jinja", "-o", file.to_str().unwrap()]);

@@ -50,6 +50,28 @@ fn what_is_not_there_is_told_with_the_command_that_fetches_it() {
 }
 
 #[test]
+fn a_response_template_in_the_cache_is_read_and_never_written() {
+    let cache = tempfile::tempdir().unwrap();
+    let config = cache.path().join("models--some-org--model/snapshots/one/tokenizer_config.json");
+    // Fixable: one literal is the beginning of another.
+    let text = r#"{"response_template": {"start_anchor": "<a>", "fields": {"content": {"close": ["<e>", "<e>x"]}}}}"#;
+    put(&config, text);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+        command.args(arguments).current_dir(cache.path()).env("HF_HUB_CACHE", cache.path());
+        command.output().unwrap()
+    };
+    put(&cache.path().join("output.txt"), "Hi.<e>");
+    let parsed = run(&["parse", "some-org/model", "output.txt", "-q"]);
+    assert_eq!(String::from_utf8(parsed.stdout).unwrap(), "{\"content\": \"Hi.\"}\n");
+    assert_eq!(run(&["lint", "some-org/model"]).status.code(), Some(1));
+    let fixed = run(&["lint", "some-org/model", "--fix"]);
+    assert_eq!(fixed.status.code(), Some(2));
+    assert!(String::from_utf8(fixed.stdout).unwrap().contains("the Hugging Face cache is not written to"));
+    assert_eq!(fs::read_to_string(&config).unwrap(), text);
+}
+
+#[test]
 fn a_folder_of_that_name_goes_before_the_cache() {
     let cache = tempfile::tempdir().unwrap();
     put(&cache.path().join("some-org/model/chat_template.jinja"), TEMPLATE);

@@ -178,7 +178,7 @@ impl Check {
         let path = folder.join(format!("{name}.{}", fixture::EXTENSION));
         let shown = path.strip_prefix(".").unwrap_or(&path).display().to_string();
         if path.exists() {
-            let problem = Diagnostic::error("file-exists", "there is such a file already").at(Place::file(&shown));
+            let problem = Diagnostic::error("file-exists", "the file is there already").at(Place::file(&shown));
             return Err(problem.help("give the new file another name").into());
         }
         let text = check::starter(&opened.loaded.template, &path_from(folder, Path::new(template)));

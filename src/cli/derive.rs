@@ -88,7 +88,8 @@ impl Derive {
             OutputFormat::Json => writeln!(out, "{}", derivation.to_value())?,
             OutputFormat::Text if self.explain => {
                 out.write_all(derivation.explain(&source.file).as_bytes())?;
-                if derivation.status == Status::Proved && config_beside(&self.source).is_ok() {
+                let is_new = existing(&self.source) != derivation.response_template;
+                if derivation.status == Status::Proved && is_new && config_beside(&self.source).is_ok() {
                     self.next(global, &self.again(&["--write"]), "");
                 }
             }
@@ -307,7 +308,7 @@ fn config_beside(source: &str) -> Result<String, Failure> {
     if source != "-" && found.is_file() {
         return Ok(found.to_string_lossy().into_owned());
     }
-    let message = match source::is_cached_name(source) && !path.exists() {
+    let message = match input::is_cached(source) {
         true => "the Hugging Face cache is not written to",
         false => "there is no tokenizer_config.json to write into",
     };

@@ -1,10 +1,13 @@
 //! Reading what the user names on the command line: a file, or `-` for standard input.
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use super::Failure;
+use crate::chat;
 use crate::diagnostic::{self, Diagnostic, NotText, Place, Sources};
 use crate::json::Value;
+use crate::template::source::{self, Opened, SourceError};
 
 /// The text of a file, or of standard input.
 pub fn text(path: &str) -> Result<String, Failure> {
@@ -29,6 +32,32 @@ pub fn json(path: &str) -> Result<Value, Failure> {
         ],
         sources: Sources::none().with(name(path), text),
     })
+}
+
+/// A list of tools, from a file or from standard input.
+pub fn tools(path: &str) -> Result<Value, Failure> {
+    match json(path)? {
+        tools @ (Value::List(_) | Value::Null) => Ok(tools),
+        other => Err(Diagnostic::error("wrong-type", format!("expected a list of tools, not {}", other.kind()))
+            .at(Place::file(name(path)))
+            .help("write the tools in brackets, also where there is one: `[{\"type\": \"function\", …}]`")
+            .into()),
+    }
+}
+
+/// Whether a name is that of a model in the Hugging Face cache, and of no file.
+pub fn is_cached(name: &str) -> bool {
+    chat::source::is_cached_name(name) && !Path::new(name).exists()
+}
+
+/// The response template that a name stands for.
+pub fn template(name: &str) -> Result<Opened, SourceError> {
+    if !is_cached(name) {
+        return source::open(name);
+    }
+    let folder = chat::source::cached_folder(name)
+        .map_err(|chat::source::SourceError { diagnostics, sources }| SourceError { diagnostics, sources })?;
+    source::open(&folder.to_string_lossy())
 }
 
 /// How a file is named to the user.

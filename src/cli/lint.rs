@@ -6,7 +6,7 @@ use similar::TextDiff;
 
 use super::lint_config::{Config, rule_named, target_named};
 use super::outputs::{Found, Outputs};
-use super::{Failure, Global};
+use super::{Failure, Global, input};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
 use crate::lint::{self, RULES, Rule, Subject, Target};
 use crate::template::source::{self, Opened, SourceError, replace_file};
@@ -30,7 +30,7 @@ Levels by rule also stand in `backchat.toml`, in this folder or one above:
 
 Exit status: 0 nothing but notes, 1 a warning or an error, 2 a template does not load or the command could not run.")]
 pub struct Lint {
-    /// Templates: JSON files, tokenizer_config.json, model folders, or -
+    /// Templates: JSON files, tokenizer_config.json, model folders, ORG/NAME in the Hugging Face cache, or -
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
     /// Also say what this reader refuses: transformers, vllm, smg, trl; may be given several times
@@ -76,7 +76,7 @@ impl Lint {
         let mut sources = Sources::none();
         let mut unusable = false;
         for name in &self.templates {
-            let opened = match source::open(name) {
+            let opened = match self.open(name) {
                 Ok(opened) => opened,
                 Err(error) => {
                     unusable = true;
@@ -97,6 +97,16 @@ impl Lint {
         }
         let bad = all.iter().any(|found| found.severity > Severity::Note);
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
+    }
+
+    fn open(&self, name: &str) -> Result<Opened, SourceError> {
+        if self.fix && input::is_cached(name) {
+            let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is not written to");
+            let problem =
+                problem.at(Place::file(name)).help("see the changes with `--diff`, and fix a copy of your own");
+            return Err(SourceError { diagnostics: vec![problem], sources: Sources::none() });
+        }
+        input::template(name)
     }
 
     /// What there is to say about a template, after the fixes where they are asked for.

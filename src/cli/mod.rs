@@ -21,6 +21,7 @@ mod show;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
@@ -86,15 +87,19 @@ fn definition() -> clap::Command {
     Cli::command()
 }
 
+fn is_without_command(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    if std::env::args_os().len() < 2 {
-        // Where standard error is gone there is nobody left to tell.
-        let _ = io::stderr().write_all(WELCOME.as_bytes());
-        return ExitCode::from(2);
-    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if is_without_command(&error) => {
+            // Where standard error is gone there is nobody left to tell.
+            let _ = io::stderr().write_all(WELCOME.as_bytes());
+            return ExitCode::from(2);
+        }
         Err(error) => error.exit(),
     };
     let result = match &cli.command {

@@ -155,12 +155,7 @@ impl Render {
             }
         }
         if let Some(file) = &self.tools {
-            let tools = input::json(file)?;
-            if !matches!(tools, Value::List(_) | Value::Null) {
-                let message = format!("expected a list of tools, not {}", tools.kind());
-                return Err(Diagnostic::error("wrong-type", message).at(Place::file(input::name(file))).into());
-            }
-            context.insert("tools".to_owned(), tools);
+            context.insert("tools".to_owned(), input::tools(file)?);
         }
         for name in ["tools", "documents"] {
             context.entry(name.to_owned()).or_default();

@@ -134,8 +134,8 @@ impl Derivation {
             writeln!(page, "\n## What this wire format cannot carry\n")?;
         }
         for note in notes {
-            let help = note.help.as_ref().map(|help| format!(": {help}")).unwrap_or_default();
-            writeln!(page, "- {}{help}.", capitalised(&note.message))?;
+            let help = note.help.as_ref().map(|help| format!(" {}.", capitalised(help))).unwrap_or_default();
+            writeln!(page, "- {}.{help}", capitalised(&note.message))?;
         }
         Ok(())
     }

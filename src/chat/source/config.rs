@@ -11,9 +11,10 @@ const KEY: &str = "chat_template";
 pub(super) fn read(file: &str, text: &str) -> Result<Found, SourceError> {
     let found = parse(file, text)?;
     if found.templates.is_empty() {
-        let diagnostic = Diagnostic::error("no-chat-template", format!("the file has no key `{KEY}`"))
-            .at(Place::file(file))
-            .help("newer models keep the template in chat_template.jinja: name that file, or the model's folder");
+        let diagnostic =
+            Diagnostic::error("no-chat-template", format!("the file has no template under the key `{KEY}`"))
+                .at(Place::file(file))
+                .help("newer models keep the template in chat_template.jinja: name that file, or the model's folder");
         return Err(SourceError::new(diagnostic));
     }
     Ok(found)

@@ -14,7 +14,7 @@ use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
 use crate::parser::Chunks;
-use crate::template::{Template, source};
+use crate::template::Template;
 
 /// Parse model output with a response template
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,8 @@ The prompt matters: it often ends in what opens the first region, and without --
 Exit status: 0 parsed; 1 parsed, but a region gave no value, a required field is missing, or in reference mode \
 transformers would have raised; 2 could not run. With --jsonl: 0 when every row was answered, errors included.")]
 pub struct Parse {
-    /// A response template's JSON, or a tokenizer_config.json or model folder that carries one, or `-`
+    /// A response template's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
+    /// carries one, or `-`
     #[arg(required_unless_present = "jsonl")]
     template: Option<String>,
     /// The model's output; standard input where it is `-` or left out
@@ -73,7 +74,7 @@ impl Parse {
             chunks: self.chunks,
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
-            tools: self.tools.as_deref().map(input::json).transpose()?,
+            tools: self.tools.as_deref().map(input::tools).transpose()?,
         };
         match &self.jsonl {
             Some(rows) => many(rows, &asked, global),
@@ -107,6 +108,14 @@ impl Parse {
         }
         let Some(template) = &asked.template else { return Ok(ExitCode::from(2)) };
         let prefix = asked.prefix.as_deref().unwrap_or("");
+        if !prefix.is_empty()
+            && !global.is_quiet()
+            && matches!(template.start_anchor().pattern().find_at(prefix, 0), Ok(None))
+        {
+            note(
+                "the prompt does not hold the start anchor of the template, so all of it is read as part of the message",
+            );
+        }
         let mut recording = Recording::default();
         let feeds = asked.chunks.of(&text);
         let done = answer::parse(template, prefix, feeds, asked.mode, asked.tools.as_ref(), Some(&mut recording));
@@ -158,7 +167,7 @@ fn many(path: &str, asked: &Asked, global: &Global) -> Result<ExitCode, Failure>
 
 /// The template at a path. What is odd about it is told.
 fn load(path: &str, global: &Global) -> Result<Template, Failure> {
-    let opened = source::open(path)
+    let opened = input::template(path)
         .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
     if !opened.loaded.warnings.is_empty() && !global.is_quiet() {
         Failure::Diagnostics { diagnostics: opened.loaded.warnings, sources: opened.sources }.report(global);
