@@ -66,7 +66,16 @@ pub(super) enum Carrier {
     Block { kind: String, key: String },
 }
 
+/// What people call the key, or the kind of block, that holds what a model thought.
+const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
+
 impl Carrier {
+    /// Whether its name says that it is reasoning.
+    pub fn is_named_for_reasoning(&self) -> bool {
+        let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
+        REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
+    }
+
     /// The same with a key that no template reads.
     pub fn unread(&self) -> Self {
         let key = "qzunread".to_owned();

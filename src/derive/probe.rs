@@ -176,13 +176,16 @@ pub(super) fn tools(manner: Manner) -> Value {
     manner.tools(&[Message::Assistant(Answer::calls(calls))])
 }
 
+/// The history that is one user message, in words.
+pub(super) const USER_MESSAGE: &str = "a user message";
+
 /// The histories an answer may follow.
 pub(super) fn histories() -> Vec<(&'static str, Vec<Message>)> {
     let user = || Message::User(needle::USER.to_owned());
     let earlier = Message::Assistant(Answer::content(needle::EARLIER));
     let system = Message::System(needle::SYSTEM.to_owned());
     vec![
-        ("a user message", vec![user()]),
+        (USER_MESSAGE, vec![user()]),
         ("a system and a user message", vec![system, user()]),
         ("earlier turns", vec![Message::User(needle::LATER.to_owned()), earlier, user()]),
     ]

@@ -66,48 +66,66 @@ fn answers() -> [Answer; 3] {
     ]
 }
 
+/// A way to carry reasoning that shows in renders.
+struct Candidate {
+    carrier: Carrier,
+    open: String,
+    close: String,
+    setting: Setting,
+}
+
 fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], turn: &Turn) -> Option<Reasoning> {
-    let mut found: Option<Reasoning> = None;
+    let mut candidates: Vec<Candidate> = Vec::new();
     for carrier in carriers {
-        prober.carrier = Some(carrier.unread());
-        let prints_unread = settings.iter().any(|setting| {
-            answers()
-                .iter()
-                .any(|answer| turn.body(prober, answer, setting).is_some_and(|b| b.contains(needle::REASONING)))
-        });
         // A list or a message that is printed as it is shows every key.
-        if prints_unread {
+        prober.carrier = Some(carrier.unread());
+        if settings.iter().any(|setting| answers().iter().any(|answer| shows_reasoning(prober, turn, answer, setting))) {
             continue;
         }
         prober.carrier = Some(carrier.clone());
-        let marks = settings.iter().find_map(|setting| {
-            answers().iter().find_map(|answer| {
-                let body = turn.body(prober, answer, setting)?;
-                let (open, close) = around(&body, turn)?;
-                Some((open, close, setting.clone()))
-            })
+        let found = settings.iter().find_map(|setting| {
+            let (open, close) = marks_under(prober, turn, setting)?;
+            Some(Candidate { carrier: carrier.clone(), open, close, setting: setting.clone() })
         });
-        let Some((open, close, setting)) = marks else { continue };
-        let key = match carrier {
-            Carrier::Key(key) => Some(key.clone()),
-            Carrier::Block { .. } => None,
-        };
-        match &mut found {
-            Some(known) if known.open == open && known.close == close => known.keys.extend(key),
-            Some(_) => {}
-            None => {
-                found = Some(Reasoning {
-                    open,
-                    close,
-                    carrier: Some(carrier.clone()),
-                    keys: key.into_iter().collect(),
-                    setting,
-                    source: Source::Rendered,
-                });
-            }
-        }
+        candidates.extend(found);
     }
     prober.carrier = None;
+    // Templates print other keys too, such as a refusal. Reasoning is what a prompt opens, or what is called so.
+    let rank = |candidate: &Candidate| {
+        let is_opened = turn.prompts.iter().any(|prompt| prompt.prefill.contains(&candidate.open));
+        (!is_opened, !candidate.carrier.is_named_for_reasoning())
+    };
+    let best = candidates.iter().min_by_key(|candidate| rank(candidate))?;
+    let same = candidates.iter().filter(|other| (&other.open, &other.close) == (&best.open, &best.close));
+    let keys = same.filter_map(|candidate| match &candidate.carrier {
+        Carrier::Key(key) => Some(key.clone()),
+        Carrier::Block { .. } => None,
+    });
+    Some(Reasoning {
+        open: best.open.clone(),
+        close: best.close.clone(),
+        carrier: Some(best.carrier.clone()),
+        keys: keys.collect(),
+        setting: best.setting.clone(),
+        source: Source::Rendered,
+    })
+}
+
+fn shows_reasoning(prober: &Prober, turn: &Turn, answer: &Answer, setting: &Setting) -> bool {
+    turn.body(prober, answer, setting).is_some_and(|body| body.contains(needle::REASONING))
+}
+
+/// The marks around the reasoning of the first answer that shows it.
+fn marks_under(prober: &Prober, turn: &Turn, setting: &Setting) -> Option<(String, String)> {
+    let mut found = None;
+    for answer in answers() {
+        let Some(body) = turn.body(prober, &answer, setting).filter(|body| body.contains(needle::REASONING)) else {
+            continue;
+        };
+        // What stands behind the content, or is set off from it by nothing, is no reasoning.
+        let marks = around(&body, turn)?;
+        found = found.or(Some(marks));
+    }
     found
 }
 
@@ -115,12 +133,17 @@ fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], tur
 fn around(body: &str, turn: &Turn) -> Option<(String, String)> {
     let at = body.find(needle::REASONING)?;
     let before = body.get(..at)?.trim();
-    let open = if before.is_empty() {
+    let header = marks::split(turn.header());
+    let open = match (before, header.as_slice()) {
         // The header swallowed it: its last mark is the opening one.
-        (*marks::split(turn.header()).last()?).to_owned()
-    } else {
-        before.to_owned()
+        ("", [_, .., last]) => (*last).to_owned(),
+        ("", _) => return None,
+        (before, _) => before.to_owned(),
     };
+    let is_header = !before.is_empty() && header.iter().any(|mark| marks::is_sign(mark) && open.contains(mark));
+    if is_header || open.contains(needle::CONTENT) || open.contains(needle::NAMES[0]) {
+        return None;
+    }
     let after = body.get(at + needle::REASONING.len()..)?;
     let next = [needle::CONTENT, needle::IDS[0], needle::NAMES[0]]
         .iter()

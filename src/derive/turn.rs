@@ -2,7 +2,7 @@
 
 use super::conversation::{Answer, Message};
 use super::marks;
-use super::probe::{Prober, Setting, after_tool, after_tool_with, call, histories, needle, tools};
+use super::probe::{Prober, Setting, USER_MESSAGE, after_tool, after_tool_with, call, histories, needle, tools};
 use super::reasoning::counterparts;
 
 /// What introduces an answer after one kind of history.
@@ -150,7 +150,8 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
             // What other prompts write after their header is no header here.
             .filter(|at| {
                 turn.headers.first().is_none_or(|first| !ends_inside(&first.text, prompt.get(*at..).unwrap_or("")))
-            });
+            })
+            .or_else(|| Some(start + user_end(prober, prompt.get(start..)?)?).filter(|_| after == USER_MESSAGE));
         let after_needles = prompt.get(start..).unwrap_or("").to_owned();
         let tail = prompt.get(start.max(generation.unwrap_or(0))..).unwrap_or("").to_owned();
         generated |= generation.is_some();
@@ -223,6 +224,17 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
         }
     }
     turn.headers.push(Header { after, text: header });
+}
+
+/// How much of what follows a user's message ends it: what stands between two of them, less what begins the first.
+fn user_end(prober: &Prober, rest: &str) -> Option<usize> {
+    let messages = [Message::User(needle::USER.to_owned()), Message::User(needle::LATER.to_owned())];
+    let text = prober.render(&messages, &Setting::new(), false)?;
+    let (before, behind) = text.split_once(needle::USER)?;
+    let between = behind.split(needle::LATER).next()?;
+    let end = between.strip_suffix(marks::shared_end(before, between))?;
+    let header = rest.strip_prefix(end)?;
+    (marks::is_sign(end.trim()) && marks::is_distinct(header.trim())).then_some(end.len())
 }
 
 /// Whether a text is the end of a header and not all of it.
