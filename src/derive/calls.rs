@@ -30,6 +30,8 @@ pub(super) struct Calls {
     pub content: Beside,
     pub manner: Manner,
     pub setting: Setting,
+    /// What ends a turn with calls, where that is another mark than ends a turn without.
+    pub stop: Option<String>,
     /// Whether the name stands on the wire only inside the id it was given.
     pub ids_hold_names: bool,
     /// Whether the first call's opening mark stands in the turn itself, not in its header.
@@ -294,6 +296,7 @@ fn study(
         separator,
         section_close,
         content,
+        stop: own_stop(&after, turn).map(str::to_owned),
         manner: prober.manner,
         setting: setting.clone(),
         ids_hold_names,
@@ -330,15 +333,23 @@ fn beside(
     (Beside::Before, shared.get(own..).unwrap_or(shared).to_owned())
 }
 
-/// What follows a call, without the end every turn has.
+/// What follows a call, without the end every turn has, or the one that takes its place behind calls.
 fn without_end<'a>(after: &'a str, turn: &Turn) -> &'a str {
     let end = turn.end.trim();
     let trimmed = after.trim_end();
     let stop = marks::split(end).last().copied().unwrap_or("");
     match trimmed.strip_suffix(end).or_else(|| trimmed.strip_suffix(stop)) {
         Some(rest) if !end.is_empty() => rest,
-        _ => trimmed,
+        _ => own_stop(after, turn).and_then(|stop| trimmed.strip_suffix(stop)).unwrap_or(trimmed),
     }
+}
+
+/// A mark that ends a turn with calls where another one ends a turn without: the last of several.
+fn own_stop<'a>(after: &'a str, turn: &Turn) -> Option<&'a str> {
+    let end = marks::split(&turn.end);
+    let found = marks::split(after);
+    let last = found.last().filter(|mark| found.len() > 1 && marks::is_sign(mark))?;
+    (end.last().is_some_and(|stop| marks::is_sign(stop)) && !end.contains(last)).then_some(*last)
 }
 
 /// Finds one call in a render.

@@ -123,6 +123,7 @@ fn stops(
             mark.into_iter().for_each(&mut add);
         }
     }
+    calls.and_then(|calls| calls.stop.as_deref()).into_iter().for_each(&mut add);
     if let Some(eos) = eos_token {
         add(eos.trim());
     }
