@@ -36,6 +36,9 @@ pub(super) struct Turn {
     pub writes_header: bool,
 }
 
+/// The history that ends in what a tool answered, in words.
+const TOOL_RESULT: &str = "a tool's result";
+
 /// The needles a history may hold.
 const HISTORY: [&str; 7] = [
     needle::SYSTEM,
@@ -59,7 +62,7 @@ pub(super) fn find(prober: &mut Prober, settings: &[Setting]) -> Option<Turn> {
     let mut kinds = histories();
     // Where results are left out, what such a prompt ends in is still the answer that called.
     if settings.iter().any(|setting| shows_results(prober, setting)) {
-        kinds.push(("a tool's result", after_tool()));
+        kinds.push((TOOL_RESULT, after_tool()));
     }
     for (after, history) in &kinds {
         find_header(prober, settings, after, history, &mut turn);
@@ -193,7 +196,13 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
     if let Some(earlier) = earlier_header(prober, &header) {
         header = earlier;
     }
-    if after == "a tool's result" {
+    if after != TOOL_RESULT {
+        let alone = Answer::calls(vec![call(0, 1)]);
+        for answer in [alone.clone().with_content(needle::CONTENT), alone] {
+            header = call_header(prober, history, &answer, &header).unwrap_or(header);
+        }
+    }
+    if after == TOOL_RESULT {
         let at = ends.first().and_then(|(_, tail)| Some(tail.get(tail.find(&header)? + header.len()..)?.to_owned()));
         let prefill = at.unwrap_or_default();
         header = common_to_results(prober, header, &prefill);
@@ -262,7 +271,19 @@ fn earlier_header(prober: &Prober, header: &str) -> Option<String> {
     let text = prober.render(&messages, &Setting::new(), false)?;
     let end = text.find(needle::EARLIER)?;
     let start = text.get(..end)?.rfind(needle::USER)? + needle::USER.len();
-    let shown = text.get(start..end)?;
+    shared_header(header, text.get(start..end)?)
+}
+
+/// The part of the header that a turn with calls has too.
+fn call_header(prober: &Prober, history: &[Message], answer: &Answer, header: &str) -> Option<String> {
+    let text = full(prober, history, answer, &Setting::new())?;
+    let name = text.rfind(needle::NAMES[0])?;
+    let start = after_history(&text, name);
+    shared_header(header, text.get(start..)?)
+}
+
+/// The part of a header that the beginning of another turn shows as well.
+fn shared_header(header: &str, shown: &str) -> Option<String> {
     // The header may stand after the end of the user's message.
     let first = marks::split(header).first().copied()?;
     let at = shown.find(first)? + first.len();
