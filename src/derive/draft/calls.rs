@@ -244,8 +244,15 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
         Arguments::Spelled(spelled) => spelled.lead.as_str(),
         Arguments::Json | Arguments::Dialect { .. } => "{",
     };
-    let stands_out = !calls.open.trim().is_empty() || head.first().is_some_and(|piece| piece.text().is_some());
-    let (head, has_id) = head_pattern(head, follows, stands_out);
+    let begins_turn = begins_turn(calls);
+    let stands_out =
+        !calls.open.trim().is_empty() || begins_turn || head.first().is_some_and(|piece| piece.text().is_some());
+    let broken_off = begins_turn && head.last().and_then(Piece::text).is_some_and(|text| text.trim().is_empty() && text.contains('\n'));
+    let (mut head, has_id) = head_pattern(head, follows, stands_out);
+    if broken_off {
+        // The line break is all that tells a name from a word.
+        head.push_str("\\s*\\n");
+    }
     let open = calls.open.trim_start();
     let marks = marks::split(open);
     let own = match marks.split_last() {
@@ -254,6 +261,7 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
             let tail = if open.trim_end().len() < open.len() { "\\s*" } else { "" };
             format!("(?:{}\\s*)?{}{tail}", outer.join("\\s*"), escape(last))
         }
+        _ if begins_turn => turn_start(calls),
         _ => flexible(open),
     };
     // The mark that opens content may look like a call's.
@@ -287,6 +295,24 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
     field
 }
 
+/// Whether a call has no mark of its own: the first begins the turn, and what stands between two begins the others.
+fn begins_turn(calls: &Calls) -> bool {
+    let marks = marks::split(&calls.separator);
+    calls.open.trim().is_empty()
+        && calls.section_open.is_empty()
+        && calls.close.trim().is_empty()
+        && marks.last().is_some_and(|mark| marks::is_sign(mark))
+}
+
+/// The start of the message, or what separates calls, of which the outer marks may have closed content.
+fn turn_start(calls: &Calls) -> String {
+    let marks = marks::split(&calls.separator);
+    let Some((last, outer)) = marks.split_last() else { return String::new() };
+    let outer: Vec<String> = outer.iter().map(|mark| escape(mark)).collect();
+    let outer = if outer.is_empty() { String::new() } else { format!("(?:{}\\s*)?", outer.join("\\s*")) };
+    format!("(?:^\\s*|{outer}{}\\s*)", escape(last))
+}
+
 /// What must follow the head of a call whose mark alone would not stand out from an answer.
 fn argument_guard(calls: &Calls, arguments: &Arguments) -> &'static str {
     let stands_out =
@@ -299,6 +325,9 @@ fn argument_guard(calls: &Calls, arguments: &Arguments) -> &'static str {
 
 /// What the next call looks like, seen from the end of what stands before it.
 pub(super) fn next_call(calls: &Calls, findings: &Findings) -> String {
+    if begins_turn(calls) {
+        return flexible(calls.separator.trim());
+    }
     let first = flexible(format!("{}{}", calls.section_open, calls.open).trim());
     let Layout::Marked { head, arguments } = &calls.layout else { return first };
     let guard = argument_guard(calls, arguments);
