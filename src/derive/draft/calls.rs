@@ -245,8 +245,7 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
         Arguments::Json | Arguments::Dialect { .. } => "{",
     };
     let begins_turn = begins_turn(calls);
-    let stands_out =
-        !calls.open.trim().is_empty() || begins_turn || head.first().is_some_and(|piece| piece.text().is_some());
+    let stands_out = !calls.open.trim().is_empty() || head.first().is_some_and(|piece| piece.text().is_some());
     let broken_off = begins_turn && head.last().and_then(Piece::text).is_some_and(|text| text.trim().is_empty() && text.contains('\n'));
     let (mut head, has_id) = head_pattern(head, follows, stands_out);
     if broken_off {
@@ -261,7 +260,7 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
             let tail = if open.trim_end().len() < open.len() { "\\s*" } else { "" };
             format!("(?:{}\\s*)?{}{tail}", outer.join("\\s*"), escape(last))
         }
-        _ if begins_turn => turn_start(calls),
+        _ if begins_turn => turn_start(calls, findings),
         _ => flexible(open),
     };
     // The mark that opens content may look like a call's.
@@ -304,13 +303,15 @@ fn begins_turn(calls: &Calls) -> bool {
         && marks.last().is_some_and(|mark| marks::is_sign(mark))
 }
 
-/// The start of the message, or what separates calls, of which the outer marks may have closed content.
-fn turn_start(calls: &Calls) -> String {
+/// The start of the message, the end of reasoning, or what separates calls, of which the outer marks may have closed
+/// content.
+fn turn_start(calls: &Calls, findings: &Findings) -> String {
     let marks = marks::split(&calls.separator);
     let Some((last, outer)) = marks.split_last() else { return String::new() };
     let outer: Vec<String> = outer.iter().map(|mark| escape(mark)).collect();
     let outer = if outer.is_empty() { String::new() } else { format!("(?:{}\\s*)?", outer.join("\\s*")) };
-    format!("(?:^\\s*|{outer}{}\\s*)", escape(last))
+    let thought = findings.reasoning.as_ref().map(|reasoning| format!("(?<={}\\s*)|", escape(&reasoning.close)));
+    format!("(?:^\\s*|{}{outer}{}\\s*)", thought.unwrap_or_default(), escape(last))
 }
 
 /// What must follow the head of a call whose mark alone would not stand out from an answer.
