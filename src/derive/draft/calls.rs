@@ -13,7 +13,7 @@ pub(super) fn field(calls: &Calls, findings: &Findings, leeway: Leeway) -> Objec
     match &calls.layout {
         Layout::Array(paths) => array_field(calls, paths, findings),
         Layout::Object(paths) => object_field(calls, paths, findings),
-        Layout::Keyed => keyed_field(calls),
+        Layout::Keyed => keyed_field(calls, findings),
         Layout::Marked { head, arguments: Arguments::Spelled(spelled) } if spelled.is_keywords() => {
             keywords_field(calls, head, spelled, findings)
         }
@@ -137,7 +137,7 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
         let start = object_start(paths);
         let own = calls.close.trim();
         if own.is_empty() {
-            let inside = inside_section(calls);
+            let inside = inside_section(calls, findings);
             delimiter(&mut field, "open", None, format!("{section}\\s*(?={start})|(?={start}){inside}"));
             let end = marks::groups(&calls.section_close).first().map(|mark| format!("|(?={})", flexible(mark)));
             delimiter(&mut field, "close", None, format!("\\n{}", end.unwrap_or_default()));
@@ -169,25 +169,30 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
     field
 }
 
-/// Looks back to the section's opening mark, past no closing one.
-pub(super) fn inside_section(calls: &Calls) -> String {
+/// Looks back to the section's opening mark, past no closing one. A closing sign that arguments may hold closes only
+/// where the turn ends with it.
+pub(super) fn inside_section(calls: &Calls, findings: &Findings) -> String {
     let section = flexible(&calls.section_open);
-    match marks::groups(&calls.section_close).first() {
-        Some(end) => format!("(?<={section}(?:(?!{}).)*)", flexible(end)),
-        None => format!("(?<={section}.*)"),
-    }
+    let groups = marks::groups(&calls.section_close);
+    let Some(end) = groups.first() else { return format!("(?<={section}.*)") };
+    let stops: Vec<String> = findings.stops.iter().map(|stop| escape(stop)).collect();
+    let end = match marks::is_distinct(end) || stops.is_empty() {
+        true => flexible(end),
+        false => format!("{}\\s*(?:{})", flexible(end), stops.join("|")),
+    };
+    format!("(?<={section}(?:(?!{end}).)*)")
 }
 
 pub(super) fn optional_section(calls: &Calls) -> String {
     if calls.section_open.is_empty() { String::new() } else { format!("(?:{}\\s*)?", flexible(&calls.section_open)) }
 }
 
-fn keyed_field(calls: &Calls) -> Object {
+fn keyed_field(calls: &Calls, findings: &Findings) -> Object {
     let mut field = Object::new();
     let key = "\\{\\s*\"(?P<name>[^\"]+)\"\\s*:\\s*";
     let section = flexible(&calls.section_open);
     let open = if calls.open.trim().is_empty() {
-        format!("(?:{section}\\s*|,\\s*{}){key}", inside_section(calls))
+        format!("(?:{section}\\s*|,\\s*{}){key}", inside_section(calls, findings))
     } else {
         format!("{}{}\\s*{key}", optional_section(calls), flexible(calls.open.trim()))
     };

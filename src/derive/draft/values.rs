@@ -78,9 +78,12 @@ fn key_again(close: &str) -> String {
     close.split(KEY).map(flexible).collect::<Vec<_>>().join("(?P=key)")
 }
 
-/// A closing sign that code is full of counts only before the next call or the end of all calls.
+/// A closing sign that code is full of counts only before the next call or the end of all calls. Where that end is a
+/// sign of code as well, it goes with the last call: nothing else could tell it from an answer.
 fn keywords_close(field: &mut Object, calls: &Calls, spelled: &Spelled, separator: &str, after: &str) {
-    let end = marks::groups(&calls.section_close).first().map_or("$".to_owned(), |mark| flexible(mark));
+    let groups = marks::groups(&calls.section_close);
+    let end = groups.first().map_or("$".to_owned(), |mark| flexible(mark));
+    let is_weak = groups.first().is_some_and(|mark| !marks::is_distinct(mark));
     let close = flexible(calls.close.trim());
     let section = flexible(&calls.section_open);
     let quotes = match &spelled.strings {
@@ -90,7 +93,12 @@ fn keywords_close(field: &mut Object, calls: &Calls, spelled: &Spelled, separato
         }
         _ => String::new(),
     };
-    delimiter(field, "close", None, format!("{close}(?=\\s*{end}|{separator}[\\w.-]+{after}){quotes}"));
+    let next = format!("{separator}[\\w.-]+{after}");
+    let pattern = match is_weak {
+        true => format!("{close}{quotes}(?:\\s*{end}\\s*|(?={next}))"),
+        false => format!("{close}(?=\\s*{end}|{next}){quotes}"),
+    };
+    delimiter(field, "close", None, pattern);
 }
 
 pub(super) fn keywords_field(calls: &Calls, head: &[Piece], spelled: &Spelled, findings: &Findings) -> Object {
@@ -109,8 +117,11 @@ pub(super) fn keywords_field(calls: &Calls, head: &[Piece], spelled: &Spelled, f
         "" if calls.section_open.is_empty() => format!("{name}{after}"),
         "" => {
             let close = escape(calls.close.trim());
-            let inside = inside_section(calls);
-            format!("(?:{section}\\s*|(?<={close}){separator}{inside}){name}{after}")
+            let inside = inside_section(calls, findings);
+            // A bracket opens calls only where keywords follow, or nothing at all.
+            let keywords = format!("(?={}|[\\w.-]+\\s*{})", close, flexible(spelled.gap.trim()));
+            let guard = if marks::is_distinct(&calls.section_open) { "" } else { &keywords };
+            format!("(?:{section}\\s*|(?<={close}){separator}{inside}){name}{after}{guard}")
         }
         own => format!("{}{}\\s*{name}{after}", optional_section(calls), flexible(own)),
     };
