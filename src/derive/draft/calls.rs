@@ -300,17 +300,16 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
 }
 
 /// Whether a call has no mark of its own: the first begins the turn, and what stands between two begins the others.
-fn begins_turn(calls: &Calls) -> bool {
+pub(super) fn begins_turn(calls: &Calls) -> bool {
     let marks = marks::split(&calls.separator);
     calls.open.trim().is_empty()
         && calls.section_open.is_empty()
-        && calls.close.trim().is_empty()
         && marks.last().is_some_and(|mark| marks::is_sign(mark))
 }
 
 /// The start of the message, the end of reasoning, or what separates calls, of which the outer marks may have closed
 /// content.
-fn turn_start(calls: &Calls, findings: &Findings) -> String {
+pub(super) fn turn_start(calls: &Calls, findings: &Findings) -> String {
     let marks = marks::split(&calls.separator);
     let Some((last, outer)) = marks.split_last() else { return String::new() };
     let outer: Vec<String> = outer.iter().map(|mark| escape(mark)).collect();

@@ -1,6 +1,6 @@
 //! Arguments that are no JSON object: marks around each, lines, keywords.
 
-use super::calls::{close, delimiter, inside_section, optional_section, shape};
+use super::calls::{begins_turn, close, delimiter, inside_section, optional_section, shape, turn_start};
 use crate::derive::arguments::{KEY, Spelled, Strings};
 use crate::derive::calls::{Calls, Piece};
 use crate::derive::findings::Findings;
@@ -80,9 +80,10 @@ fn key_again(close: &str) -> String {
 
 /// A closing sign that code is full of counts only before the next call or the end of all calls. Where that end is a
 /// sign of code as well, it goes with the last call: nothing else could tell it from an answer.
-fn keywords_close(field: &mut Object, calls: &Calls, spelled: &Spelled, separator: &str, after: &str) {
+fn keywords_close(field: &mut Object, calls: &Calls, spelled: &Spelled, next: &str, stops: &[String]) {
     let groups = marks::groups(&calls.section_close);
-    let end = groups.first().map_or("$".to_owned(), |mark| flexible(mark));
+    let ends = || stops.iter().map(|stop| escape(stop)).chain(["$".to_owned()]).collect::<Vec<_>>().join("|");
+    let end = groups.first().map_or_else(|| format!("(?:{})", ends()), |mark| flexible(mark));
     let is_weak = groups.first().is_some_and(|mark| !marks::is_distinct(mark));
     let close = flexible(calls.close.trim());
     let section = flexible(&calls.section_open);
@@ -93,7 +94,6 @@ fn keywords_close(field: &mut Object, calls: &Calls, spelled: &Spelled, separato
         }
         _ => String::new(),
     };
-    let next = format!("{separator}[\\w.-]+{after}");
     let pattern = match is_weak {
         true => format!("{close}{quotes}(?:\\s*{end}\\s*|(?={next}))"),
         false => format!("{close}(?=\\s*{end}|{next}){quotes}"),
@@ -104,7 +104,7 @@ fn keywords_close(field: &mut Object, calls: &Calls, spelled: &Spelled, separato
 pub(super) fn keywords_field(calls: &Calls, head: &[Piece], spelled: &Spelled, findings: &Findings) -> Object {
     let mut field = Object::new();
     let after = match head.iter().rev().find(|piece| matches!(piece, Piece::Text(_))) {
-        Some(Piece::Text(text)) => flexible(text.trim()),
+        Some(Piece::Text(text)) => flexible(text.trim_end()),
         _ => String::new(),
     };
     let name = "(?P<name>[\\w.-]+)";
@@ -114,6 +114,7 @@ pub(super) fn keywords_field(calls: &Calls, head: &[Piece], spelled: &Spelled, f
         sign => format!("{}\\s*", escape(sign)),
     };
     let open = match calls.open.trim() {
+        "" if begins_turn(calls) => format!("{}{name}{after}", turn_start(calls, findings)),
         "" if calls.section_open.is_empty() => format!("{name}{after}"),
         "" => {
             let close = escape(calls.close.trim());
@@ -129,7 +130,11 @@ pub(super) fn keywords_field(calls: &Calls, head: &[Piece], spelled: &Spelled, f
     if marks::is_distinct(&calls.close) {
         close(&mut field, calls, findings, None);
     } else {
-        keywords_close(&mut field, calls, spelled, &separator, &after);
+        let next = match calls.open.trim() {
+            "" => format!("{separator}[\\w.-]+{after}"),
+            open => format!("{separator}{}", flexible(open)),
+        };
+        keywords_close(&mut field, calls, spelled, &next, &findings.stops);
     }
     field.insert("repeats".to_owned(), true.into());
     if spelled.separator.contains('\n') && matches!(spelled.strings, Strings::Bare) {
