@@ -46,7 +46,23 @@ impl Recording {
         if moment == other.end() {
             return self.end();
         }
-        self.moment_at(other.arrived(moment)).min(self.before_end())
+        let whole = self.moment_at(other.arrived(moment)).min(self.before_end());
+        if !other.is_inside_feed(moment) {
+            return whole;
+        }
+        // So many events as tell of no more text. Of events that end at the same place, the one that says the same.
+        let first = whole.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize);
+        let place = other.settled(moment);
+        let events = self.entries.get(first..whole.event).unwrap_or(&[]);
+        let up_to = events.partition_point(|event| (event.end as usize) <= place);
+        let said = |recording: &Recording, event: usize| {
+            let entry = recording.entries.get(event)?;
+            Some((entry.end, entry.kind, recording.field_name(entry.field.into()).to_owned()))
+        };
+        let last = other.last_event(moment).and_then(|event| said(other, event));
+        let ends_here = |event: &usize| self.entries.get(*event).is_some_and(|event| event.end as usize == place);
+        let same = (first..first + up_to).rev().take_while(ends_here).find(|event| said(self, *event) == last);
+        Moment { feed: whole.feed, event: same.map_or(first + up_to, |event| event + 1) }
     }
 
     /// The last moment before the end of the output is known.

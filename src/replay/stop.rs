@@ -87,6 +87,14 @@ impl Recording {
         stops.iter().any(|stop| self.meets(stop, event))
     }
 
+    /// The byte of the text up to which it must have come for a breakpoint on a character to be met.
+    pub fn stop_place(&self, stop: &Stop) -> Option<usize> {
+        match stop {
+            Stop::Offset(offset) => Some(self.byte_at(*offset)),
+            Stop::Kind(_) | Stop::Field(_) | Stop::Pattern(_) => None,
+        }
+    }
+
     fn stop_after(&self, stop: &Stop, moment: Moment) -> Option<Moment> {
         match stop {
             Stop::Kind(_) | Stop::Field(_) => {

@@ -360,3 +360,45 @@ fn a_joined_text_is_wrong_from_where_it_departs() {
         assert_eq!(bodies, wrong, "{whole}");
     }
 }
+
+#[test]
+fn two_recordings_keep_step_inside_a_chunk() {
+    let template = template(TEMPLATE);
+    let record = |mode| {
+        let run = Run { template: &template, prefix: "<user>x<bot><t>", mode, tools: None };
+        Recording::new(&run, ["hm</t>Let me see.\n<call f>{\"a\": 1}</call><call g>{}</call>"]).unwrap()
+    };
+    let (one, other) = (record(Mode::Stable), record(Mode::Reference));
+    assert_eq!(first_difference(&one, &other), None);
+    for moment in walk(one.start(), one.end(), |moment| one.next_event(moment)) {
+        assert_eq!(other.moment_like(&one, moment), moment);
+    }
+}
+
+#[test]
+fn what_is_left_in_a_text() {
+    let left = |json: &str, text: &str| {
+        let template = template(json);
+        let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+        let recording = Recording::new(&run, [text]).unwrap();
+        let events = recording.suspicious_events();
+        events.iter().find_map(|event| recording.leftover(*event)).map(str::to_owned)
+    };
+    let call = r#"{"start_anchor": "<bot>", "fields": {
+        "calls": {"open": "<toolcall>", "close": "</toolcall>", "repeats": true}, "content": {"close_pattern": "<\\|end\\|>|$"}}}"#;
+    for (text, found) in [
+        ("a <tool_call>x</tool_call>", Some("<tool_call>")),
+        ("a </toolcall>", Some("</toolcall>")),
+        ("a <|ends|>", Some("<|ends|>")),
+        ("is 1 < 2 and 3 > 2? <b>yes</b> vec<tool> [toolcall]", None),
+        ("<toolcall>see <b></toolcall>", None),
+    ] {
+        assert_eq!(left(call, text).as_deref(), found, "{text}");
+    }
+    let list =
+        r#"{"start_anchor": "<bot>", "fields": {"calls": {"open": "[TOOL_CALLS]", "close": "[END]"}, "content": {}}}"#;
+    assert_eq!(left(list, "[TOOL_CALL]x").as_deref(), Some("[TOOL_CALL]"));
+    assert_eq!(left(list, "see [1] and [note] and [A-Z]"), None);
+    let short = r#"{"start_anchor": "<bot>", "fields": {"a": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
+    assert_eq!(left(short, "<b> <i> <p>"), None);
+}

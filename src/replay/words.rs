@@ -51,6 +51,7 @@ impl Recording {
         match (events.len().saturating_sub(TOLD), moment.feed) {
             (0, 0) => format!("the prompt itself: {told}"),
             (0, _) => told,
+            (1, _) => format!("after 1 more event: {told}"),
             (more, _) => format!("after {more} more events: {told}"),
         }
     }
@@ -141,6 +142,20 @@ impl Recording {
             more => format!(", or {more} more"),
         };
         format!("holding {text}: could become {}{more}", could.join(", or "))
+    }
+
+    /// Why text is held, each delimiter that it may become in a sentence of its own.
+    pub fn why_in_full(&self, moment: Moment) -> Vec<String> {
+        let Some(held) = self.held(moment) else { return vec![self.why(moment)] };
+        let head = format!("holding `{}`", quote_whole(self.slice(held.span.clone())));
+        if held.pending.is_empty() {
+            return vec![self.why(moment)];
+        }
+        let mut pending: Vec<&Pending> = held.pending.iter().collect();
+        pending.sort_by_key(|pending| (pending.start(), pending.field()));
+        let could =
+            pending.iter().map(|pending| format!("could become {}", self.pending_in_words(pending, held.span.end)));
+        std::iter::once(head).chain(could).collect()
     }
 
     fn pending_in_words(&self, pending: &Pending, arrived: usize) -> String {

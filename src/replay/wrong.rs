@@ -1,10 +1,12 @@
 //! Which events are wrong, or look it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Recording;
 use super::message::is_kept;
+use super::recording::Closed;
 use crate::json::{Object, Value};
+use crate::template::{ContentSpec, Delimiter, Template};
 
 impl Recording {
     /// The events that make the message another than it should be: the ends of regions with another value than expected,
@@ -59,12 +61,31 @@ impl Recording {
     }
 
     /// The events that an author should look at where nobody says what the message should be: regions that give no value,
-    /// that take the place of a value, or that run to the end of the output because their close never comes.
+    /// that take the place of a value, that run to the end of the output because their close never comes, or whose text
+    /// still holds something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {
-        let events = self.closes.iter().map(|close| close.event as usize);
-        events
-            .filter(|event| self.is_malformed(*event) || self.replaced(*event).is_some() || self.is_unclosed(*event))
-            .collect()
+        let mut marks = Marks::of(&self.template);
+        let mut looks_wrong = |close: &Closed| {
+            let event = close.event as usize;
+            let body = self.slice(close.body.start as usize..close.body.end as usize);
+            self.is_malformed(event)
+                || self.replaced(event).is_some()
+                || self.is_unclosed(event)
+                || (self.is_text(close) && marks.left_in(body).is_some())
+        };
+        self.closes.iter().filter(|close| looks_wrong(close)).map(|close| close.event as usize).collect()
+    }
+
+    /// What is left in the text of a region that ended and looks like a delimiter of the template, well or badly written.
+    pub fn leftover(&self, event: usize) -> Option<&str> {
+        let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
+        let close = self.closes.get(found).filter(|close| self.is_text(close))?;
+        Marks::of(&self.template).left_in(self.slice(close.body.start as usize..close.body.end as usize))
+    }
+
+    fn is_text(&self, close: &Closed) -> bool {
+        let field = self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
+        close.value.is_ok() && field.is_some_and(|field| matches!(field.content, ContentSpec::Text { .. }))
     }
 
     /// Whether a region ended with the output although its field has a close.
@@ -73,4 +94,75 @@ impl Recording {
         let needs_close = self.field(seen.field).is_some_and(|field| field.open.is_some() && field.close.is_some());
         needs_close && seen.span.is_empty() && seen.span.start == self.text.len()
     }
+}
+
+/// The marks that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
+struct Marks<'t> {
+    known: Vec<String>,
+    /// Marks that were seen in a text and are none of these.
+    others: HashSet<&'t str>,
+}
+
+/// The longest mark, in bytes.
+const LONGEST_MARK: usize = 64;
+
+/// The most marks of a text that are looked at.
+const MOST_MARKS: usize = 10_000;
+
+impl<'t> Marks<'t> {
+    fn of(template: &Template) -> Self {
+        let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
+        let mut known: Vec<String> = Vec::new();
+        for delimiter in delimiters {
+            let written = match delimiter {
+                Delimiter::Literals { literals, .. } => literals.join("\n"),
+                // The name of a group is no mark, and an escape says the character behind it.
+                Delimiter::Pattern(pattern) => pattern.source().replace("(?P<", "(").replace('\\', ""),
+            };
+            known.extend(marks(&written).map(str::to_owned));
+        }
+        Self { known, others: HashSet::new() }
+    }
+
+    /// The first mark of a text that is one of these, or nearly.
+    fn left_in(&mut self, text: &'t str) -> Option<&'t str> {
+        let mut left = marks(text).take(if self.known.is_empty() { 0 } else { MOST_MARKS });
+        left.find(|mark| {
+            if self.others.contains(mark) {
+                return false;
+            }
+            let is_left = self.known.iter().any(|known| is_close(known, mark));
+            if !is_left && self.others.len() < MOST_MARKS {
+                self.others.insert(mark);
+            }
+            is_left
+        })
+    }
+}
+
+/// Whether one mark is the other, but for a slip in every four characters.
+fn is_close(one: &str, other: &str) -> bool {
+    let (first, second) = (one.chars().count(), other.chars().count());
+    let most = first.max(second) / 4;
+    one.starts_with('<') == other.starts_with('<')
+        && first.abs_diff(second) <= most
+        && strsim::damerau_levenshtein(one, other) <= most
+}
+
+/// The marks that stand in a text.
+fn marks(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.match_indices(['<', '[']);
+    starts.filter_map(move |(at, open)| {
+        let rest = text.get(at..)?;
+        let close = if open == "<" { '>' } else { ']' };
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .take_while(|(at, _)| *at < LONGEST_MARK)
+            .find(|(_, c)| *c == close || c.is_whitespace() || matches!(c, '<' | '[' | '"' | '\'' | ','))?;
+        let mark = rest.get(..=end.0).filter(|_| end.1 == close)?;
+        let has_word = mark.chars().filter(|c| c.is_alphabetic()).count() > 1;
+        let is_loud = open == "<" || !mark.chars().any(char::is_lowercase);
+        (has_word && is_loud).then_some(mark)
+    })
 }
