@@ -1,11 +1,13 @@
 //! The terminal: taken, and given back on every way out.
 
-use std::io::{self, BufWriter, Write, stdout};
-use std::sync::Once;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, BufWriter, Write, stderr, stdout};
+use std::sync::{Mutex, Once, PoisonError};
 
 use crossterm::cursor::Show;
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
+use crossterm::style::Print;
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
     is_raw_mode_enabled,
@@ -15,6 +17,12 @@ use ratatui::backend::CrosstermBackend;
 
 /// The screen.
 pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
+
+/// What panics had to say while the workbench had the terminal; none while it has not.
+///
+/// Not every panic ends the program: some are caught where they are expected. So a panic says nothing and leaves the
+/// terminal alone; where it gets as far as [`Term`], that gives the terminal back first and then tells.
+static PANICS: Mutex<Option<String>> = Mutex::new(None);
 
 /// The terminal while the workbench has it. Dropping it gives it back.
 pub struct Term {
@@ -27,14 +35,23 @@ impl Term {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let tell = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |panic| {
-                give_back();
-                tell(panic);
+            std::panic::set_hook(Box::new(move |panic| match &mut *panics() {
+                Some(told) => {
+                    *told = format!("{panic}\n");
+                    let backtrace = Backtrace::capture();
+                    if backtrace.status() == BacktraceStatus::Captured {
+                        *told += &format!("{backtrace}\n");
+                    }
+                }
+                None => tell(panic),
             }));
         });
         enter()?;
         match Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))) {
-            Ok(screen) => Ok(Self { screen }),
+            Ok(screen) => {
+                *panics() = Some(String::new());
+                Ok(Self { screen })
+            }
             Err(error) => {
                 give_back();
                 Err(error)
@@ -73,13 +90,31 @@ impl Term {
 impl Drop for Term {
     fn drop(&mut self) {
         give_back();
+        let told = panics().take().unwrap_or_default();
+        if std::thread::panicking() {
+            let _ = stderr().write_all(told.as_bytes());
+        }
     }
 }
 
+fn panics() -> std::sync::MutexGuard<'static, Option<String>> {
+    PANICS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has the terminal remember its title, or take back the one it remembered (xterm's window operations 22 and 23).
+const KEEP_TITLE: Print<&str> = Print("\x1b[22;2t");
+const TITLE_BACK: Print<&str> = Print("\x1b[23;2t");
+
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    let taken =
-        execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, SetTitle("backchat replay"));
+    let taken = execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableMouseCapture,
+        EnableBracketedPaste,
+        KEEP_TITLE,
+        SetTitle("backchat replay")
+    );
     if taken.is_err() {
         give_back();
     }
@@ -89,7 +124,7 @@ fn enter() -> io::Result<()> {
 /// Gives the terminal back as it was. Where that fails there is nobody left to tell.
 fn give_back() {
     if is_raw_mode_enabled().unwrap_or(true) {
-        let _ = execute!(stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = execute!(stdout(), TITLE_BACK, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
         let _ = disable_raw_mode();
         let _ = stdout().flush();
     }
