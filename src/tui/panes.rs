@@ -90,11 +90,19 @@ impl Panes {
         } else if stacked {
             self.column(area, &self.order)
         } else if area.width >= WIDE.0 && area.height >= WIDE.1 {
-            let (left, right) = self.columns(area);
-            [self.column(left, &[a, b]), self.column(right, &[c, d])].concat()
+            let is_gone = |panes: [Pane; 2]| panes.iter().all(|pane| self.is_folded(*pane));
+            match is_gone([a, b]) || is_gone([c, d]) {
+                // A column of nothing but titles would leave its room empty.
+                true => self.column(area, &self.order),
+                false => {
+                    let (left, right) = self.columns(area);
+                    [self.column(left, &[a, b]), self.column(right, &[c, d])].concat()
+                }
+            }
+        } else if self.is_folded(b) || self.is_folded(self.shared()) {
+            self.column(area, &[a, b, self.shared()])
         } else {
-            // The last two share a place: the one looked at last has it.
-            let shared = if self.focus == d { d } else { c };
+            let shared = self.shared();
             let rows = self.column(area, &[a, shared]);
             let (top, bottom) = match rows.as_slice() {
                 [(_, top), (_, bottom)] => (*top, *bottom),
@@ -104,6 +112,12 @@ impl Panes {
             vec![(a, top), (b, left), (shared, right)]
         };
         self.areas.clone()
+    }
+
+    /// The last two share a place where there is little room: the one that is looked at has it.
+    fn shared(&self) -> Pane {
+        let [_, _, c, d] = self.order;
+        if self.focus == d { d } else { c }
     }
 
     /// Two columns with a line between them.
@@ -274,6 +288,32 @@ mod tests {
             areas(&mut panes, size.0, size.1);
             panes.fold();
             panes.focus_next(false);
+        }
+    }
+
+    #[test]
+    fn what_is_folded_leaves_its_room_to_the_others() {
+        for (width, height) in [(80, 19), (200, 45)] {
+            let all: Vec<Pane> = areas(&mut Panes::default(), width, height).iter().map(|(pane, _)| *pane).collect();
+            for bits in 0..1 << all.len() {
+                let folded = |at: usize| bits >> at & 1 == 1;
+                let shut = all.iter().enumerate().filter(|(at, _)| folded(*at)).map(|(_, pane)| *pane);
+                let mut panes = Panes { folded: shut.collect(), ..Panes::default() };
+                let open = all.len() - panes.folded.len();
+                for (pane, area) in areas(&mut panes, width, height) {
+                    match panes.is_folded(pane) {
+                        true => assert_eq!(area.height, 1, "{pane:?} of {:?} is folded", panes.folded),
+                        false => assert!(area.height > 4, "{pane:?} has {area:?} beside {:?}", panes.folded),
+                    }
+                }
+                let covered: u32 = areas(&mut panes, width, height).iter().map(|(_, area)| area.area()).sum();
+                let lines = u32::from(height);
+                assert!(
+                    open == 0 || covered + lines >= u32::from(width) * lines,
+                    "room is left beside {:?}",
+                    panes.folded
+                );
+            }
         }
     }
 
