@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 
 use crate::parser::{Chunks, cut};
 
@@ -36,6 +37,29 @@ impl Chunking {
     }
 }
 
+/// Reads it as the command line and the question on the screen take it.
+impl FromStr for Chunking {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "recorded" {
+            return Ok(Self::Recorded);
+        }
+        if let Some(cuts) = text.strip_prefix("cut:") {
+            let cuts: Result<Vec<usize>, _> = cuts.split(',').map(|cut| cut.trim().parse()).collect();
+            let mut cuts =
+                cuts.map_err(|_| "write `cut:` and the characters to cut behind, as in `cut:17,30`".to_owned())?;
+            cuts.sort_unstable();
+            return Ok(Self::Cuts(cuts));
+        }
+        let rule = text.parse().map(Self::Rule);
+        rule.map_err(|_| {
+            "use `recorded`, `whole`, a number of characters from 1, `random:SEED` or `cut:N,N`".to_owned()
+        })
+    }
+}
+
 impl fmt::Display for Chunking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,6 +83,22 @@ impl fmt::Display for Chunking {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chunks_as_they_are_written() {
+        for (text, chunking) in [
+            ("recorded", Chunking::Recorded),
+            ("whole", Chunking::Rule(Chunks::Whole)),
+            ("3", Chunking::Rule(Chunks::Every(3))),
+            ("random:9", Chunking::Rule(Chunks::Random(9))),
+            (" cut:30, 17", Chunking::Cuts(vec![17, 30])),
+        ] {
+            assert_eq!(text.parse(), Ok(chunking), "{text}");
+        }
+        for wrong in ["0", "cut:", "cut:x", "sometimes", ""] {
+            assert!(wrong.parse::<Chunking>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_text_is_cut_as_asked() {

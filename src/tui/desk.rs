@@ -5,10 +5,9 @@ use std::sync::Arc;
 use crate::content::coerce::Tools;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
-use crate::parser::Mode;
 use crate::template::Template;
 
-use super::Chunking;
+use super::{Chunking, Showing};
 
 /// What lies on the bench: outputs, the template that reads them, and what can be done to either.
 pub trait Desk {
@@ -21,14 +20,20 @@ pub trait Desk {
     /// The files that it is read from.
     fn files(&self, index: usize) -> Vec<PathBuf>;
 
+    /// Where the output itself stands: its file, and the line from 1. None where it is in no file.
+    fn place(&self, index: usize) -> Option<(PathBuf, usize)>;
+
+    /// Whether the template can be derived again.
+    fn can_derive(&self, index: usize) -> bool;
+
     /// Writes what a message should be into the output's fixture; gives what to tell the user.
     fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem>;
 
     /// Derives the template from the chat template again.
     fn derive(&self, index: usize) -> Result<Derived, Problem>;
 
-    /// The command line that shows what is on the screen.
-    fn command(&self, index: usize, view: &View) -> String;
+    /// The command line that shows what is on the screen, or why there is none.
+    fn command(&self, index: usize, view: &View) -> Result<String, String>;
 }
 
 /// An output, and what it is read with.
@@ -54,6 +59,8 @@ pub struct Material {
     pub tools: Option<Arc<Tools>>,
     /// The message it should give, where that is known.
     pub expected: Option<Object>,
+    /// Whether it is known to give another message than it should, and that is let pass.
+    pub is_excused: bool,
 }
 
 /// A second template.
@@ -108,10 +115,10 @@ impl Problem {
 /// What is on the screen, as far as a command line can say it.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// The character of the output.
-    pub at: usize,
+    /// The character of the output; none behind its end.
+    pub at: Option<usize>,
     /// How the output is cut.
     pub chunking: Chunking,
     /// Whose answer is shown.
-    pub mode: Mode,
+    pub showing: Showing,
 }

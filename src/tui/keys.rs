@@ -89,7 +89,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('-')], Action::Slower, Step, "", "play slower"),
 
     bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set a breakpoint, or take it away"),
-    bind(&[char('S')], Action::ClearStops, Find, "", "take all breakpoints away"),
+    bind(&[char('S')], Action::Stops, Find, "", "the breakpoints, to go through and take away"),
     bind(&[char('c')], Action::Continue, Find, "", "on to the next breakpoint"),
     bind(&[char('C')], Action::ContinueBack, Find, "", "back to the breakpoint before"),
     bind(&[char('/')], Action::Search, Find, "search", "search the output"),
@@ -109,6 +109,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
     bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
     bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),
+    bind(&[char('u')], Action::Untype, Work, "", "take back what was typed"),
 
     bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
     bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the pane before"),
@@ -122,6 +123,8 @@ pub const KEYS: &[Binding] = &[
     bind(&[control('y')], Action::ScrollUp, Screen, "", "scroll the pane up"),
     bind(&[control('f'), plain(KeyCode::PageDown)], Action::PageDown, Screen, "", "a page down"),
     bind(&[control('b'), plain(KeyCode::PageUp)], Action::PageUp, Screen, "", "a page up"),
+    bind(&[control('d')], Action::HalfDown, Screen, "", "half a page down"),
+    bind(&[control('u')], Action::HalfUp, Screen, "", "half a page up"),
     bind(&[char('v')], Action::Whitespace, Screen, "spaces", "show white space"),
     bind(&[char('f')], Action::Future, Screen, "", "show the text that has not come yet"),
     bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as an event of its own"),
@@ -193,7 +196,7 @@ mod tests {
         }
         assert_eq!(action(KeyCode::Char('g'), KeyModifiers::NONE), Some(Action::ToStart));
         assert_eq!(action(KeyCode::Char('c'), KeyModifiers::CONTROL), Some(Action::Quit));
-        assert_eq!(action(KeyCode::Char('u'), KeyModifiers::NONE), None);
+        assert_eq!(action(KeyCode::Char('t'), KeyModifiers::NONE), None);
     }
 
     #[test]

@@ -35,6 +35,63 @@ pub fn glyph_width(c: char, whitespace: bool) -> usize {
     }
 }
 
+/// A character with the marks that stand over and under it: what the screen shows in one place.
+pub struct Cluster<'t> {
+    /// The byte of the text at which it begins.
+    pub at: usize,
+    /// Its character.
+    pub base: char,
+    /// The marks that combine with it.
+    pub marks: &'t str,
+    /// How many columns it takes.
+    pub width: usize,
+}
+
+/// What stands in a text, place by place.
+pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let base = rest.chars().next()?;
+        let start = at;
+        at += base.len_utf8();
+        let behind = rest.get(base.len_utf8()..).unwrap_or("");
+        // Most text is plain; it has no marks.
+        let marks = match base == '\n' || behind.is_empty() || behind.starts_with(|c: char| c.is_ascii()) {
+            true => "",
+            false => {
+                let end = behind.find(|c| !combines(c)).unwrap_or(behind.len());
+                behind.get(..end).filter(|_| !is_mark(base, whitespace)).unwrap_or("")
+            }
+        };
+        at += marks.len();
+        let width = match marks.is_empty() {
+            true if combines(base) => 1,
+            true => glyph_width(base, whitespace),
+            // A mark may make its character wide.
+            false if combines(base) => 1,
+            false => rest.get(..base.len_utf8() + marks.len()).map_or(1, UnicodeWidthStr::width).max(1),
+        };
+        Some(Cluster { at: start, base, marks, width })
+    })
+}
+
+impl Cluster<'_> {
+    /// As the screen shows it. A mark that stands alone has a circle to stand on.
+    pub fn glyph(&self, whitespace: bool) -> Cow<'static, str> {
+        match (combines(self.base), self.marks) {
+            (false, "") => glyph(self.base, whitespace),
+            (true, marks) => Cow::Owned(format!("◌{}{marks}", self.base)),
+            (false, marks) => Cow::Owned(format!("{}{marks}", self.base)),
+        }
+    }
+}
+
+/// Whether a character is shown in the place of the one before it.
+fn combines(c: char) -> bool {
+    !c.is_ascii() && c.width() == Some(0) && matches!(escape(c.encode_utf8(&mut [0; 4])), Cow::Borrowed(_))
+}
+
 /// Whether a character is only shown by a mark of ours.
 pub fn is_mark(c: char, whitespace: bool) -> bool {
     let mut bytes = [0; 4];
@@ -43,8 +100,8 @@ pub fn is_mark(c: char, whitespace: bool) -> bool {
 
 /// A text on one line, safe to show, at most so many columns wide.
 pub fn fit(text: &str, width: usize) -> String {
-    // What is far too long need not be escaped as a whole.
-    let head = text.char_indices().nth(width + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+    // What is far too long need not be escaped as a whole; marks that combine take no room.
+    let head = text.char_indices().nth(width * 4 + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
     let safe = escape(head);
     if safe.width() <= width && head.len() == text.len() {
         return safe.into_owned();
@@ -66,7 +123,7 @@ pub fn fit(text: &str, width: usize) -> String {
 
 /// The end of a text on one line, safe to show, at most so many columns wide.
 pub fn fit_end(text: &str, width: usize) -> String {
-    let start = text.char_indices().nth_back(width).map_or(0, |(at, _)| at);
+    let start = text.char_indices().nth_back(width * 4 + 1).map_or(0, |(at, _)| at);
     let safe = escape(text.get(start..).unwrap_or(text));
     if safe.width() <= width && start == 0 {
         return safe.into_owned();
@@ -134,6 +191,27 @@ mod tests {
             assert_eq!(glyph(c, whitespace), shown, "{c:?}");
             assert_eq!(glyph_width(c, whitespace), shown.width(), "{c:?}");
         }
+    }
+
+    #[test]
+    fn marks_stand_with_their_character() {
+        for (text, shown) in [
+            ("ab", &[(0, "a", 1), (1, "b", 1)][..]),
+            ("e\u{301}a", &[(0, "e\u{301}", 1), (3, "a", 1)]),
+            ("\u{301}a", &[(0, "◌\u{301}", 1), (2, "a", 1)]),
+            ("\n\u{301}\u{302}", &[(0, "", 0), (1, "◌\u{301}\u{302}", 1)]),
+            ("\u{1b}\u{301}", &[(0, "\\u{1b}", 6), (1, "◌\u{301}", 1)]),
+            ("ที่日\u{302}", &[(0, "ที่", 1), (9, "日\u{302}", 2)]),
+            ("\u{2764}\u{fe0f}", &[(0, "\u{2764}\u{fe0f}", 2)]),
+        ] {
+            let found: Vec<(usize, String, usize)> = clusters(text, false)
+                .map(|cluster| (cluster.at, cluster.glyph(false).into_owned(), cluster.width))
+                .collect();
+            let shown: Vec<(usize, String, usize)> =
+                shown.iter().map(|(at, glyph, width)| (*at, (*glyph).to_owned(), *width)).collect();
+            assert_eq!(found, shown, "{text:?}");
+        }
+        assert_eq!(fit("e\u{301}e\u{301}e\u{301}", 3), "e\u{301}e\u{301}e\u{301}");
     }
 
     #[test]

@@ -17,6 +17,10 @@ use super::term::Term;
 /// How often the files are looked at and signals are heeded.
 const BEAT: Duration = Duration::from_millis(150);
 
+/// The shortest wait for a key. Where nothing is waited for, crossterm does not look at the terminal at all
+/// (`use-dev-tty`), and keys would be dead as long as there is work.
+const GLANCE: Duration = Duration::from_millis(1);
+
 /// Runs the workbench until the user leaves it, or a signal ends it; gives the signal.
 pub fn run(app: &mut App) -> io::Result<Option<i32>> {
     let signals = Signals::heed()?;
@@ -30,8 +34,8 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
             is_dirty = false;
         }
         let now = Instant::now();
-        let wait = if app.is_busy() { Duration::ZERO } else { app.wait(now).unwrap_or(BEAT).min(BEAT) };
-        if event::poll(wait)? {
+        let wait = if app.is_busy() { GLANCE } else { app.wait(now).unwrap_or(BEAT) };
+        if event::poll(wait.clamp(GLANCE, BEAT))? {
             // What has piled up is taken at once, so that a held key does not lag behind.
             loop {
                 let (changed, effect) = take(app, event::read()?);
@@ -43,7 +47,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
                     }
                     break;
                 }
-                if !event::poll(Duration::ZERO)? {
+                if !event::poll(GLANCE)? {
                     break;
                 }
             }
@@ -105,12 +109,9 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term) -> io::Result<bool> {
             let mut command: Command = editor::command(&editor, &file, line);
             match term.lend(|| command.status())? {
                 Ok(status) if status.success() => {}
-                Ok(status) => {
-                    app.tell(&format!("the editor `{editor}` ended with {status}"), &file.display().to_string())
-                }
+                Ok(status) => app.tell(format!("the editor `{editor}` ended with {status}")),
                 Err(error) => {
-                    let message = format!("the editor `{editor}` cannot be run: {error}; set VISUAL or EDITOR");
-                    app.tell(&message, &file.display().to_string());
+                    app.tell(format!("set VISUAL or EDITOR: the editor `{editor}` cannot be run: {error}"));
                 }
             }
         }

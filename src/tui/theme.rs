@@ -14,6 +14,7 @@ pub enum Theme {
 /// Told apart by most readers with a colour vision deficiency, and in any terminal's palette.
 const DARK: [Color; 6] =
     [Color::Cyan, Color::Yellow, Color::LightMagenta, Color::Green, Color::LightBlue, Color::LightRed];
+/// The palette's own bright colours, white, yellow and light grey are hard to read on white.
 const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
 
 impl Theme {
@@ -52,8 +53,16 @@ impl Theme {
     pub fn quiet(self) -> Style {
         match self {
             Self::Dark => Style::new().fg(Color::DarkGray),
-            Self::Light => Style::new().fg(Color::Gray).add_modifier(Modifier::DIM),
+            Self::Light => Style::new().fg(Color::DarkGray),
             Self::Plain => Style::new().add_modifier(Modifier::DIM),
+        }
+    }
+
+    /// A sign that stands for a character one does not see.
+    pub fn faint(self) -> Style {
+        match self {
+            Self::Light => Style::new().add_modifier(Modifier::ITALIC),
+            Self::Dark | Self::Plain => Style::new().add_modifier(Modifier::DIM),
         }
     }
 
@@ -64,7 +73,12 @@ impl Theme {
 
     /// Text that is held back.
     pub fn held(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM | Modifier::REVERSED)
+        let held = Style::new().add_modifier(Modifier::DIM | Modifier::REVERSED);
+        match self {
+            // Many terminals dim the background of reversed text, which on white leaves nothing to read.
+            Self::Light => Style::new().fg(Color::White).bg(Color::DarkGray),
+            Self::Dark | Self::Plain => held,
+        }
     }
 
     /// Text that no field takes.
@@ -72,9 +86,13 @@ impl Theme {
         self.quiet().add_modifier(Modifier::CROSSED_OUT)
     }
 
-    /// Where the text that has come ends.
+    /// Where the text that has come ends. Without colours it must not look like text that is held.
     pub fn cursor(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
+        let cursor = Style::new().add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM);
+        match self {
+            Self::Plain => cursor.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            Self::Dark | Self::Light => cursor,
+        }
     }
 
     /// What the search found.
@@ -130,8 +148,30 @@ mod tests {
     }
 
     #[test]
+    fn on_white_nothing_is_pale() {
+        let light = Theme::Light;
+        let mut styles: Vec<Style> = (0..6).flat_map(|index| [light.field(index), light.delimiter(index)]).collect();
+        styles.extend([light.quiet(), light.prompt(), light.held(), light.dropped(), light.cursor(), light.found()]);
+        styles.extend([light.bad(), light.good(), light.strong(), light.current(), light.key()]);
+        for style in styles {
+            let on_white = style.bg.is_none();
+            let pale =
+                matches!(style.fg, Some(Color::White | Color::Gray | Color::Yellow)) || style.fg.is_some_and(is_light);
+            assert!(!on_white || !pale, "{style:?}");
+            assert!(!style.add_modifier.contains(Modifier::DIM), "{style:?}");
+        }
+    }
+
+    fn is_light(colour: Color) -> bool {
+        let name = colour.to_string();
+        name.starts_with("Light")
+    }
+
+    #[test]
     fn without_colours_there_are_none() {
         let plain = Theme::Plain;
+        let differ = plain.held().add_modifier ^ plain.cursor().add_modifier;
+        assert!(!(differ - Modifier::DIM).is_empty(), "not every terminal dims");
         let styles =
             [plain.field(0), plain.delimiter(1), plain.quiet(), plain.held(), plain.found(), plain.bad(), plain.key()];
         assert!(styles.iter().all(|style| style.fg.is_none() && style.bg.is_none()));

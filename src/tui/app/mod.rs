@@ -5,6 +5,7 @@ mod side;
 mod step;
 mod work;
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -19,7 +20,7 @@ use super::panes::{Pane, Panes};
 use super::theme::Theme;
 use super::view;
 use crate::parser::Chunks;
-use crate::replay::{Difference, Hunt, Recording, Stop};
+use crate::replay::{Difference, Hunt, Moment, Recording, Stop};
 
 pub use overlay::{Ask, Choice, Overlay, Verdict};
 pub use side::{Showing, Side, mode_name};
@@ -39,6 +40,8 @@ pub struct Start {
     pub theme: Theme,
     /// What to tell at first.
     pub notice: Option<String>,
+    /// Whether the output is typed, from its end on.
+    pub typing: bool,
 }
 
 /// The state of the workbench.
@@ -76,17 +79,37 @@ pub struct App {
     pub(super) drawn: view::Drawn,
     /// Counts the recordings that were made.
     pub(super) generation: u64,
+    /// The outputs that were typed on, as they are now: their text and its chunks.
+    pub(super) edits: HashMap<usize, Edit>,
+    /// Whether there is something to open in an editor, and whether the template can be derived again.
+    pub(super) can_edit: bool,
+    pub(super) can_derive: bool,
+    /// The byte of the output that was gone to, and the moment that comes nearest with the chunks there are.
+    pub(super) stood: Option<(usize, Moment)>,
+}
+
+/// An output that was typed on.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub text: String,
+    pub lengths: Vec<usize>,
 }
 
 /// A text of up to this many characters is cut into single characters where nothing is said; longer ones by four.
 const SHORT: usize = 20_000;
 
 impl App {
-    /// Opens an output of a desk.
+    /// Opens an output of a desk. One that cannot be read is shown with its problem, where another can be walked to.
     pub fn new(desk: Box<dyn Desk>, start: &Start) -> Result<Self, Problem> {
         let names = desk.names().to_vec();
         let output = start.output.min(names.len().saturating_sub(1));
-        let material = desk.material(output)?;
+        let (material, problem) = match desk.material(output) {
+            Ok(material) => (material, None),
+            Err(problem) => match (0..names.len()).find_map(|other| desk.material(other).ok()) {
+                Some(material) => (material, Some(problem)),
+                None => return Err(problem),
+            },
+        };
         let mut app = Self {
             chunking: start.chunking.clone().unwrap_or_else(|| default_chunking(&material)),
             verdicts: vec![None; names.len()],
@@ -114,9 +137,18 @@ impl App {
             problem: None,
             drawn: view::Drawn::default(),
             generation: 0,
+            edits: HashMap::new(),
+            can_edit: false,
+            can_derive: false,
+            stood: None,
         };
+        if let Some(problem) = problem {
+            app.cannot_show(problem);
+            return Ok(app);
+        }
         app.judge_shown();
         app.record();
+        app.look_around();
         if let Some(at) = start.at {
             app.go_to(at);
         }
@@ -126,6 +158,9 @@ impl App {
         }
         if app.notice.is_none() {
             app.notice.clone_from(&start.notice);
+        }
+        if start.typing {
+            app.start_typing();
         }
         Ok(app)
     }
@@ -197,10 +232,8 @@ impl App {
             A::Continue => self.run_to_stop(true),
             A::ContinueBack => self.run_to_stop(false),
             A::ToggleStop => self.overlay = Some(Overlay::ask(Ask::Stop)),
-            A::ClearStops => {
-                self.stops.clear();
-                self.notice = Some("no breakpoints any more".to_owned());
-            }
+            A::Stops if self.stops.is_empty() => self.notice = Some("no breakpoint is set; s sets one".to_owned()),
+            A::Stops => self.overlay = Some(Overlay::Stops { selected: 0 }),
             A::Search => self.overlay = Some(Overlay::ask(Ask::Search)),
             A::NextMatch => self.go_to_match(true),
             A::PreviousMatch => self.go_to_match(false),
@@ -212,9 +245,10 @@ impl App {
             A::PreviousOutput => self.turn_to(false),
             A::Outputs => self.overlay = Some(Overlay::Outputs { selected: self.output }),
             A::Type => self.start_typing(),
+            A::Untype => self.untype(),
             A::Edit => return self.edit(),
             A::Derive => self.derive(),
-            A::Bless => self.bless(),
+            A::Bless => self.ask_to_bless(),
             A::Copy => self.overlay = Some(Overlay::choose(Choice::Copy)),
             A::NextPane => self.panes.focus_next(false),
             A::PreviousPane => self.panes.focus_next(true),
@@ -228,6 +262,8 @@ impl App {
             A::ScrollUp => self.scroll(self.panes.focus, -1),
             A::PageDown => self.scroll(self.panes.focus, self.drawn.page(self.panes.focus)),
             A::PageUp => self.scroll(self.panes.focus, -self.drawn.page(self.panes.focus)),
+            A::HalfDown => self.scroll(self.panes.focus, self.drawn.page(self.panes.focus) / 2 + 1),
+            A::HalfUp => self.scroll(self.panes.focus, -(self.drawn.page(self.panes.focus) / 2 + 1)),
             A::Whitespace => self.show_whitespace = !self.show_whitespace,
             A::Future => self.show_future = !self.show_future,
             A::EveryEvent => self.every_event = !self.every_event,

@@ -29,6 +29,18 @@ pub enum Overlay {
         /// The one that is marked.
         selected: usize,
     },
+    /// The breakpoints.
+    Stops {
+        /// The one that is marked.
+        selected: usize,
+    },
+    /// What blessing changes, and the question whether to do it.
+    Bless {
+        /// The change, in lines that are safe to show.
+        lines: Vec<String>,
+        /// The first line that is shown.
+        top: usize,
+    },
     /// A text to read.
     Text {
         /// Its heading.
@@ -63,8 +75,12 @@ pub enum Verdict {
     Passed,
     /// It does not.
     Failed,
-    /// What it should give is not known; every region gave a value and nothing is missing.
+    /// It does not, and that is known and let pass.
+    Excused,
+    /// What it should give is not known; every region gave a value, nothing is missing, and no event looks wrong.
     InOrder,
+    /// What it should give is not known, and an event looks wrong.
+    Odd,
     /// It cannot be read.
     Broken,
 }
@@ -74,9 +90,9 @@ impl Ask {
     pub fn words(self) -> &'static str {
         match self {
             Ask::Offset => "Go to character",
-            Ask::Stop => "Stop at open, chunk, close, malformed, a field, a character's number or /pattern/",
+            Ask::Stop => "Stop at open, chunk, close, malformed, a field's name, a number of characters or /pattern/",
             Ask::Search => "Search",
-            Ask::Chunking => "Chunks: whole, a number of characters, or random:SEED",
+            Ask::Chunking => "Cut: whole, recorded, a number of characters, random:SEED or cut:N,N",
         }
     }
 }
@@ -129,6 +145,16 @@ impl App {
             Overlay::Ask { ask, typed } => self.asked(ask, typed, key),
             Overlay::Choose(choice) => return self.chosen(choice, key.code),
             Overlay::Outputs { selected } => self.outputs_key(selected, key.code),
+            Overlay::Stops { selected } => self.stops_key(selected, key.code),
+            Overlay::Bless { lines, top } => match key.code {
+                KeyCode::Char('y') => self.bless(),
+                KeyCode::Char('n' | 'q') => self.notice = Some("nothing was written".to_owned()),
+                code => {
+                    let last = lines.len().saturating_sub(1);
+                    let top = moved(top, code, self.drawn.overlay_page()).unwrap_or(top).min(last);
+                    self.overlay = Some(Overlay::Bless { lines, top });
+                }
+            },
             Overlay::Help { top } => {
                 self.overlay = moved(top, key.code, self.drawn.overlay_page()).map(|top| Overlay::Help { top });
             }
@@ -219,6 +245,28 @@ impl App {
         self.overlay = Some(Overlay::Outputs { selected });
     }
 
+    fn stops_key(&mut self, selected: usize, key: KeyCode) {
+        match key {
+            KeyCode::Char('d' | 'x') | KeyCode::Delete | KeyCode::Backspace if selected < self.stops.len() => {
+                drop(self.stops.remove(selected));
+            }
+            KeyCode::Char('D') => self.stops.clear(),
+            KeyCode::Char('S') => return,
+            key => match moved(selected, key, self.drawn.overlay_page()) {
+                Some(selected) => {
+                    let selected = selected.min(self.stops.len().saturating_sub(1));
+                    self.overlay = Some(Overlay::Stops { selected });
+                    return;
+                }
+                None => return,
+            },
+        }
+        match self.stops.len() {
+            0 => self.notice = Some("no breakpoints any more".to_owned()),
+            count => self.overlay = Some(Overlay::Stops { selected: selected.min(count - 1) }),
+        }
+    }
+
     /// Takes the mouse while something lies over the screen.
     pub(super) fn overlay_mouse(&mut self, kind: MouseEventKind) -> bool {
         let by: isize = match kind {
@@ -232,8 +280,11 @@ impl App {
         };
         match &mut self.overlay {
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by),
-            Some(Overlay::Text { lines, top, .. }) => {
+            Some(Overlay::Text { lines, top, .. } | Overlay::Bless { lines, top }) => {
                 *top = top.saturating_add_signed(by).min(lines.len().saturating_sub(1));
+            }
+            Some(Overlay::Stops { selected }) => {
+                *selected = selected.saturating_add_signed(by).min(self.stops.len().saturating_sub(1));
             }
             Some(Overlay::Outputs { selected }) => {
                 *selected = selected.saturating_add_signed(by).min(self.names.len().saturating_sub(1));

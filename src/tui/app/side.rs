@@ -1,5 +1,5 @@
 use crate::parser::Mode;
-use crate::replay::{Moment, Recording, Run, TooLarge, first_difference};
+use crate::replay::{Moment, Recording, Run, TooLarge, first_difference, quoted};
 use crate::template::Template;
 
 use super::{App, Verdict};
@@ -58,7 +58,10 @@ impl App {
     pub(super) fn record(&mut self) {
         let place = self.side().map(|side| {
             let at_end = side.moment == side.recording.end();
-            (side.recording.arrived(side.moment).saturating_sub(side.recording.output_start()), at_end)
+            let here = side.recording.arrived(side.moment).saturating_sub(side.recording.output_start());
+            // Longer chunks may have carried the moment on from the place that was gone to.
+            let stood = self.stood.filter(|(_, moment)| *moment == side.moment).map(|(byte, _)| byte);
+            (stood.unwrap_or(here), at_end)
         });
         match self.recordings() {
             Ok(sides) => self.sides = sides,
@@ -72,12 +75,7 @@ impl App {
             [one, other] => first_difference(&one.recording, &other.recording),
             _ => None,
         };
-        self.wrong = match (&self.material.expected, self.recording()) {
-            (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
-            (Some(expected), Some(recording)) => recording.wrong_events(expected),
-            (None, Some(recording)) => recording.suspicious_events(),
-            (_, None) => Vec::new(),
-        };
+        self.judge_events();
         self.panes.follow();
         match place {
             Some((_, true)) => self.set_moment(|recording, _| recording.end()),
@@ -85,9 +83,20 @@ impl App {
                 self.set_moment(|recording, _| {
                     recording.moment_at(recording.output_start() + byte).min(recording.before_end())
                 });
+                self.stood = self.side().map(|side| (byte, side.moment));
             }
             None => self.set_moment(|recording, _| recording.start()),
         }
+    }
+
+    /// Finds the events that are wrong, or look it.
+    pub(super) fn judge_events(&mut self) {
+        self.wrong = match (&self.material.expected, self.recording()) {
+            (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
+            (Some(expected), Some(recording)) => recording.wrong_events(expected),
+            (None, Some(recording)) => recording.suspicious_events(),
+            (_, None) => Vec::new(),
+        };
     }
 
     fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
@@ -162,7 +171,10 @@ impl App {
             other.moment = difference.second;
         }
         self.notice = Some(match self.recording().map(Recording::row_count) {
-            Some(rows) if difference.row < rows => format!("the two sides part at event {}", difference.row + 1),
+            Some(rows) if difference.row < rows => {
+                let event = self.recording().map_or(0, |recording| recording.row(difference.row).start);
+                format!("the two sides part at event {}", self.event_number(event))
+            }
             _ => "the two sides part at the end".to_owned(),
         });
     }
@@ -173,34 +185,44 @@ impl App {
         let next = self.wrong.iter().find(|event| **event >= side.moment.event).or(self.wrong.first());
         if let Some(event) = next.copied() {
             self.set_moment(|recording, _| recording.moment_of_event(event));
-            let looks = if self.material.expected.is_some() { "is not as expected" } else { "looks wrong" };
-            self.notice = Some(format!("event {} {looks}", self.row_number(event)));
+            let left = self.recording().and_then(|recording| recording.leftover(event)).map(quoted);
+            let looks = match (self.material.expected.is_some(), left) {
+                (true, _) => "is not as expected".to_owned(),
+                (false, None) => "looks wrong".to_owned(),
+                (false, Some(mark)) => format!("looks wrong: {mark} is left in its text"),
+            };
+            self.notice = Some(format!("event {} {looks}", self.event_number(event)));
         } else if self.verdict() == Some(Verdict::Failed) {
             self.set_moment(|recording, _| recording.end());
             self.notice = Some("every event is as expected, and something expected never comes".to_owned());
         } else {
             self.notice = Some(match self.verdict() {
                 Some(_) => "the message is as expected".to_owned(),
-                None => "no event looks wrong".to_owned(),
+                None => "no event looks wrong; what the message should be is not said".to_owned(),
             });
         }
     }
 
     /// Tells at the opening of an output whether it needs looking at.
     pub(super) fn tell_what_is_wrong(&mut self) {
-        let failed = self.verdict() == Some(Verdict::Failed);
-        self.notice = match (self.wrong.len(), failed) {
-            (0, true) => Some("✗ not as expected: x shows where".to_owned()),
-            (0, false) => None,
-            (1, true) => Some("✗ 1 event is not as expected: x goes there".to_owned()),
-            (count, true) => Some(format!("✗ {count} events are not as expected: x goes to the first")),
-            (1, false) => Some("! 1 event looks wrong: x goes there".to_owned()),
-            (count, false) => Some(format!("! {count} events look wrong: x goes to the first")),
+        let verdict = self.verdict();
+        let (mark, one, several) = match verdict {
+            Some(Verdict::Failed) => ("✗", "is not as expected", "are not as expected"),
+            Some(Verdict::Excused) => {
+                ("·", "is not as expected, which is allowed", "are not as expected, which is allowed")
+            }
+            _ => ("!", "looks wrong", "look wrong"),
+        };
+        self.notice = match self.wrong.len() {
+            0 if verdict == Some(Verdict::Failed) => Some("✗ not as expected: x shows where".to_owned()),
+            0 => None,
+            1 => Some(format!("{mark} 1 event {one}: x goes there")),
+            count => Some(format!("{mark} {count} events {several}: x goes to the first")),
         };
     }
 
     /// The number by which the list shows an event.
-    fn row_number(&self, event: usize) -> usize {
+    pub(super) fn event_number(&self, event: usize) -> usize {
         let row = self.recording().map_or(0, |recording| recording.row_of(event));
         1 + if self.every_event { event } else { row }
     }

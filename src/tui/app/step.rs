@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::super::Chunking;
 use super::super::action::Action;
 use super::App;
-use crate::parser::Chunks;
 use crate::replay::{Hunt, Moment, Recording, Stop, Worst, quoted};
 
 /// How long the search for a cut may keep the screen waiting.
@@ -52,7 +51,11 @@ impl App {
             (rest.char_indices().nth(count).map_or(text.len(), |(at, _)| here + at), rest.is_empty())
         } else {
             let before = text.get(output..here).unwrap_or("");
-            (before.char_indices().nth_back(count - 1).map_or(output, |(at, _)| output + at), false)
+            let there = match count.checked_sub(1) {
+                Some(count) => before.char_indices().nth_back(count).map_or(output, |(at, _)| output + at),
+                None => here,
+            };
+            (there, false)
         };
         if at_end {
             return self.set_moment(|recording, _| recording.end());
@@ -84,9 +87,15 @@ impl App {
         self.record();
     }
 
-    /// Goes to a character of the output.
+    /// Goes to a character of the output; to the end where there are not so many.
     pub(super) fn go_to(&mut self, offset: usize) {
-        self.set_moment(|recording, _| recording.moment_at(recording.byte_at(offset)).min(recording.before_end()));
+        let Some(recording) = self.recording() else { return };
+        let byte = recording.byte_at(offset);
+        if isize::try_from(offset).map_or(true, |offset| offset > recording.offset_of(byte)) {
+            return self.set_moment(|recording, _| recording.end());
+        }
+        self.set_moment(|recording, _| recording.moment_at(byte).min(recording.before_end()));
+        self.stood = self.side().map(|side| (byte.saturating_sub(side.recording.output_start()), side.moment));
         let Some(side) = self.side() else { return };
         let reached = side.recording.offset_of(side.recording.arrived(side.moment));
         if isize::try_from(offset).is_ok_and(|offset| offset < reached) {
@@ -283,8 +292,8 @@ impl App {
 
     /// The rule that a text names, as the command line does.
     pub(super) fn rechunk_as(&mut self, text: &str) {
-        match text.trim().parse::<Chunks>() {
-            Ok(chunks) => self.rechunk(Chunking::Rule(chunks)),
+        match text.parse() {
+            Ok(chunking) => self.rechunk(chunking),
             Err(wrong) => self.notice = Some(wrong),
         }
     }

@@ -5,29 +5,63 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::super::Chunking;
 use super::super::action::Effect;
 use super::super::desk::{Material, Problem, View};
-use super::super::line::wrap;
-use super::App;
 use super::overlay::{Overlay, Verdict};
-use crate::diagnostic::{Diagnostic, Format, Place, line_column, render};
+use super::{App, Edit};
+use crate::diagnostic::{Format, line_column, render};
 use crate::json::{self, Path, Value};
 use crate::parser::Mode;
-use crate::replay::{Kind, Outcome, Recording, Run};
+use crate::replay::{Kind, Outcome, Recording, Run, quoted};
 
 impl App {
-    /// Reads the files again. What cannot be read leaves the last good state as it is.
+    /// Reads the files again. What cannot be read leaves the last good state as it is, and what was typed is kept.
     pub fn reload(&mut self) {
         self.verdicts.fill(None);
-        match self.desk.material(self.output) {
+        match self.read(self.output) {
             Ok(material) => {
+                let told = self.notice.take();
+                let is_same = self.is_same(&material);
                 self.problem = None;
                 self.take(material);
                 self.tell_what_is_wrong();
-                if self.notice.is_none() {
-                    self.notice = Some("read again: nothing looks wrong".to_owned());
+                match (told, is_same) {
+                    // Files that say what they said before are no news.
+                    (Some(told), true) => self.notice = Some(told),
+                    _ if self.edits.contains_key(&self.output) => {
+                        self.notice = Some("read again; what was typed is kept, u takes it back".to_owned());
+                    }
+                    _ if self.notice.is_none() => {
+                        self.notice = Some("read again: nothing looks wrong".to_owned());
+                    }
+                    _ => {}
                 }
             }
-            Err(problem) => self.problem = Some(problem),
+            Err(problem) => {
+                self.notice = None;
+                match self.sides.is_empty() {
+                    true => self.cannot_show(problem),
+                    false => self.problem = Some(problem),
+                }
+            }
         }
+    }
+
+    /// An output as its files have it, and as it was typed on.
+    fn read(&self, output: usize) -> Result<Material, Problem> {
+        let mut material = self.desk.material(output)?;
+        if let Some(edit) = self.edits.get(&output) {
+            material.output.clone_from(&edit.text);
+            material.chunks = Some(edit.lengths.clone());
+            material.expected = None;
+        }
+        Ok(material)
+    }
+
+    fn is_same(&self, material: &Material) -> bool {
+        let now = &self.material;
+        now.template == material.template
+            && now.output == material.output
+            && now.prefix == material.prefix
+            && now.expected == material.expected
     }
 
     fn take(&mut self, material: Material) {
@@ -37,6 +71,17 @@ impl App {
         }
         self.judge_shown();
         self.record();
+        self.look_around();
+    }
+
+    /// Shows nothing but the problem: what was shown before is of another output.
+    pub(super) fn cannot_show(&mut self, problem: Problem) {
+        if let Some(verdict) = self.verdicts.get_mut(self.output) {
+            *verdict = Some(Verdict::Broken);
+        }
+        self.sides.clear();
+        (self.difference, self.wrong) = (None, Vec::new());
+        self.problem = Some(problem);
     }
 
     /// Opens the next output of the list, or the one before.
@@ -61,7 +106,8 @@ impl App {
     pub(super) fn open(&mut self, output: usize) {
         self.output = output;
         self.hunt = None;
-        match self.desk.material(output) {
+        self.stood = None;
+        match self.read(output) {
             Ok(material) => {
                 self.problem = None;
                 self.sides.clear();
@@ -72,20 +118,12 @@ impl App {
                 self.take(material);
                 self.tell_what_is_wrong();
             }
-            Err(problem) => {
-                if let Some(verdict) = self.verdicts.get_mut(output) {
-                    *verdict = Some(Verdict::Broken);
-                }
-                // What was shown before is of another output.
-                self.sides.clear();
-                (self.difference, self.wrong) = (None, Vec::new());
-                self.problem = Some(problem);
-            }
+            Err(problem) => self.cannot_show(problem),
         }
     }
 
-    pub(super) fn has_failed(&self, output: usize) -> bool {
-        matches!(self.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Broken)))
+    pub(in super::super) fn has_failed(&self, output: usize) -> bool {
+        matches!(self.verdicts.get(output), Some(Some(Verdict::Failed | Verdict::Odd | Verdict::Broken)))
     }
 
     pub(super) fn has_unjudged(&self) -> bool {
@@ -194,8 +232,20 @@ impl App {
         lengths.collect()
     }
 
+    /// Shows the output as its file has it.
+    pub(super) fn untype(&mut self) {
+        match self.edits.remove(&self.output) {
+            Some(_) => {
+                self.open(self.output);
+                self.notice = Some("what was typed is taken back".to_owned());
+            }
+            None => self.notice = Some("nothing was typed".to_owned()),
+        }
+    }
+
     /// What was typed is a recording of how it was typed.
     fn retype(&mut self, lengths: Vec<usize>) {
+        self.edits.insert(self.output, Edit { text: self.material.output.clone(), lengths: lengths.clone() });
         self.material.chunks = Some(lengths);
         self.material.expected = None;
         self.chunking = Chunking::Recorded;
@@ -203,20 +253,35 @@ impl App {
         self.set_moment(|recording, _| recording.before_end());
     }
 
-    /// Opens the editor at the part of the template that acted.
+    /// Opens the editor at the problem, or at the part of the template that acted; at the output itself where the
+    /// template stands in no file of its own.
     pub(super) fn edit(&mut self) -> Option<Effect> {
-        let file = self.material.template_file.clone();
-        if file.is_empty() || file.starts_with('<') {
-            self.notice = Some("the template is in no file that an editor could open".to_owned());
-            return None;
-        }
         if let Some(place) = self.problem.as_ref().and_then(|problem| problem.diagnostics.first()?.place.clone())
             && let (Some(file), Some((line, _))) = (place.file, place.line_column)
         {
             return Some(Effect::Edit { file: file.into(), line });
         }
-        let byte = self.acting_span().map_or(self.material.template_span.start, |span| span.start);
-        Some(Effect::Edit { file: file.into(), line: line_column(&self.material.template_text, byte).0 })
+        if self.has_template_file() && !self.sides.is_empty() {
+            let byte = self.acting_span().map_or(self.material.template_span.start, |span| span.start);
+            let line = line_column(&self.material.template_text, byte).0;
+            return Some(Effect::Edit { file: self.material.template_file.clone().into(), line });
+        }
+        let Some((file, line)) = self.desk.place(self.output) else {
+            self.notice = Some("the template is in no file that an editor could open".to_owned());
+            return None;
+        };
+        Some(Effect::Edit { file, line })
+    }
+
+    fn has_template_file(&self) -> bool {
+        let file = &self.material.template_file;
+        !file.is_empty() && !file.starts_with('<')
+    }
+
+    /// Finds out what can be done to the output at hand.
+    pub(super) fn look_around(&mut self) {
+        self.can_edit = self.has_template_file() || self.desk.place(self.output).is_some();
+        self.can_derive = self.desk.can_derive(self.output);
     }
 
     /// Where the part of the template that acted stands in its file.
@@ -258,14 +323,12 @@ impl App {
             self.notice = Some(format!("deriving gives this very template ({})", derived.status));
             return;
         }
-        let diff = similar::TextDiff::from_lines(&now, &new);
-        let lines = diff.unified_diff().context_radius(3).header("this template", "derived").to_string();
-        let lines = lines.lines().map(|line| crate::diagnostic::escape(line).into_owned()).collect();
+        let lines = difference(&now, &new);
         self.overlay = Some(Overlay::Text { title: format!("Derived again: {}", derived.status), lines, top: 0 });
     }
 
-    /// Writes the message of the whole output into its fixture.
-    pub(super) fn bless(&mut self) {
+    /// Asks whether the message of the whole output is to be written into its fixture, and shows what that changes.
+    pub(super) fn ask_to_bless(&mut self) {
         let Some(recording) = self.recording() else { return };
         if matches!(recording.outcome(), Outcome::Failed(_)) {
             self.notice = Some("this output gives no message that could be blessed".to_owned());
@@ -275,11 +338,28 @@ impl App {
             self.notice = Some("the message of the stable mode is what a fixture holds; m switches".to_owned());
             return;
         }
+        let new = Value::Object(recording.message(recording.end()));
+        let old = self.material.expected.clone().map(Value::Object);
+        if old.as_ref() == Some(&new) {
+            self.notice = Some("the fixture holds this very message".to_owned());
+            return;
+        }
+        let text = |value: &Value| value.to_pretty("  ") + "\n";
+        let lines = difference(&old.as_ref().map_or_else(String::new, text), &text(&new));
+        self.overlay = Some(Overlay::Bless { lines, top: 0 });
+    }
+
+    /// Writes the message of the whole output into its fixture.
+    pub(super) fn bless(&mut self) {
+        let Some(recording) = self.recording() else { return };
         let message = recording.message(recording.end());
         match self.desk.bless(self.output, &self.material, &message) {
             Ok(done) => {
-                self.material.expected = Some(message);
+                if !self.edits.contains_key(&self.output) {
+                    self.material.expected = Some(message);
+                }
                 self.judge_shown();
+                self.judge_events();
                 self.notice = Some(done);
             }
             Err(problem) => self.show_problem("Bless", &problem),
@@ -310,15 +390,32 @@ impl App {
 
     pub(super) fn copy_command(&mut self) -> Option<Effect> {
         let side = self.side()?;
+        if self.edits.contains_key(&self.output) {
+            self.notice = Some(
+                "no command shows what was typed here; b saves it as a fixture, or paste it into a file".to_owned(),
+            );
+            return None;
+        }
         let at = side.recording.offset_of(side.recording.arrived(side.moment));
-        let view =
-            View { at: usize::try_from(at).unwrap_or(0), chunking: self.chunking.clone(), mode: self.showing.mode() };
-        let text = self.desk.command(self.output, &view);
-        self.copied("the command", text)
+        let at = usize::try_from(at).unwrap_or(0);
+        let at = (side.moment != side.recording.end()).then_some(at);
+        let view = View { at, chunking: self.chunking.clone(), showing: self.showing };
+        match self.desk.command(self.output, &view) {
+            Ok(text) => {
+                // Not every terminal lets itself be written to; then it is taken by hand.
+                let lines = vec![crate::diagnostic::escape(&text).into_owned()];
+                self.overlay = Some(Overlay::Text { title: "Copied".to_owned(), lines, top: 0 });
+                Some(Effect::Copy(text))
+            }
+            Err(reason) => {
+                self.notice = Some(reason);
+                None
+            }
+        }
     }
 
     fn copied(&mut self, what: &str, text: String) -> Option<Effect> {
-        self.notice = Some(format!("copied {what}, {} characters", text.chars().count()));
+        self.notice = Some(format!("copied {what}, {} characters: {}", text.chars().count(), quoted(&text)));
         Some(Effect::Copy(text))
     }
 
@@ -328,13 +425,24 @@ impl App {
             return self.show_problem("The files as they are now", &problem);
         }
         let Some(side) = self.side() else { return };
-        let recording = &side.recording;
-        let Some(event) = recording.last_event(side.moment) else {
+        let mut lines = Vec::new();
+        let mut title = "Here".to_owned();
+        for side in &self.sides {
+            if self.sides.len() > 1 {
+                lines.push(format!("{}:", crate::diagnostic::escape(&side.name)));
+            }
+            lines.extend(side.recording.why_in_full(side.moment));
+            lines.push(String::new());
+        }
+        if let Some(event) = side.recording.last_event(side.moment) {
+            title = format!("Event {}", self.event_number(event));
+            lines.extend(event_in_full(&side.recording, event));
+        }
+        if lines.is_empty() {
             self.notice = Some("nothing has happened yet".to_owned());
             return;
-        };
-        let lines = event_in_full(recording, event);
-        self.overlay = Some(Overlay::Text { title: format!("Event {}", event + 1), lines, top: 0 });
+        }
+        self.overlay = Some(Overlay::Text { title, lines, top: 0 });
     }
 
     fn show_problem(&mut self, title: &str, problem: &Problem) {
@@ -343,10 +451,17 @@ impl App {
         self.overlay = Some(Overlay::Text { title: title.to_owned(), lines, top: 0 });
     }
 
-    /// A problem that came up while working.
-    pub fn tell(&mut self, message: &str, file: &str) {
-        self.problem = Some(Diagnostic::error("editor", message).at(Place::file(file)).into());
+    /// Tells of something until the next key.
+    pub fn tell(&mut self, message: String) {
+        self.notice = Some(message);
     }
+}
+
+/// What changes from a text to another, in lines that are safe to show.
+fn difference(old: &str, new: &str) -> Vec<String> {
+    let diff = similar::TextDiff::from_lines(old, new);
+    let diff = diff.unified_diff().context_radius(3).to_string();
+    diff.lines().map(|line| crate::diagnostic::escape(line).into_owned()).collect()
 }
 
 /// All about an event, in lines that are safe to show.
@@ -366,13 +481,12 @@ fn event_in_full(recording: &Recording, event: usize) -> Vec<String> {
     if seen.value.is_some() {
         lines.push(String::new());
         lines.push("the body, raw:".to_owned());
-        let raw = Value::from(recording.slice(seen.body.clone())).to_string();
-        lines.extend(wrap(&safe(&raw), 100));
+        lines.push(safe(&Value::from(recording.slice(seen.body.clone())).to_string()));
     }
     lines.push(String::new());
     lines.push("the event as transformers writes it:".to_owned());
     let json = recording.event_value(event).unwrap_or_default().to_pretty("  ");
-    lines.extend(json.lines().flat_map(|line| wrap(&safe(line), 100)));
+    lines.extend(json.lines().map(safe));
     lines
 }
 
@@ -384,11 +498,13 @@ fn judge(material: &Material) -> Verdict {
         tools: material.tools.clone(),
     };
     let Ok(recording) = Recording::new(&run, [material.output.as_str()]) else { return Verdict::Broken };
-    match (&material.expected, recording.outcome()) {
-        (Some(expected), Outcome::Finished { .. }) if recording.message(recording.end()) == *expected => {
-            Verdict::Passed
-        }
-        (None, _) if recording.is_in_order() => Verdict::InOrder,
-        _ => Verdict::Failed,
+    let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
+    match &material.expected {
+        Some(expected) if is_finished && recording.message(recording.end()) == *expected => Verdict::Passed,
+        Some(_) if material.is_excused => Verdict::Excused,
+        None if !recording.is_in_order() => Verdict::Failed,
+        None if !recording.suspicious_events().is_empty() => Verdict::Odd,
+        None => Verdict::InOrder,
+        Some(_) => Verdict::Failed,
     }
 }

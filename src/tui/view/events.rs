@@ -67,6 +67,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
                     .copied()
                     .unwrap_or('?'),
                 name_width,
+                count,
                 is_current: current == Some(at),
                 differs: differs.is_some_and(|from| at >= from),
             };
@@ -112,6 +113,8 @@ struct Shown<'a> {
     side: &'a Side,
     letter: char,
     name_width: usize,
+    /// How many rows there are.
+    count: usize,
     is_current: bool,
     differs: bool,
 }
@@ -140,7 +143,7 @@ impl Shown<'_> {
             Kind::Chunk => paint(Style::new()),
         };
         let name = fit(recording.field_name(event.field), self.name_width);
-        let number_width = recording.row_count().max(1).to_string().len();
+        let number_width = self.count.max(1).to_string().len();
         let head = format!("{mark}{:>number_width$} ", at + 1);
         let kind_word = format!("{:<9} ", event.kind.short());
         let field = match self.name_width {

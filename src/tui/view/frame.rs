@@ -21,10 +21,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(area: Rect) -> Self {
+    pub fn new(area: Rect, app: &mut App) -> Self {
         let header = u16::from(area.height >= 6);
         let bar = u16::from(area.height >= 3);
-        let words = words::height(area).min(area.height.saturating_sub(header + bar));
+        let words = words::height(area, app).min(area.height.saturating_sub(header + bar));
         let panes = area.height - header - bar - words;
         let row = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
         Self {
@@ -42,26 +42,34 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         return;
     }
     let theme = app.theme;
-    let mut right = vec![Span::raw(place(app))];
-    if app.clock.is_playing() {
-        right.insert(0, Span::styled(format!(" ▶ {}/s ", app.clock.speed()), theme.current()));
-        right.insert(1, Span::raw(" "));
-    }
+    let mut now: Vec<Span<'_>> = Vec::new();
+    let mut badge = |text: String| {
+        now.push(Span::styled(text, theme.current()));
+        now.push(Span::raw(" "));
+    };
     if app.is_typing {
-        right.insert(0, Span::styled(" typing ", theme.current()));
-        right.insert(1, Span::raw(" "));
+        badge(" typing ".to_owned());
     }
-    let right_width: usize = right.iter().map(Span::width).sum();
-    let room = usize::from(area.width).saturating_sub(right_width + 2);
+    if app.clock.is_playing() {
+        badge(format!(" ▶ {}/s ", app.clock.speed()));
+    }
+    if !app.stops.is_empty() {
+        now.push(Span::raw(format!("●{} ", app.stops.len())));
+    }
     let name = app.names.get(app.output).map_or("", String::as_str);
     let list = match app.names.len() {
         0 | 1 => String::new(),
         count => format!(" {}/{count}", app.output + 1),
     };
-    let verdict = match app.verdict() {
-        Some(Verdict::Passed) => Span::styled(" ✓ as expected", theme.good()),
-        Some(Verdict::Failed) => Span::styled(" ✗ not as expected", theme.bad()),
-        _ => Span::raw(""),
+    let verdict = |whole: bool| {
+        let (mark, words, style) = match app.verdict() {
+            Some(Verdict::Passed) => (" ✓", " as expected", theme.good()),
+            Some(Verdict::Failed) => (" ✗", " not as expected", theme.bad()),
+            Some(Verdict::Excused) => (" ·", " not as expected, which is allowed", theme.quiet()),
+            _ if app.edits.contains_key(&app.output) => (" ✎", " typed", theme.strong()),
+            _ => ("", "", theme.quiet()),
+        };
+        Span::styled(format!("{mark}{}", if whole { words } else { "" }), style)
     };
     let how = match app.showing {
         Showing::One(mode) => mode_name(mode).to_owned(),
@@ -69,10 +77,28 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         Showing::Templates(mode) => format!("two templates, {}", mode_name(mode)),
     };
     let how = format!("  {how}, {}", app.chunking);
-    let fixed = list.width() + verdict.width();
-    let name = fit_end(name, room.saturating_sub(fixed).max(8).min(room));
-    let left_room = room.saturating_sub(name.width() + fixed);
-    let how = if how.width() <= left_room { how } else { String::new() };
+    let (place, short_place) = place(app);
+    let width = usize::from(area.width);
+    // The name gives way first, then what can be seen elsewhere.
+    let ways = [
+        (verdict(true), how.as_str(), place.as_str(), 15),
+        (verdict(false), &how, &place, 12),
+        (verdict(false), &how, &short_place, 12),
+        (verdict(false), "", &place, 8),
+        (verdict(false), "", &short_place, 4),
+        (verdict(false), "", "", 1),
+    ];
+    let badges: usize = now.iter().map(Span::width).sum();
+    let room = |verdict: &Span<'_>, how: &str, place: &str| {
+        width.checked_sub(list.width() + verdict.width() + how.width() + badges + place.width() + 2)
+    };
+    let fits = |(verdict, how, place, least): &(Span<'_>, &str, &str, usize)| {
+        room(verdict, how, place).is_some_and(|room| room >= name.width().min(*least))
+    };
+    let Some((verdict, how, place, _)) = ways.into_iter().find(fits) else {
+        return put(buffer, area.x, area.y, area.width, &fit_end(name, width), theme.strong());
+    };
+    let name = fit_end(name, room(&verdict, how, place).unwrap_or(0));
     let left = Line::from(vec![
         Span::styled(name, theme.strong()),
         Span::raw(list),
@@ -80,17 +106,20 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
         Span::styled(how, theme.quiet()),
     ]);
     buffer.set_line(area.x, area.y, &left, area.width);
-    let x = area.right().saturating_sub(u16::try_from(right_width).unwrap_or(u16::MAX)).max(area.x);
-    buffer.set_line(x, area.y, &Line::from(right), area.right() - x);
+    now.push(Span::raw(place));
+    let right = Line::from(now);
+    let x = area.right().saturating_sub(u16::try_from(right.width()).unwrap_or(u16::MAX)).max(area.x);
+    buffer.set_line(x, area.y, &right, area.right() - x);
 }
 
-fn place(app: &App) -> String {
-    let Some(side) = app.side() else { return String::new() };
+/// Where one is, and the same in few words.
+fn place(app: &App) -> (String, String) {
+    let Some(side) = app.side() else { return Default::default() };
     let recording = &side.recording;
     let at = recording.offset_of(recording.arrived(side.moment)).max(0);
     let all = recording.offset_of(recording.text().len());
     let chunk = side.moment.feed.min(recording.chunk_count());
-    format!("char {at}/{all}  chunk {chunk}/{}", recording.chunk_count())
+    (format!("char {at}/{all}  chunk {chunk}/{}", recording.chunk_count()), format!("char {at}/{all}"))
 }
 
 /// The title of a pane: a line, its name, what is to be known about it.
@@ -184,6 +213,8 @@ fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
         |short: &str, key: &str| vec![Span::styled(key.to_owned(), app.theme.key()), Span::raw(format!(" {short}  "))];
     let serves = |action: Action| match action {
         Action::NextOutput => app.names.len() > 1,
+        Action::Edit => app.can_edit,
+        Action::Derive => app.can_derive,
         Action::ToDifference => app.difference.is_some() || !app.wrong.is_empty(),
         _ => true,
     };

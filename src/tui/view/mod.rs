@@ -30,6 +30,8 @@ pub struct Drawn {
     rows: Vec<(Pane, usize, usize)>,
     pages: Vec<(Pane, u16)>,
     overlay_height: u16,
+    /// The screen, and how many rows the words have on it.
+    words: (Rect, u16),
 }
 
 impl Drawn {
@@ -87,7 +89,7 @@ pub fn draw(out: &mut Frame<'_>, app: &mut App) {
     if area.is_empty() {
         return;
     }
-    let plan = frame::Plan::new(area);
+    let plan = frame::Plan::new(area, app);
     let buffer = out.buffer_mut();
     frame::header(buffer, plan.header, app);
     let stacked = app.sides.len() > 1;
@@ -100,6 +102,7 @@ pub fn draw(out: &mut Frame<'_>, app: &mut App) {
             continue;
         }
         match pane {
+            _ if app.sides.is_empty() => {}
             Pane::Stream => stream::draw(buffer, inside, app),
             Pane::Events => events::draw(buffer, inside, app),
             Pane::Message => message::draw(buffer, inside, app),

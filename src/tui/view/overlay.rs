@@ -9,8 +9,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::super::app::{App, Ask, Choice, Overlay, Verdict};
 use super::super::keys::{Group, KEYS, Key};
-use super::super::line::{fit, fit_end};
+use super::super::line::{fit, fit_end, wrap};
 use super::put;
+use crate::diagnostic::escape;
 
 pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
     let Some(overlay) = app.overlay.clone() else { return };
@@ -27,28 +28,48 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
             let top = page(out, area, app, &title, &shown, top);
             app.overlay = Some(Overlay::Text { title, lines, top });
         }
+        Overlay::Bless { lines, top } => {
+            let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
+            let top = page_with(
+                out,
+                area,
+                app,
+                "Write this message into the fixture?",
+                "y writes it, n does not",
+                &shown,
+                top,
+            );
+            app.overlay = Some(Overlay::Bless { lines, top });
+        }
         Overlay::Outputs { selected } => outputs(out, area, app, selected),
+        Overlay::Stops { selected } => stops(out, area, app, selected),
     }
 }
 
-/// A line to answer on, in place of the bottom bar.
+/// How much room an answer has at least beside the question.
+const ANSWER: usize = 20;
+
+/// A line to answer on, in place of the bottom bar; where the question is long it stands above.
 fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
-    let row = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
-    Clear.render(row, out.buffer_mut());
-    let width = usize::from(row.width);
-    // What is typed matters more than the question.
-    let head = match format!("{}: ", ask.words()) {
-        whole if whole.width() + typed.width() + 1 < width => whole,
-        whole => fit(&whole, width.saturating_sub(typed.width() + 1).min(width / 2)),
-    };
-    let room = width.saturating_sub(head.width() + 1);
-    let shown = fit_end(typed, room);
-    put(out.buffer_mut(), row.x, row.y, row.width, &head, app.theme.strong());
-    let x = row.x + u16::try_from(head.width()).unwrap_or(0);
-    put(out.buffer_mut(), x, row.y, row.width, &shown, Style::new());
+    let width = usize::from(area.width);
+    let question = format!("{}: ", ask.words());
+    let beside = question.width() + ANSWER.max(typed.width() + 1) <= width;
+    let above = if beside { Vec::new() } else { wrap(&question, width) };
+    let height = u16::try_from(above.len() + 1).unwrap_or(1).min(area.height);
+    let place = Rect { y: area.bottom() - height, height, ..area };
+    Clear.render(place, out.buffer_mut());
+    for (line, y) in above.iter().zip(place.y..place.bottom().saturating_sub(1)) {
+        put(out.buffer_mut(), place.x, y, place.width, line, app.theme.strong());
+    }
+    let head = if beside { question } else { "> ".to_owned() };
+    let y = place.bottom().saturating_sub(1);
+    let shown = fit_end(typed, width.saturating_sub(head.width() + 1));
+    put(out.buffer_mut(), place.x, y, place.width, &head, app.theme.strong());
+    let x = place.x + u16::try_from(head.width()).unwrap_or(0);
+    put(out.buffer_mut(), x, y, place.width, &shown, Style::new());
     let cursor = x + u16::try_from(shown.width()).unwrap_or(0);
-    if cursor < row.right() {
-        out.set_cursor_position(Position::new(cursor, row.y));
+    if cursor < place.right() {
+        out.set_cursor_position(Position::new(cursor, y));
     }
 }
 
@@ -65,15 +86,31 @@ fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
 
 /// A box in the middle of the screen that lines are read in; gives the first line that can be shown.
 fn page(out: &mut Frame<'_>, area: Rect, app: &mut App, title: &str, lines: &[Line<'_>], top: usize) -> usize {
-    let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(title.width() + 2);
+    page_with(out, area, app, title, "esc closes", lines, top)
+}
+
+/// The same, with what can be done about it. What is too long for a line goes on in the next.
+fn page_with(
+    out: &mut Frame<'_>,
+    area: Rect,
+    app: &mut App,
+    title: &str,
+    keys: &str,
+    lines: &[Line<'_>],
+    top: usize,
+) -> usize {
+    let most = usize::from(area.width.saturating_sub(4)).max(1);
+    let lines: Vec<Line<'_>> = lines.iter().flat_map(|line| wrapped(line, most)).collect();
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(title.width() + 2).max(keys.width() + 2);
     let width = u16::try_from(widest + 4).unwrap_or(u16::MAX).min(area.width);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     Clear.render(place, out.buffer_mut());
     let more = match lines.len() > usize::from(height.saturating_sub(2)) {
-        true => " j k scroll, esc closes ",
-        false => " esc closes ",
+        true => format!(" j k scroll, {keys} "),
+        false => format!(" {keys} "),
     };
+    let title = fit(title, usize::from(width).saturating_sub(4));
     let block = Block::bordered().title(format!(" {title} ")).title_bottom(more).border_style(app.theme.quiet());
     let inside = block.inner(place);
     block.render(place, out.buffer_mut());
@@ -84,6 +121,28 @@ fn page(out: &mut Frame<'_>, area: Rect, app: &mut App, title: &str, lines: &[Li
         super::put_line(out.buffer_mut(), inside, row, line);
     }
     top
+}
+
+/// A line in as many rows as it needs: its last part goes on under where it began, or under its head where that leaves
+/// it no room.
+fn wrapped<'l>(line: &Line<'l>, width: usize) -> Vec<Line<'l>> {
+    let Some((last, head)) = line.spans.split_last().filter(|_| line.width() > width) else {
+        return vec![line.clone()];
+    };
+    let taken: usize = head.iter().map(Span::width).sum();
+    let (mut rows, indent) = match taken {
+        0 => (Vec::new(), 0),
+        taken if taken * 2 > width => (vec![Line::from(head.to_vec())], 4),
+        taken => (Vec::new(), taken),
+    };
+    for (at, part) in wrap(&last.content, width.saturating_sub(indent).max(1)).into_iter().enumerate() {
+        let part = Span::styled(part, last.style);
+        rows.push(match at == 0 && rows.is_empty() {
+            true => Line::from([head, &[part]].concat()),
+            false => Line::from(vec![Span::raw(" ".repeat(indent)), part]),
+        });
+    }
+    rows
 }
 
 fn help(app: &App) -> Vec<Line<'static>> {
@@ -119,16 +178,34 @@ fn help(app: &App) -> Vec<Line<'static>> {
     lines
 }
 
+fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
+    let lines: Vec<Line<'_>> = app
+        .stops
+        .iter()
+        .enumerate()
+        .map(|(at, stop)| {
+            let text = format!("{:>3}  {}", at + 1, escape(&stop.to_string()));
+            let style = if at == selected { app.theme.current() } else { Style::new() };
+            Line::from(Span::styled(text, style))
+        })
+        .collect();
+    let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
+    page_with(out, area, app, "Breakpoints", "d takes one away, D all, esc closes", &lines, top);
+}
+
 fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     let room = usize::from(area.height.saturating_sub(2)).max(1);
     let top = (selected + 1).saturating_sub(room);
-    let (mut passed, mut failed) = (0, 0);
-    for verdict in app.verdicts.iter().flatten() {
-        match verdict {
-            Verdict::Passed | Verdict::InOrder => passed += 1,
-            Verdict::Failed | Verdict::Broken => failed += 1,
-        }
-    }
+    let count =
+        |verdicts: &[Verdict]| app.verdicts.iter().flatten().filter(|verdict| verdicts.contains(verdict)).count();
+    let counts = [
+        (count(&[Verdict::Passed, Verdict::Excused]), "passed"),
+        (count(&[Verdict::Failed, Verdict::Broken]), "failed"),
+        (count(&[Verdict::Odd]), "looking wrong"),
+        (count(&[Verdict::InOrder]), "in order"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let lines: Vec<Line<'_>> = app
         .names
         .iter()
@@ -136,19 +213,21 @@ fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
         .map(|(at, name)| {
             let (mark, style) = match app.verdicts.get(at).copied().flatten() {
                 Some(Verdict::Passed) => ("✓ passed ", app.theme.good()),
+                Some(Verdict::Excused) => ("✓ allowed", app.theme.good()),
                 Some(Verdict::InOrder) => ("· in order", app.theme.quiet()),
+                Some(Verdict::Odd) => ("! look here", app.theme.bad()),
                 Some(Verdict::Failed) => ("✗ failed ", app.theme.bad()),
                 Some(Verdict::Broken) => ("✗ unread ", app.theme.bad()),
-                None => ("          ", app.theme.quiet()),
+                None => ("", app.theme.quiet()),
             };
             let here = if at == app.output { "▶" } else { " " };
-            let name = fit_end(name, usize::from(area.width).saturating_sub(18));
-            let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<11}"), style), Span::raw(name)]);
+            let name = fit_end(name, usize::from(area.width).saturating_sub(19));
+            let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<12}"), style), Span::raw(name)]);
             if at == selected { line.patch_style(app.theme.current()) } else { line }
         })
         .collect();
-    let title = format!("Outputs: {passed} passed, {failed} failed (enter opens, n: next failed)");
-    page(out, area, app, &title, &lines, top);
+    let title = format!("Outputs: {}", counts.join(", "));
+    page_with(out, area, app, &title, "enter opens, n: next failed, esc closes", &lines, top);
 }
 
 /// A line of a difference in its colour; any other as it is.

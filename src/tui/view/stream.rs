@@ -7,14 +7,17 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 
 use super::super::app::{App, Side};
-use super::super::line::{glyph, glyph_width, is_mark};
+use super::super::line::{clusters, is_mark};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
 use super::{halves, letters, put};
 use crate::replay::{Part, Recording};
 
-/// The margin in which the letters of the fields stand.
-const MARGIN: u16 = 3;
+/// The margin: the letters of the fields, and where one stops.
+const MARGIN: u16 = 4;
+
+/// How many letters the margin has room for.
+const LETTERS: usize = 3;
 
 /// How much of the prompt is shown, in bytes.
 const TAIL: usize = 1200;
@@ -67,6 +70,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
         arrived,
         found: matches(side, app.sought.as_deref(), window.clone()),
         show_future: app.show_future,
+        stops: app.stops.iter().filter_map(|stop| recording.stop_place(stop)?.checked_sub(1)).collect(),
     };
     let parts = recording.parts(moment, window);
     let mut rows = Vec::new();
@@ -111,6 +115,8 @@ struct Painter<'a> {
     arrived: usize,
     found: Vec<Range<usize>>,
     show_future: bool,
+    /// The last bytes that come before the place where one stops at a character.
+    stops: Vec<usize>,
 }
 
 impl Painter<'_> {
@@ -126,27 +132,36 @@ impl Painter<'_> {
         let mut x = area.x + MARGIN;
         let mut next = parts.partition_point(|(span, _)| span.end <= bytes.start);
         let mut margin: Vec<usize> = Vec::new();
-        for (at, c) in self.recording.slice(bytes.clone()).char_indices() {
-            let at = bytes.start + at;
+        for cluster in clusters(self.recording.slice(bytes.clone()), self.whitespace) {
+            let at = bytes.start + cluster.at;
             while parts.get(next).is_some_and(|(span, _)| span.end <= at) {
                 next += 1;
             }
-            let Some((_, part)) = parts.get(next) else { break };
+            let Some((span, part)) = parts.get(next) else { break };
             if let Part::Body(field) | Part::Delimiter(field) = part
-                && !margin.contains(field)
+                && margin.last() != Some(field)
             {
                 margin.push(*field);
             }
-            if *part == Part::Future && !self.show_future && at != self.arrived {
+            let place = at..at + cluster.base.len_utf8() + cluster.marks.len();
+            let is_here = place.contains(&self.arrived);
+            if *part == Part::Future && !self.show_future && !is_here {
                 break;
             }
             columns.push((x, at));
-            let text = glyph(c, self.whitespace || (c == '\n' && at == self.arrived));
+            let text = cluster.glyph(self.whitespace || (cluster.base == '\n' && is_here));
             let text = if *part == Part::Future && !self.show_future { " ".into() } else { text };
-            let width = u16::try_from(glyph_width(c, self.whitespace).max(1)).unwrap_or(1);
+            let width = u16::try_from(cluster.width.max(1)).unwrap_or(1);
             let room = area.right().saturating_sub(x);
-            put(buffer, x, area.y, room, &text, self.style(*part, at, c));
-            x = x.saturating_add(if c == '\n' { 1 } else { width }).min(area.right());
+            let mut style = self.style(*part, place, cluster.base);
+            // Where a delimiter stands before a region one sees that it begins; elsewhere its first character says so.
+            let before = next.checked_sub(1).and_then(|before| parts.get(before)).map(|(_, part)| *part);
+            let is_bare = !matches!(before, Some(Part::Delimiter(_)));
+            if matches!(part, Part::Body(_)) && at == span.start && at > bytes.start && is_bare {
+                style = style.add_modifier(Modifier::UNDERLINED);
+            }
+            put(buffer, x, area.y, room, &text, style);
+            x = x.saturating_add(width).min(area.right());
         }
         let at_end = self.arrived == self.recording.text().len() && bytes.end == self.arrived;
         let ends_here = self.recording.slice(bytes.clone()).ends_with('\n');
@@ -154,19 +169,29 @@ impl Painter<'_> {
             put(buffer, x, area.y, 1, " ", self.theme.cursor());
         }
         columns.push((x, bytes.end));
-        self.margin(buffer, area, &margin);
+        self.margin(buffer, area, &bytes, &margin);
         columns
     }
 
-    /// The letters of the fields whose text is in the row.
-    fn margin(&self, buffer: &mut Buffer, area: Rect, fields: &[usize]) {
-        for (field, x) in fields.iter().rev().take(2).rev().zip(area.x..) {
+    /// The letters of the fields whose text is in the row, one after another, and whether one stops there.
+    fn margin(&self, buffer: &mut Buffer, area: Rect, bytes: &Range<usize>, fields: &[usize]) {
+        let more = fields.len() > LETTERS;
+        let shown = fields.iter().take(if more { LETTERS - 1 } else { LETTERS });
+        let mut x = area.x;
+        for field in shown {
             let letter = self.letters.get(*field).copied().unwrap_or('?');
             put(buffer, x, area.y, 1, &letter.to_string(), self.theme.field(*field));
+            x += 1;
+        }
+        if more {
+            put(buffer, x, area.y, 1, "+", self.theme.quiet());
+        }
+        if self.stops.iter().any(|stop| bytes.contains(stop)) {
+            put(buffer, area.x + MARGIN - 1, area.y, 1, "●", Style::new());
         }
     }
 
-    fn style(&self, part: Part, at: usize, c: char) -> Style {
+    fn style(&self, part: Part, place: Range<usize>, c: char) -> Style {
         let theme = self.theme;
         let style = match part {
             Part::Prompt => theme.prompt(),
@@ -176,13 +201,13 @@ impl Painter<'_> {
             Part::Held => theme.held(),
             Part::Future => theme.quiet(),
         };
-        let style = match self.found.iter().any(|found| found.contains(&at)) {
+        let style = match self.found.iter().any(|found| found.start < place.end && place.start < found.end) {
             true => style.patch(theme.found()),
             false => style,
         };
-        match at {
-            at if at == self.arrived => style.patch(theme.cursor()),
-            _ if is_mark(c, self.whitespace) && part != Part::Held => style.add_modifier(Modifier::DIM),
+        match () {
+            () if place.contains(&self.arrived) => style.patch(theme.cursor()),
+            () if is_mark(c, self.whitespace) && part != Part::Held => style.patch(theme.faint()),
             _ => style,
         }
     }

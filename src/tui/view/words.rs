@@ -4,57 +4,95 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::super::app::App;
+use super::super::app::{App, Side};
 use super::super::line::wrap;
 use super::{put, put_fitted};
 
-/// How many rows the words have on a screen of this size. It is the same at every step, so nothing jumps.
-pub fn height(area: Rect) -> u16 {
-    match (area.width, area.height) {
-        (_, ..6) => 1,
+/// How many rows the words have: as many as it takes to say why text is held, within what the screen can spare. They
+/// get no fewer at the next step, so that nothing jumps back and forth; only at either end of the output.
+pub fn height(area: Rect, app: &mut App) -> u16 {
+    let most = match area.height {
+        ..6 => return 1,
+        height => (height / 5).min(5) + if app.sides.len() > 1 { 2 } else { 1 },
+    };
+    let least = match (area.width, area.height) {
         (160.., _) | (_, 6..20) => 2,
         _ => 3,
+    };
+    let is_at_an_end = |side: &Side| [side.recording.start(), side.recording.end()].contains(&side.moment);
+    if app.drawn.words.0 != area || app.sides.iter().all(is_at_an_end) {
+        app.drawn.words = (area, least);
+    }
+    let width = width(area);
+    let rows = |side| said(side, app.sides.len(), width).iter().map(Vec::len).sum::<usize>();
+    if app.sides.iter().any(|side| side.recording.held(side.moment).is_some()) {
+        let needed = u16::try_from(app.sides.iter().map(rows).sum::<usize>()).unwrap_or(u16::MAX);
+        app.drawn.words.1 = app.drawn.words.1.max(needed.min(most));
+    }
+    app.drawn.words.1
+}
+
+/// The columns beside the mark.
+fn width(area: Rect) -> usize {
+    usize::from(area.width).saturating_sub(2).max(1)
+}
+
+/// What happened at a side and why nothing more is released, in rows; of two sides, each in one sentence.
+fn said(side: &Side, sides: usize, width: usize) -> Vec<Vec<String>> {
+    let (happened, why) = (side.recording.happened(side.moment), side.recording.why(side.moment));
+    match sides {
+        1 => vec![wrap(&happened, width), wrap(&why, width)],
+        _ => vec![wrap(&format!("{}: {happened}; {why}", side.name), width + 2)],
     }
 }
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     let room = usize::from(area.height);
-    let width = usize::from(area.width).saturating_sub(2).max(1);
-    let line = |row: usize| Rect { y: area.y + u16::try_from(row).unwrap_or(0), height: 1, ..area };
+    let width = width(area);
+    let mut rows: Vec<(String, Style)> = Vec::new();
     match app.sides.as_slice() {
         [] => {}
-        [side] if room == 1 => put_fitted(buffer, area, 0, &side.recording.why(side.moment), Style::new()),
+        [side] if room == 1 => return put_fitted(buffer, area, 0, &side.recording.why(side.moment), Style::new()),
         [side] => {
-            let happened = wrap(&side.recording.happened(side.moment), width);
-            let why = wrap(&side.recording.why(side.moment), width);
+            let mut said = said(side, 1, width).into_iter();
+            let (happened, why) = (said.next().unwrap_or_default(), said.next().unwrap_or_default());
             // Where not all fits, why nothing more is released matters more.
-            let first = room.saturating_sub(why.len()).clamp(1, happened.len());
-            let rows = clipped(happened, first, "▸ ").into_iter().map(|row| (row, Style::new()));
-            let rows = rows.chain(clipped(why, room - first, "… ").into_iter().map(|row| (row, app.theme.strong())));
-            for (row, (text, style)) in rows.enumerate() {
-                let place = line(row);
-                put(buffer, place.x, place.y, place.width, &text, style);
-            }
+            let least = usize::from(room > 3 || side.recording.held(side.moment).is_none());
+            let first = room.saturating_sub(why.len()).clamp(least, happened.len().max(1));
+            rows.extend(clipped(happened, first, ("▸ ", "  ")).into_iter().map(|row| (row, Style::new())));
+            rows.extend(clipped(why, room - first, ("… ", "  ")).into_iter().map(|row| (row, app.theme.strong())));
         }
         sides => {
-            for (row, side) in sides.iter().take(room).enumerate() {
-                let (happened, why) = (side.recording.happened(side.moment), side.recording.why(side.moment));
-                let text = format!("{}: {happened}; {why}", side.name);
-                put_fitted(buffer, line(row), 0, &text, if row == 0 { Style::new() } else { app.theme.strong() });
+            let mut left = room;
+            for (at, side) in sides.iter().enumerate() {
+                let share = left / (sides.len() - at);
+                let whole: Vec<String> = said(side, sides.len(), width).concat();
+                let shown = match whole.len() <= share {
+                    true => whole,
+                    false => wrap(&format!("{}: {}", side.name, side.recording.why(side.moment)), width + 2),
+                };
+                let style = if at == 0 { Style::new() } else { app.theme.strong() };
+                let shown = clipped(shown, share, ("", ""));
+                left -= shown.len();
+                rows.extend(shown.into_iter().map(|row| (row, style)));
             }
         }
+    }
+    for ((text, style), y) in rows.iter().take(room).zip(area.y..) {
+        put(buffer, area.x, y, area.width, text, *style);
     }
 }
 
 /// So many rows, the first behind a mark, the last with a sign where there are more.
-fn clipped(rows: Vec<String>, most: usize, mark: &str) -> Vec<String> {
+fn clipped(rows: Vec<String>, most: usize, (first, other): (&str, &str)) -> Vec<String> {
     let more = rows.len() > most;
     let shown = rows.into_iter().take(most).enumerate();
-    let shown = shown.map(|(at, row)| match (at, at + 1 == most && more) {
-        (0, false) => format!("{mark}{row}"),
-        (0, true) => format!("{mark}{}", cut_short(&row)),
-        (_, false) => format!("  {row}"),
-        (_, true) => format!("  {}", cut_short(&row)),
+    let shown = shown.map(|(at, row)| {
+        let mark = if at == 0 { first } else { other };
+        match at + 1 == most && more {
+            true => format!("{mark}{}", cut_short(&row)),
+            false => format!("{mark}{row}"),
+        }
     });
     shown.collect()
 }

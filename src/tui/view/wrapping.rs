@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::super::line::glyph_width;
+use super::super::line::clusters;
 
 /// Where the rows of a text begin, for the width it was last shown in.
 #[derive(Default)]
@@ -25,16 +25,16 @@ impl Wrapping {
         row(start);
         let width = usize::from(width.max(1));
         let mut used = 0;
-        for (at, c) in text.get(start..).unwrap_or("").char_indices() {
-            let wide = glyph_width(c, whitespace);
+        for cluster in clusters(text.get(start..).unwrap_or(""), whitespace) {
+            let at = start + cluster.at;
             // The mark of a line's end never needs a row of its own.
-            if used + wide > width && used > 0 && c != '\n' {
-                row(start + at);
+            if used + cluster.width > width && used > 0 && cluster.base != '\n' {
+                row(at);
                 used = 0;
             }
-            used += wide;
-            if c == '\n' {
-                row(start + at + 1);
+            used += cluster.width;
+            if cluster.base == '\n' {
+                row(at + 1);
                 used = 0;
             }
         }
@@ -76,6 +76,7 @@ mod tests {
         assert_eq!(shown("日本語", 4, false), ["日本", "語"]);
         assert_eq!(shown("\u{1b}\u{1b}", 7, false), ["\u{1b}", "\u{1b}"], "an escape is six columns wide");
         assert_eq!(shown("\u{1b}", 3, false), ["\u{1b}"]);
+        assert_eq!(shown("e\u{301}e\u{301}e\u{301}", 2, false), ["e\u{301}e\u{301}", "e\u{301}"]);
         assert_eq!(shown("", 4, false), [""]);
     }
 }
