@@ -87,6 +87,7 @@ impl Desk for OneOutput {
             chunks: None,
             tools: None,
             expected: None,
+            is_excused: false,
         })
     }
 
@@ -102,8 +103,16 @@ impl Desk for OneOutput {
         Ok(Derived { status: String::new(), template: None })
     }
 
-    fn command(&self, _: usize, _: &View) -> String {
-        String::new()
+    fn place(&self, _: usize) -> Option<(PathBuf, usize)> {
+        None
+    }
+
+    fn can_derive(&self, _: usize) -> bool {
+        true
+    }
+
+    fn command(&self, _: usize, _: &View) -> Result<String, String> {
+        Err(String::new())
     }
 }
 
@@ -115,6 +124,7 @@ fn open(text: String) -> App {
         showing: Showing::One(Mode::Stable),
         theme: Theme::Dark,
         notice: None,
+        typing: false,
     };
     App::new(Box::new(OneOutput { names: vec!["output.txt".to_owned()], text }), &start).ok().unwrap()
 }

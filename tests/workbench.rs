@@ -202,7 +202,7 @@ fn a_fixture_is_walked_and_blessed() {
     let fixture = folder.path().join("cases.fixture");
     fs::write(&fixture, cases).unwrap();
     let mut session = Session::replay(folder.path(), &["cases.fixture"]);
-    session.sees("cases.fixture#good 1/2 ✓ as expected");
+    session.sees("s.fixture#good 1/2 ✓ as expected  stable, chunks of 1");
     session.press("]");
     session.sees("✗ 1 event is not as expected: x goes there");
     session.press("x");
@@ -212,7 +212,12 @@ fn a_fixture_is_walked_and_blessed() {
     session.press("\x1b");
     session.sees("Message");
     session.press("b");
+    session.sees("-  \"content\": \"b\"");
+    session.press("y");
+    session.sees("blessed: cases.fixture#bad holds this message now");
+    session.settles();
     session.sees("✓ as expected");
+    session.sees("blessed: cases.fixture#bad holds this message now");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
     let blessed = fs::read_to_string(&fixture).unwrap();
@@ -231,7 +236,7 @@ fn a_text_is_blessed_into_a_new_fixture() {
     let folder = folder();
     let mut session = Session::replay(folder.path(), &OPEN);
     session.sees("char 0/51");
-    session.press("b");
+    session.press("by");
     session.sees("blessed: wrote output.fixture");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
@@ -380,14 +385,39 @@ fn without_a_terminal_the_events_are_printed() {
 }
 
 #[test]
+fn every_answer_that_is_asked_for_is_printed() {
+    let folder = folder();
+    fs::write(folder.path().join("other.json"), TEMPLATE.replace("thought", "musing")).unwrap();
+    let cases = "template: gone.json\n=== case one\n=== prefix none\n=== output\na\n=== case two\n=== prefix none\n=== output\nb\n";
+    fs::write(folder.path().join("moved.fixture"), cases).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+        let output = command.arg("replay").args(arguments).current_dir(folder.path()).stdin(Stdio::null()).output();
+        let output = output.unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (table, _) = run(&[&OPEN[..], &["--mode", "both"]].concat());
+    assert!(table.contains("== stable\n") && table.contains("\n== reference\n"), "{table}");
+    let (table, error) = run(&[&OPEN[..], &["--with", "other.json", "--at", "3"]].concat());
+    assert!(table.contains("== template.json\n") && table.contains("\n== other.json\n"), "{table}");
+    assert_eq!(error, "note: --at is for the screen; the table shows every event\n");
+    let (_, error) = run(&["template.json", "output.txt"]);
+    assert_eq!(error, "note: without --prefix the prompt is taken to end at the start anchor\n");
+    let (_, error) = run(&["moved.fixture"]);
+    assert_eq!(error.matches("cannot read the file").count(), 1, "{error}");
+}
+
+#[test]
 fn what_cannot_be_opened_is_said_before_the_screen_is_taken() {
     let folder = folder();
     fs::write(folder.path().join("broken.json"), "{\"fields\": {}}").unwrap();
+    fs::write(folder.path().join("empty.jsonl"), "").unwrap();
     for (arguments, said) in [
         (&["missing.json", "output.txt"][..], "cannot read the file"),
         (&["broken.json", "output.txt"], "start_anchor"),
         (&["template.json", "missing.txt"], "missing.txt"),
         (&["-", "-"], "standard input is named more than once"),
+        (&["template.json", "empty.jsonl"], "the file holds no output: it is empty"),
         (&["template.json", "output.txt", "--chunks", "often"], "use `recorded`, `whole`"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
@@ -401,6 +431,118 @@ fn what_cannot_be_opened_is_said_before_the_screen_is_taken() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
         assert!(error.contains(said), "{arguments:?}: {error}");
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn keys_are_heeded_while_it_works() {
+    let folder = folder();
+    let long = "<think>".to_owned() + &"lorem ipsum < dolor ".repeat(50_000) + "</think>Yes.<stop>";
+    fs::write(folder.path().join("output.txt"), long).unwrap();
+    let mut session = Session::replay(folder.path(), &OPEN);
+    session.sees("char 0/");
+    session.press("w");
+    session.sees("trying every cut in reference mode");
+    session.press("\x1b");
+    session.sees("the search for a cut was stopped");
+    session.press("w");
+    session.sees("trying every cut in reference mode");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn an_output_is_typed_where_none_is_named() {
+    let folder = folder();
+    let mut session = Session::replay(folder.path(), &["template.json", "--prefix", "prompt.txt"]);
+    session.sees("type or paste");
+    session.press("<think>Hm");
+    session.sees("released `m` to `thought`");
+    session.press("\x1b");
+    session.sees("the message is complete");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn the_waiting_for_a_pipe_is_told() {
+    let folder = folder();
+    let (read, mut write) = std::io::pipe().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
+    let arguments = ["replay", "template.json", "-", "--prefix", "prompt.txt"];
+    let mut session = Session::start(binary, &arguments, folder.path(), (24, 80), Some(read.into()));
+    session.sees("reading standard input … 0 bytes");
+    write.write_all(b"<think>").unwrap();
+    session.sees("reading standard input … 7 bytes");
+    drop(write);
+    session.sees("char 0/7");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    session.until("nothing left of it", |screen| !screen.contents().contains("reading"));
+}
+
+#[test]
+fn a_row_with_its_own_template_is_edited_at_its_line() {
+    let folder = folder();
+    let template = TEMPLATE.replace('\n', "");
+    let rows = format!(
+        "{{\"id\": \"a\", \"template\": {template}, \"prefix\": \"\", \"text\": \"x\"}}\n\
+         {{\"id\": \"b\", \"template\": {template}, \"prefix\": \"\", \"text\": \"<think>y</think>z\"}}\n"
+    );
+    fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
+    let editor = folder.path().join("vi");
+    fs::write(&editor, "#!/bin/sh\necho \"edits $1 $2\" > edited.txt\nexit 3\n").unwrap();
+    let mut set = fs::metadata(&editor).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut set, 0o755);
+    fs::set_permissions(&editor, set).unwrap();
+    let script = format!("VISUAL={} exec {} replay rows.jsonl", editor.display(), env!("CARGO_BIN_EXE_backchat"));
+    let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
+    session.sees("rows.jsonl#a 1/2");
+    session.press("]");
+    session.sees("rows.jsonl#b 2/2");
+    session.press("e");
+    session.sees("ended with exit status: 3");
+    assert_eq!(fs::read_to_string(folder.path().join("edited.txt")).unwrap(), "edits +2 rows.jsonl\n");
+    session.press("l");
+    session.until("the complaint gone", |screen| !screen.contents().contains("exit status"));
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn the_command_that_is_copied_shows_this_view() {
+    let folder = folder();
+    fs::write(folder.path().join("other.json"), TEMPLATE.replace("thought", "musing")).unwrap();
+    let views = [
+        (&["--mode", "both"][..], "rw", "--chunks whole --mode both --at 0"),
+        (&["--with", "other.json"], "", "--with other.json --chunks 1 --at 7"),
+        (&["--with", "other.json"], "mmmm", "prompt.txt --chunks 1 --mode both --at"),
+        (
+            &["--chat-template", "a b.jinja", "--set", "think=true", "--chunks", "cut:17"],
+            "3.",
+            "--chat-template 'a b.jinja' --set think=true --chunks cut:3,17 --at 3",
+        ),
+        (&[], "G", "--chunks 1 --at end"),
+    ];
+    for (options, keys, shown) in views {
+        let mut session = Session::replay(folder.path(), &[&OPEN[..], options].concat());
+        session.sees("char ");
+        session.press(keys);
+        session.settles();
+        session.press("yc");
+        session.sees("Copied");
+        session.settles();
+        let screen = lines_of(session.screen.screen());
+        let copied: String = screen
+            .lines()
+            .filter_map(|line| line.split_once("│ ")?.1.rsplit_once('│'))
+            .map(|(line, _)| line.trim_end().to_owned() + " ")
+            .collect();
+        assert!(copied.contains(shown), "{shown}: {screen}");
+        session.press("\x1b");
+        session.until("the popup gone", |screen| !screen.contents().contains("Copied"));
+        session.press("q");
+        assert_eq!(session.ends().code(), Some(0));
     }
 }
 
@@ -477,6 +619,7 @@ impl Desk for Trap {
             chunks: None,
             tools: None,
             expected: None,
+            is_excused: false,
         })
     }
 
@@ -492,8 +635,16 @@ impl Desk for Trap {
         panic!("the trap was sprung")
     }
 
-    fn command(&self, _: usize, _: &View) -> String {
-        String::new()
+    fn place(&self, _: usize) -> Option<(PathBuf, usize)> {
+        None
+    }
+
+    fn can_derive(&self, _: usize) -> bool {
+        true
+    }
+
+    fn command(&self, _: usize, _: &View) -> Result<String, String> {
+        Err(String::new())
     }
 }
 
@@ -510,6 +661,7 @@ fn trapped_workbench() {
         showing: Showing::One(Default::default()),
         theme: Theme::Dark,
         notice: None,
+        typing: false,
     };
     let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start).ok().unwrap();
     backchat::tui::run(&mut app).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::outputs::{Found, Outputs};
 use super::progress::Progress;
-use super::{Failure, Global};
+use super::{Failure, Global, path_from};
 use crate::check::fixture::{self, Blessed, Case, FixtureFile};
 use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::diagnostic::{self, Diagnostic, Place, Severity, Sources, Suite};
@@ -255,16 +255,6 @@ impl Check {
         }
         self.outputs.write(&Found { diagnostics: &diagnostics, sources, suites: Some(&suites) }, global)
     }
-}
-
-/// A path as a file in a folder names it.
-fn path_from(folder: &Path, path: &Path) -> String {
-    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (folder, path) = (full(if folder == Path::new("") { Path::new(".") } else { folder }), full(path));
-    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
-    let up = folder.components().skip(common).map(|_| std::path::Component::ParentDir);
-    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
-    relative.display().to_string()
 }
 
 /// Writes expectations into the files, and takes back the complaints that this answers. Gives how many cases changed.

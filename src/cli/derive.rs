@@ -13,8 +13,11 @@ use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 
+/// The time that a derivation takes it to be where nothing is said: the same today and tomorrow.
+pub const NOW: &str = "2026-01-01T00:00:00";
+
 /// Derive a response template from a chat template, and prove it
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat derive tokenizer_config.json > response_template.json
   backchat derive models/mine --write
@@ -55,7 +58,7 @@ pub struct Derive {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
     /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "2026-01-01T00:00:00")]
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
     /// The key for reasoning, instead of the one the template reads
     #[arg(long, value_name = "NAME")]
@@ -179,7 +182,18 @@ impl Derive {
             self.say(global, "Every conversation came back as it went in: there is nothing to replay.");
             return Ok(ExitCode::from(exit_code(derivation)));
         }
-        super::replay::show_given(given, global)
+        let again = self.clone();
+        let origin = super::replay::Origin {
+            command: self.again(&["--replay"]),
+            derive: Box::new(move || {
+                let problem = |failure| super::replay::problem(failure);
+                let source = source::open(&again.source, again.template_name.as_deref()).map_err(source_failure);
+                let source = source.map_err(problem)?.for_tools();
+                let options = again.options(&source).map_err(problem)?;
+                Ok(super::replay::derived(&derive::derive(&source.template, &options)))
+            }),
+        };
+        super::replay::show_given(given, origin, global)
     }
 
     /// This command with other options for where the result goes.

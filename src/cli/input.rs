@@ -17,6 +17,11 @@ pub fn text(path: &str) -> Result<String, Failure> {
         path => std::fs::read(path).map(|read| bytes = read),
     }
     .map_err(|error| cannot_read(path, &error))?;
+    of_bytes(path, bytes)
+}
+
+/// The text that the bytes of a file are.
+pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Failure> {
     diagnostic::text(name(path), bytes)
         .map_err(|NotText { diagnostic, sources }| Failure::Diagnostics { diagnostics: vec![diagnostic], sources })
 }

@@ -19,6 +19,7 @@ mod schema;
 mod show;
 
 use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -115,6 +116,22 @@ pub fn main() -> ExitCode {
         Command::Man(command) => command.run(&cli.global),
     };
     result.unwrap_or_else(|failure| failure.report(&cli.global))
+}
+
+/// Says something beside the answer.
+fn note(message: &str) {
+    // Where standard error is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "note: {message}");
+}
+
+/// A path as a file in a folder names it.
+fn path_from(folder: &Path, path: &Path) -> String {
+    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (folder, path) = (full(if folder == Path::new("") { Path::new(".") } else { folder }), full(path));
+    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
+    relative.display().to_string()
 }
 
 impl Global {

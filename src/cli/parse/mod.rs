@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use self::answer::{Answerer, Asked, Recording};
 use super::rows::Tally;
-use super::{Failure, Global, input, rows};
+use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
@@ -173,9 +173,4 @@ fn load(path: &str, global: &Global) -> Result<Template, Failure> {
         Failure::Diagnostics { diagnostics: opened.loaded.warnings, sources: opened.sources }.report(global);
     }
     Ok(opened.loaded.template)
-}
-
-fn note(message: &str) {
-    // Where standard error is gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "note: {message}");
 }

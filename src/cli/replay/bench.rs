@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::io::{self, IsTerminal, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,15 +14,19 @@ use super::files::{holds_cases, is_recorded, recorded};
 use crate::chat;
 use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
+use crate::cli::derive::NOW;
 use crate::cli::{Failure, input};
 use crate::content::coerce::Tools;
 use crate::derive;
-use crate::diagnostic::{Diagnostic, Place, Sources, shell_word};
+use crate::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
 use crate::json::{self, Object, Value};
 use crate::parser::Mode;
 use crate::template::Template;
 use crate::template::source::{self, Opened};
-use crate::tui::{Chunking, Derived, Desk, Material, Problem, Rival, View};
+use crate::tui::{Chunking, Derived, Desk, Material, Problem, Rival, Showing, View};
+
+/// The file of a model folder that may hold both templates.
+const CONFIG: &str = "tokenizer_config.json";
 
 /// An output that was made, not read.
 #[derive(Clone, Debug)]
@@ -40,6 +45,14 @@ pub struct Given {
     pub expected: Option<Object>,
 }
 
+/// Where outputs that were made come from.
+pub struct Origin {
+    /// The command that makes them.
+    pub command: String,
+    /// The chat template's name and what is needed to derive from it again.
+    pub derive: Box<dyn Fn() -> Result<Derived, Problem>>,
+}
+
 /// The outputs of a command line.
 pub struct Bench {
     names: Vec<String>,
@@ -53,6 +66,9 @@ pub struct Bench {
     variables: Vec<(String, Value)>,
     /// What standard input held: it can be read once only.
     stdin: Option<String>,
+    /// Whether there is no output yet, because it is to be typed.
+    is_typed: bool,
+    origin: Option<Origin>,
     /// Files of cases as they were when they were last changed.
     read: RefCell<HashMap<PathBuf, Read>>,
 }
@@ -81,8 +97,8 @@ enum Item {
 
 impl Bench {
     /// Reads what a command line names.
-    pub fn open(asked: &Replay) -> Result<Self, Failure> {
-        let mut bench = Self::of_given(Vec::new());
+    pub fn open(asked: &Replay, on_screen: bool) -> Result<Self, Failure> {
+        let mut bench = Self::of_given(Vec::new(), None);
         bench.prefix.clone_from(&asked.prefix);
         bench.tools.clone_from(&asked.tools);
         bench.rival.clone_from(&asked.with);
@@ -102,8 +118,11 @@ impl Bench {
             }
             (output, false) => {
                 bench.template = Some(asked.template.clone());
+                // Nobody pipes anything in: the output is typed on the screen.
+                bench.is_typed = output.is_none() && on_screen && io::stdin().is_terminal();
                 let output = output.clone().unwrap_or_else(|| "-".to_owned());
-                bench.names.push(input::name(&output).to_owned());
+                let name = if bench.is_typed { "typed output" } else { input::name(&output) };
+                bench.names.push(name.to_owned());
                 bench.items.push(Item::Text(output));
             }
             (Some(output), true) => {
@@ -123,13 +142,16 @@ impl Bench {
                 .into());
         }
         if times == 1 {
-            bench.stdin = Some(input::text("-")?);
+            bench.stdin = Some(match bench.is_typed {
+                true => String::new(),
+                false => stdin(on_screen)?,
+            });
         }
         Ok(bench)
     }
 
     /// Outputs that are at hand.
-    pub fn of_given(given: Vec<Given>) -> Self {
+    pub fn of_given(given: Vec<Given>, origin: Option<Origin>) -> Self {
         Self {
             names: given.iter().map(|given| given.name.clone()).collect(),
             items: given.into_iter().map(|given| Item::Given(Box::new(given))).collect(),
@@ -140,8 +162,15 @@ impl Bench {
             chat_template: None,
             variables: Vec::new(),
             stdin: None,
+            is_typed: false,
+            origin,
             read: RefCell::default(),
         }
+    }
+
+    /// Whether there is no output yet, because it is to be typed.
+    pub fn is_typed(&self) -> bool {
+        self.is_typed
     }
 
     /// Whether the output is a mere text, whose prompt the command line would name.
@@ -174,6 +203,9 @@ impl Bench {
             let (message, help) = match wanted {
                 Some(wanted) => {
                     (format!("the file has no case `{wanted}`"), "name one of its cases, or the file alone")
+                }
+                None if Path::new(path).is_file() => {
+                    ("the file holds no output: it is empty".to_owned(), "write rows or cases into it, or name another")
                 }
                 None => (
                     "there is no output here".to_owned(),
@@ -299,6 +331,7 @@ impl Bench {
             chunks,
             tools: self.tools(tools)?,
             expected,
+            is_excused: false,
         })
     }
 
@@ -346,7 +379,9 @@ impl Desk for Bench {
                 let (case, _) = self.case(file, name)?;
                 let opened = self.template_of(Some(&case))?;
                 let expected = case.expected.message.map(|message| message.value);
-                self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)
+                let is_excused = case.allow.iter().any(|id| id == "check-message");
+                let material = self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
+                Ok(Material { is_excused, ..material })
             }
             Some(Item::Given(given)) => {
                 let text = given.template.to_json();
@@ -391,10 +426,41 @@ impl Desk for Bench {
         files
     }
 
+    fn place(&self, index: usize) -> Option<(PathBuf, usize)> {
+        match self.items.get(index)? {
+            Item::Text(path) | Item::Recorded(path) => (path != "-").then(|| (PathBuf::from(path), 1)),
+            Item::Case { file, name } => {
+                let (case, read) = self.case(file, name).ok()?;
+                Some((file.clone(), line_column(&read.text, case.span.start).0))
+            }
+            Item::Broken { file, .. } => Some((file.clone(), 1)),
+            Item::Given(_) => None,
+        }
+    }
+
+    fn can_derive(&self, index: usize) -> bool {
+        let holds_both = |path: &str| Path::new(path).is_dir() || path.ends_with(CONFIG);
+        match self.chat_template(index) {
+            _ if self.origin.is_some() => true,
+            // A file that holds a response template alone names no chat template.
+            Ok((name, _)) => self.template.as_ref() != Some(&name) || holds_both(&name),
+            Err(_) => false,
+        }
+    }
+
     fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem> {
         match self.items.get(index) {
             Some(Item::Case { file, name }) => {
                 let (case, read) = self.case(file, name)?;
+                if case.output != material.output {
+                    return Err(Diagnostic::error(
+                        "other-output",
+                        "this is the message of what was typed, not of the case's output",
+                    )
+                    .at(Place::file(read.file.clone()))
+                    .help("take back what was typed (u), or write a case of its own")
+                    .into());
+                }
                 let blessed = blessed(material)?;
                 let text = fixture::rewrite(&read, &[(&case, blessed)]);
                 write(file, &text)?;
@@ -408,7 +474,15 @@ impl Desk for Bench {
                         .help("replay the fixture itself, and bless there")
                         .into());
                 }
-                write(&file, &new_fixture(&file, self.template.as_deref().unwrap_or(""), material, message))?;
+                let Some(template) = self.template.as_deref().filter(|template| *template != "-") else {
+                    return Err(Diagnostic::error(
+                        "no-template-file",
+                        "the template was piped in: a fixture cannot name it",
+                    )
+                    .help("save the template, and replay with its file")
+                    .into());
+                };
+                write(&file, &new_fixture(&file, template, material, message))?;
                 Ok(format!("blessed: wrote {}", file.display()))
             }
             _ => Err(Diagnostic::error("no-fixture", "this output is in no file beside which a fixture could stand")
@@ -418,6 +492,9 @@ impl Desk for Bench {
     }
 
     fn derive(&self, index: usize) -> Result<Derived, Problem> {
+        if let Some(origin) = &self.origin {
+            return (origin.derive)();
+        }
         let (name, set) = self.chat_template(index)?;
         let source = chat::source::open(&name, None)
             .map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?
@@ -425,42 +502,89 @@ impl Desk for Bench {
         let mut variables = source.special_tokens.clone();
         let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
         variables.extend(set);
-        let options = derive::Options { variables, special_tokens, ..derive::Options::default() };
-        let derivation = derive::derive(&source.template, &options);
-        Ok(Derived { status: derivation.headline(), template: derivation.response_template })
+        // What `backchat derive` gives is what is shown here.
+        let now = Some(NOW.to_owned());
+        let options = derive::Options { variables, special_tokens, now, ..derive::Options::default() };
+        Ok(derived(&derive::derive(&source.template, &options)))
     }
 
-    fn command(&self, index: usize, view: &View) -> String {
+    fn command(&self, index: usize, view: &View) -> Result<String, String> {
         let mut words = vec!["backchat".to_owned(), "replay".to_owned()];
         words.extend(self.template.iter().map(|template| shell_word(template)));
         match self.items.get(index) {
+            Some(Item::Text(_)) if self.is_typed => {
+                return Err("no command shows an output that is typed; save it, and replay the file".to_owned());
+            }
             Some(Item::Text(path) | Item::Recorded(path)) => words.push(shell_word(path)),
             Some(Item::Case { .. } | Item::Broken { .. }) => {
                 words.extend(self.names.get(index).map(|name| shell_word(name)))
             }
-            Some(Item::Given(_)) | None => {}
+            Some(Item::Given(_)) | None => {
+                let name = self.names.get(index).map_or("", String::as_str);
+                let Some(origin) = &self.origin else { return Err(format!("no command shows {name}")) };
+                return Ok(format!("{}  # output {}", origin.command, index + 1));
+            }
         }
-        let options = [("--prefix", &self.prefix), ("--tools", &self.tools), ("--with", &self.rival)];
-        for (option, value) in options {
-            words.extend(value.iter().flat_map(|value| [option.to_owned(), shell_word(value)]));
+        let mut option = |name: &str, value: &str| words.extend([name.to_owned(), shell_word(value)]);
+        let shows_both = matches!(view.showing, Showing::Templates(_));
+        let files = [
+            ("--prefix", self.prefix.as_ref()),
+            ("--tools", self.tools.as_ref()),
+            ("--with", self.rival.as_ref().filter(|_| shows_both)),
+            ("--chat-template", self.chat_template.as_ref()),
+        ];
+        files.into_iter().for_each(|(name, file)| file.iter().for_each(|file| option(name, file)));
+        for (name, value) in &self.variables {
+            option("--set", &format!("{name}={value}"));
         }
         match &view.chunking {
             Chunking::Recorded => {}
-            Chunking::Rule(rule) => words.extend(["--chunks".to_owned(), rule.to_string()]),
+            Chunking::Rule(rule) => option("--chunks", &rule.to_string()),
             Chunking::Cuts(cuts) => {
                 let cuts: Vec<String> = cuts.iter().map(usize::to_string).collect();
-                words.extend(["--chunks".to_owned(), format!("cut:{}", cuts.join(","))]);
+                option("--chunks", &format!("cut:{}", cuts.join(",")));
             }
         }
-        if view.mode == Mode::Reference {
-            words.extend(["--mode", "reference"].map(str::to_owned));
+        match view.showing {
+            Showing::Modes => option("--mode", "both"),
+            Showing::One(Mode::Reference) | Showing::Templates(Mode::Reference) => option("--mode", "reference"),
+            Showing::One(Mode::Stable) | Showing::Templates(Mode::Stable) => {}
         }
-        words.extend(["--at".to_owned(), view.at.to_string()]);
-        words.join(" ")
+        option("--at", &view.at.map_or_else(|| "end".to_owned(), |at| at.to_string()));
+        Ok(words.join(" "))
     }
 }
 
-pub(super) fn problem(failure: Failure) -> Problem {
+/// What a derivation gave, as the workbench shows it.
+pub fn derived(derivation: &derive::Derivation) -> Derived {
+    Derived { status: derivation.headline(), template: derivation.response_template.clone() }
+}
+
+/// Reads standard input whole. Somebody who waits for it at a terminal is told how much has come.
+fn stdin(on_screen: bool) -> Result<String, Failure> {
+    let tells = on_screen && io::stderr().is_terminal();
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; 1 << 16];
+    let mut input = io::stdin().lock();
+    loop {
+        if tells {
+            // Where standard error is gone there is nobody left to tell.
+            let _ = write!(io::stderr(), "\rreading standard input … {} bytes ", bytes.len());
+        }
+        match input.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => bytes.extend_from_slice(piece.get(..count).unwrap_or(&[])),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(input::cannot_read("-", &error).into()),
+        }
+    }
+    if tells {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
+    input::of_bytes("-", bytes)
+}
+
+pub fn problem(failure: Failure) -> Problem {
     match failure {
         Failure::Diagnostics { diagnostics, sources } => Problem { diagnostics, sources },
         Failure::Io(error) => Diagnostic::error("cannot-read", error.to_string()).into(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::check::Reading;
 use crate::check::fixture::{self, Blessed};
+use crate::cli::path_from;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{Object, Value};
 use crate::parser::{Mode, Options, Parser};
@@ -12,16 +13,15 @@ use crate::tui::{Material, Problem};
 
 /// A fixture that holds an output and the message it gives.
 pub fn new_fixture(file: &Path, template: &str, material: &Material, message: &Object) -> String {
-    let depth = file.parent().map_or(0, |folder| folder.components().count());
-    let is_relative = Path::new(template).is_relative() && file.is_relative();
-    let up = if is_relative { "../".repeat(depth) } else { String::new() };
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let template = path_from(folder, Path::new(template));
     let prefix = match material.prefix.is_empty() {
         true => "=== prefix none\n".to_owned(),
         false => fixture::write_section("prefix", &material.prefix),
     };
     let output = fixture::write_section("output", &material.output);
     let message = Value::Object(message.clone()).to_pretty("  ");
-    format!("template: {up}{template}\n\n{prefix}{output}=== message\n{message}\n")
+    format!("template: {template}\n\n{prefix}{output}=== message\n{message}\n")
 }
 
 /// What a case means: the message, what is wrong, the events.

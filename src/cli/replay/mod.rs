@@ -5,18 +5,27 @@ mod bless;
 mod files;
 mod table;
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
+use std::num::ParseIntError;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use self::bench::Bench;
+use self::files::holds_cases;
 use super::render::assignment;
-use super::{Failure, Global};
+use super::{Failure, Global, note};
 use crate::diagnostic::Diagnostic;
 use crate::json::Value;
 use crate::parser::{Chunks, Mode};
+use crate::replay::{Recording, Run};
+use crate::template::Template;
 use crate::tui::{self, App, Chunking, Desk, Material, Problem, Showing, Start, Theme};
 
-pub use self::bench::Given;
+pub use self::bench::{Given, Origin, derived, problem};
+
+/// What is assumed where the prompt is not known.
+const NO_PREFIX: &str = "without --prefix the prompt is taken to end at the start anchor";
 
 /// Replay outputs through the parser, step by step, and see why
 #[derive(Debug, clap::Args)]
@@ -43,11 +52,11 @@ pub struct Replay {
     /// The tools the model was given, a JSON list: arguments of calls are cast to their types
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// The character of the output to go to
+    /// The character of the output to go to, or `end`
     #[arg(long, value_name = "N")]
-    at: Option<usize>,
+    at: Option<At>,
     /// How the output is cut: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places
-    #[arg(long, value_name = "HOW", value_parser = chunking)]
+    #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
     /// Whose answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
     #[arg(long, value_enum, default_value_t = ModeName::Stable)]
@@ -85,14 +94,22 @@ enum ThemeName {
 
 impl Replay {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let bench = Bench::open(self)?;
+        let on_screen = has_screen();
+        if !on_screen
+            && !global.is_quiet()
+            && self.output.is_none()
+            && io::stdin().is_terminal()
+            && !holds_cases(&self.template)
+        {
+            note("reading the model's output from standard input, up to its end (Ctrl-D)");
+        }
+        let bench = Bench::open(self, on_screen)?;
         self.show(bench, global)
     }
 
     /// Puts outputs on the screen, or prints them.
     fn show(&self, bench: Bench, global: &Global) -> Result<ExitCode, Failure> {
-        let stdout = io::stdout();
-        if !stdout.is_terminal() || std::env::var_os("TERM").is_none_or(|term| term == "dumb") {
+        if !has_screen() {
             return self.print(&bench, global);
         }
         let start = self.start(&bench, global);
@@ -118,59 +135,93 @@ impl Replay {
             ThemeName::Plain => Theme::Plain,
         };
         let assumes = self.prefix.is_none() && bench.takes_prefix();
-        let notice = assumes.then(|| "without --prefix the prompt is taken to end at the start anchor".to_owned());
-        Start { output: 0, at: self.at, chunking: self.chunks.clone(), showing, theme, notice }
+        let notice = assumes.then(|| NO_PREFIX.to_owned());
+        let at = self.at.map(|At(at)| at);
+        let typing = bench.is_typed();
+        Start { output: 0, at, chunking: self.chunks.clone(), showing, theme, notice, typing }
     }
 
-    /// The events of every output as a table.
+    /// The events of every output as a table, one for each answer that is asked for.
     fn print(&self, bench: &Bench, global: &Global) -> Result<ExitCode, Failure> {
+        if !global.is_quiet() {
+            if self.prefix.is_none() && bench.takes_prefix() {
+                note(NO_PREFIX);
+            }
+            if self.at.is_some() {
+                note("--at is for the screen; the table shows every event");
+            }
+        }
         let mut out = io::stdout().lock();
         let several = bench.names().len() > 1;
         let mut read = 0;
-        let mut last = None;
+        let mut gap = "";
+        let mut told = HashSet::new();
         for (index, name) in bench.names().iter().enumerate() {
             let material = match bench.material(index) {
                 Ok(material) => material,
-                Err(problem) if several => {
-                    failure(problem).report(global);
+                Err(mut problem) if several => {
+                    // What is wrong with a template that outputs share is said once.
+                    problem
+                        .diagnostics
+                        .retain(|found| told.insert(format!("{:?}", (found.id, &found.message, &found.place))));
+                    if !problem.diagnostics.is_empty() {
+                        failure(problem).report(global);
+                    }
                     continue;
                 }
                 Err(problem) => return Err(failure(problem)),
             };
             read += 1;
-            if several {
-                let gap = if last.replace(index).is_some() { "\n" } else { "" };
-                writeln!(out, "{gap}== {}", crate::diagnostic::escape(name))?;
+            let sides = self.sides(&material);
+            for (side, template, mode) in &sides {
+                let heads = [Some(name.as_str()).filter(|_| several), Some(side.as_str()).filter(|_| sides.len() > 1)];
+                let head: Vec<_> = heads.into_iter().flatten().map(crate::diagnostic::escape).collect();
+                if !head.is_empty() {
+                    writeln!(out, "{gap}== {}", head.join(": "))?;
+                    gap = "\n";
+                }
+                let recording = self.recording(&material, template, *mode)?;
+                out.write_all(table::table(&recording, material.expected.as_ref()).as_bytes())?;
             }
-            let recording = self.recording(&material)?;
-            out.write_all(table::table(&recording, material.expected.as_ref()).as_bytes())?;
         }
         out.flush()?;
         Ok(ExitCode::from(if read == 0 { 2 } else { 0 }))
     }
 
-    fn recording(&self, material: &Material) -> Result<crate::replay::Recording, Failure> {
+    /// The answers that are asked for: what each is called, its template and its mode.
+    fn sides<'m>(&self, material: &'m Material) -> Vec<(String, &'m Template, Mode)> {
+        let mode = self.mode.mode();
+        let own = |name: &str, mode| (name.to_owned(), &material.template, mode);
+        match &material.rival {
+            Some(rival) => vec![own(&material.template_file, mode), (rival.name.clone(), &rival.template, mode)],
+            None if self.mode == ModeName::Both => {
+                vec![own("stable", Mode::Stable), own("reference", Mode::Reference)]
+            }
+            None => vec![own("", mode)],
+        }
+    }
+
+    fn recording(&self, material: &Material, template: &Template, mode: Mode) -> Result<Recording, Failure> {
         let chunking = match (&self.chunks, &material.chunks) {
             (Some(chunking), _) => chunking.clone(),
             (None, Some(_)) => Chunking::Recorded,
             (None, None) => Chunking::Rule(Chunks::Whole),
         };
-        let run = crate::replay::Run {
-            template: &material.template,
-            prefix: &material.prefix,
-            mode: self.mode.mode(),
-            tools: material.tools.clone(),
-        };
+        let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
         let ends = chunking.ends(&material.output, material.chunks.as_deref());
         let ends = ends.map(|end| material.prefix.len() + end);
         let text = [material.prefix.as_str(), &material.output].concat().into();
-        crate::replay::Recording::of_text(&run, text, ends)
-            .map_err(|error| Diagnostic::error("too-large", error.to_string()).into())
+        Recording::of_text(&run, text, ends).map_err(|error| Diagnostic::error("too-large", error.to_string()).into())
     }
 }
 
+/// Whether there is a terminal to draw on.
+fn has_screen() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
 /// Opens outputs that were made, not read: those a proof failed on.
-pub fn show_given(given: Vec<Given>, global: &Global) -> Result<ExitCode, Failure> {
+pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
     let replay = Replay {
         template: String::new(),
         output: None,
@@ -184,7 +235,7 @@ pub fn show_given(given: Vec<Given>, global: &Global) -> Result<ExitCode, Failur
         set: Vec::new(),
         theme: ThemeName::Auto,
     };
-    replay.show(Bench::of_given(given), global)
+    replay.show(Bench::of_given(given, Some(origin)), global)
 }
 
 impl ModeName {
@@ -196,42 +247,18 @@ impl ModeName {
     }
 }
 
-fn chunking(text: &str) -> Result<Chunking, String> {
-    if text == "recorded" {
-        return Ok(Chunking::Recorded);
+/// A character of the output; more than there are is its end.
+#[derive(Clone, Copy, Debug)]
+struct At(usize);
+
+impl FromStr for At {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        if text == "end" { Ok(Self(usize::MAX)) } else { text.parse().map(Self) }
     }
-    if let Some(cuts) = text.strip_prefix("cut:") {
-        let cuts: Result<Vec<usize>, _> = cuts.split(',').map(|cut| cut.trim().parse()).collect();
-        let mut cuts =
-            cuts.map_err(|_| "write `cut:` and the characters to cut behind, as in `cut:17,30`".to_owned())?;
-        cuts.sort_unstable();
-        return Ok(Chunking::Cuts(cuts));
-    }
-    let rule = text.parse().map(Chunking::Rule);
-    rule.map_err(|_| "use `recorded`, `whole`, a number of characters from 1, `random:SEED` or `cut:N,N`".to_owned())
 }
 
 fn failure(problem: Problem) -> Failure {
     Failure::Diagnostics { diagnostics: problem.diagnostics, sources: problem.sources }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_as_they_are_written() {
-        for (text, chunking) in [
-            ("recorded", Chunking::Recorded),
-            ("whole", Chunking::Rule(Chunks::Whole)),
-            ("3", Chunking::Rule(Chunks::Every(3))),
-            ("random:9", Chunking::Rule(Chunks::Random(9))),
-            ("cut:30, 17", Chunking::Cuts(vec![17, 30])),
-        ] {
-            assert_eq!(super::chunking(text), Ok(chunking), "{text}");
-        }
-        for wrong in ["0", "cut:", "cut:x", "sometimes", ""] {
-            assert!(super::chunking(wrong).is_err(), "{wrong}");
-        }
-    }
 }
