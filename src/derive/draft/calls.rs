@@ -138,8 +138,16 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
         let own = calls.close.trim();
         if own.is_empty() {
             let inside = inside_section(calls, findings);
+            let end = marks::groups(&calls.section_close).first().map(|mark| flexible(mark));
+            let by_lines = [&calls.close, &calls.separator, &calls.open].iter().any(|text| text.contains('\n'));
+            if let ([name, arguments], false) = (paths.keys.as_slice(), by_lines)
+                && paths.name == [name.as_str()]
+                && paths.arguments == [arguments.as_str()]
+            {
+                return adjacent_field(&section, &inside, name, arguments, end, findings);
+            }
             delimiter(&mut field, "open", None, format!("{section}\\s*(?={start})|(?={start}){inside}"));
-            let end = marks::groups(&calls.section_close).first().map(|mark| format!("|(?={})", flexible(mark)));
+            let end = end.map(|end| format!("|(?={end})"));
             delimiter(&mut field, "close", None, format!("\\n{}", end.unwrap_or_default()));
         } else {
             let after = format!("(?<={}\\s*)", flexible(own));
@@ -166,6 +174,29 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
         path_shape(Some("content"), paths)
     };
     field.insert("transform".to_owned(), transform);
+    field
+}
+
+/// One object right behind another: what begins a call takes its name, and its last brace closes it.
+fn adjacent_field(
+    section: &str,
+    inside: &str,
+    name: &str,
+    arguments: &str,
+    end: Option<String>,
+    findings: &Findings,
+) -> Object {
+    let mut field = Object::new();
+    let key = |key: &str| format!("\\s*\"{}\"\\s*:\\s*", escape(key));
+    let start = |value: &str| format!("\\{{{}\"{value}\"\\s*,{}", key(name), key(arguments));
+    let named = start("(?P<name>[^\"]*)");
+    delimiter(&mut field, "open", None, format!("(?:{section}\\s*|{inside}){named}"));
+    let stops = findings.stops.iter().map(|stop| escape(stop));
+    let ends: Vec<String> = [start("[^\"]*")].into_iter().chain(end).chain(stops).collect();
+    delimiter(&mut field, "close", None, format!("\\}}\\s*(?:(?={})|$)", ends.join("|")));
+    field.insert("repeats".to_owned(), true.into());
+    field.insert("content".to_owned(), "json".into());
+    field.insert("transform".to_owned(), shape(None, "{name}", "{content}"));
     field
 }
 
