@@ -53,7 +53,12 @@ pub(super) fn find(prober: &Prober, turn: &Turn, reasoning: Option<&Reasoning>, 
             others.push(beside);
         }
     }
-    if lead.is_empty() {
+    // Where content stands bare beside calls, what is around it elsewhere does not open it.
+    let is_bare = others.iter().any(|other| other.lead.is_empty()) && !lead.is_empty();
+    if is_bare {
+        others.insert(0, Sides { lead: lead.clone(), tail: alone.tail.clone() });
+    }
+    if lead.is_empty() || is_bare {
         let stop = marks::split(&turn.end).first().copied().unwrap_or("");
         for other in others.iter().filter(|other| !other.lead.is_empty()) {
             let tail = marks::split(&other.tail).first().copied().filter(|mark| *mark != stop);

@@ -33,8 +33,10 @@ pub(super) fn delimiter(field: &mut Object, side: &str, literal: Option<&str>, p
 pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next: Option<String>) {
     let own = calls.close.trim();
     if !own.is_empty() {
-        let pattern = format!("{}\\s*", flexible(own));
-        delimiter(field, "close", None, pattern);
+        let ends = if marks::is_distinct(own) { Vec::new() } else { ends_of(calls, findings) };
+        // A sign of JSON or code closes only where a call can end.
+        let guard = if ends.is_empty() { String::new() } else { format!("(?:(?={})|$)", ends.join("|")) };
+        delimiter(field, "close", None, format!("{}\\s*{guard}", flexible(own)));
         return;
     }
     let tail = marks::split(&calls.section_close);
@@ -51,6 +53,24 @@ pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next
             field.insert("close".to_owned(), one_or_many(ends.into_iter().map(str::to_owned).collect()));
         }
     }
+}
+
+/// What can follow a call: the next one, the end of them all, the end of the turn; nothing where content can.
+fn ends_of(calls: &Calls, findings: &Findings) -> Vec<String> {
+    if calls.content == Beside::After {
+        return Vec::new();
+    }
+    let next = match &calls.layout {
+        _ if !calls.parallel => None,
+        Layout::Array(_) | Layout::Keyed => None,
+        _ if !calls.open.trim().is_empty() => Some(flexible(calls.open.trim())),
+        Layout::Marked { .. } => Some(next_call(calls, findings)),
+        Layout::Object(paths) => Some(object_start(paths)),
+    };
+    let separator = flexible(calls.separator.trim());
+    let next = next.filter(|next| !next.is_empty()).map(|next| format!("{separator}{next}"));
+    let end = marks::groups(&calls.section_close).first().map(|mark| flexible(mark));
+    next.into_iter().chain(end).chain(findings.stops.iter().map(|stop| escape(stop))).collect()
 }
 
 /// The shape of a call: type, id where there is one, name and arguments.
@@ -103,7 +123,7 @@ fn guarded_open(field: &mut Object, calls: &Calls, start: &str) {
         let whole = calls.content == Beside::Dropped;
         let pattern = if whole { format!("^\\s*(?={start})") } else { format!("(?={start})") };
         delimiter(field, "open", None, pattern);
-    } else if mark.ends_with(|c: char| c.is_alphanumeric()) {
+    } else if mark.ends_with(|c: char| c.is_alphanumeric()) || !marks::is_distinct(&mark) {
         let pattern = format!("{}\\s*(?={start})", flexible(&mark));
         delimiter(field, "open", None, pattern);
     } else if mark.contains('\n') || marks::split(&mark).len() > 1 {
