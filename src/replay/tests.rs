@@ -359,6 +359,10 @@ fn a_joined_text_is_wrong_from_where_it_departs() {
             events.iter().map(|event| recording.slice(recording.event(*event).unwrap().body)).collect();
         assert_eq!(bodies, wrong, "{whole}");
     }
+    let recording = Recording::new(&run, ["\n|b"]).unwrap();
+    let expected = [("content".to_owned(), "b".into())].into_iter().collect();
+    let first = recording.wrong_events(&expected).first().map(|event| recording.event(*event).unwrap().body);
+    assert_eq!(first.map(|body| recording.slice(body)), Some("\n"), "the empty piece brings the join");
 }
 
 #[test]

@@ -41,8 +41,13 @@ impl Recording {
                         (Some(before), Some(join)) => before + join + part,
                         _ => part.to_owned(),
                     };
-                    let is_right = so_far.is_empty()
-                        || wanted.and_then(Value::as_str).is_some_and(|whole| whole.starts_with(&so_far));
+                    // An empty piece tells nothing but the join behind it.
+                    let joins = part.is_empty() && last.get(&field_index) != Some(&close.event);
+                    let join = field.join.as_deref().filter(|_| joins).unwrap_or("");
+                    let begins =
+                        |whole: &str| whole.strip_prefix(so_far.as_str()).is_some_and(|rest| rest.starts_with(join));
+                    let is_right =
+                        (so_far.is_empty() && join.is_empty()) || wanted.and_then(Value::as_str).is_some_and(begins);
                     joined.insert(field_index, so_far);
                     is_right
                 }
