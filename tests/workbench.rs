@@ -644,7 +644,8 @@ impl Desk for Trap {
     }
 
     fn command(&self, _: usize, _: &View) -> Result<String, String> {
-        Err(String::new())
+        let caught = std::panic::catch_unwind(|| panic!("a small trap")).is_err();
+        Err(format!("caught: {caught}"))
     }
 }
 
@@ -673,6 +674,11 @@ fn a_panic_gives_the_terminal_back_and_is_told() {
     let script = format!("BACKCHAT_TEST_TRAP=1 exec '{}' --exact trapped_workbench --nocapture", program.display());
     let folder = folder();
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
+    session.sees("nothing yet: the output begins here");
+    session.press("yc");
+    session.sees("caught: true");
+    session.settles();
+    assert!(session.screen.screen().alternate_screen(), "a panic that is caught leaves the screen alone");
     session.sees("nothing yet: the output begins here");
     session.press("d");
     assert_ne!(session.ends().code(), Some(0));

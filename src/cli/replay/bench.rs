@@ -522,7 +522,7 @@ impl Desk for Bench {
             Some(Item::Given(_)) | None => {
                 let name = self.names.get(index).map_or("", String::as_str);
                 let Some(origin) = &self.origin else { return Err(format!("no command shows {name}")) };
-                return Ok(format!("{}  # output {}", origin.command, index + 1));
+                return Ok(origin.command.clone());
             }
         }
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), shell_word(value)]);

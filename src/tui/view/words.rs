@@ -8,8 +8,9 @@ use super::super::app::{App, Side};
 use super::super::line::wrap;
 use super::{put, put_fitted};
 
-/// How many rows the words have: as many as it takes to say why text is held, within what the screen can spare. They
-/// get no fewer at the next step, so that nothing jumps back and forth; only at either end of the output.
+/// How many rows the words have: as many as it takes to say why text is held, or what becomes of two sides, within what
+/// the screen can spare. They get no fewer at the next step, so that nothing jumps back and forth; only at either end of
+/// the output.
 pub fn height(area: Rect, app: &mut App) -> u16 {
     let most = match area.height {
         ..6 => return 1,
@@ -25,7 +26,7 @@ pub fn height(area: Rect, app: &mut App) -> u16 {
     }
     let width = width(area);
     let rows = |side| said(side, app.sides.len(), width).iter().map(Vec::len).sum::<usize>();
-    if app.sides.iter().any(|side| side.recording.held(side.moment).is_some()) {
+    if app.sides.len() > 1 || app.sides.iter().any(|side| side.recording.held(side.moment).is_some()) {
         let needed = u16::try_from(app.sides.iter().map(rows).sum::<usize>()).unwrap_or(u16::MAX);
         app.drawn.words.1 = app.drawn.words.1.max(needed.min(most));
     }
