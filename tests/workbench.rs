@@ -250,6 +250,45 @@ fn a_text_is_blessed_into_a_new_fixture() {
 }
 
 #[test]
+fn a_new_fixture_finds_its_template() {
+    let folder = folder();
+    let below = folder.path().join("below");
+    fs::create_dir(&below).unwrap();
+    let mut session = Session::replay(&below, &["../template.json", "../output.txt", "--prefix", "../prompt.txt"]);
+    session.sees("char 0/51");
+    session.press("by");
+    session.sees("blessed: wrote ../output.fixture");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    let written = fs::read_to_string(folder.path().join("output.fixture")).unwrap();
+    assert!(written.starts_with("template: template.json\n"), "{written}");
+}
+
+#[test]
+fn what_was_typed_is_not_blessed_into_a_case() {
+    let folder = folder();
+    let case = "template: template.json\n=== prefix none\n=== output\nYes\n=== message\n{\"content\": \"No\"}\n";
+    fs::write(folder.path().join("case.fixture"), case).unwrap();
+    let mut session = Session::replay(folder.path(), &["case.fixture"]);
+    session.sees("✗ not as expected");
+    session.press("i!");
+    session.sees("released `!` to `content`");
+    session.press("\x1b");
+    session.sees("the message is complete");
+    session.press("b");
+    session.sees("+  \"content\": \"Yes!\"");
+    session.press("y");
+    session.sees("this is the message of what was typed");
+    session.press("q");
+    session.until("the popup gone", |screen| !screen.contents().contains("take back what was typed"));
+    session.press("u");
+    session.sees("✗ not as expected");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    assert_eq!(fs::read_to_string(folder.path().join("case.fixture")).unwrap(), case);
+}
+
+#[test]
 fn a_recorded_output_keeps_its_chunks() {
     let folder = folder();
     let rows = "{\"after_ms\": 60, \"text\": \"<think>Hm\"}\n{\"after_ms\": 25, \"text\": \"</thi\"}\n{\"after_ms\": 25, \"text\": \"nk>Yes\"}\n";
