@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::calls::{Beside, Layout};
 use super::evidence::{Change, Evidence};
+use super::probe::needle;
 use super::report::{Derivation, Status, Story, clip};
 use super::turn::PromptEnd;
 use crate::json::Value;
@@ -62,7 +63,11 @@ impl Derivation {
                     "" => "their own first characters".to_owned(),
                     open => code(open),
                 },
-                if calls.close.trim().is_empty() { "what ends the turn".to_owned() } else { code(calls.close.trim()) },
+                if calls.close.trim().is_empty() {
+                    "what ends the turn".to_owned()
+                } else {
+                    code(&calls.close.trim().replace(needle::NAMES[0], "NAME"))
+                },
                 if calls.parallel { ", several a turn" } else { ", one a turn" }
             ),
             None => "calls: none".to_owned(),

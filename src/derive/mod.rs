@@ -75,9 +75,13 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         Err(error) => return Derivation::failed(error.diagnostic(source, "")),
     };
     let mut prober = Prober::new(&template, &options.variables, options.now.clone());
-    let Some(findings) = findings::find(&template, &mut prober, options) else {
+    let Some(mut findings) = findings::find(&template, &mut prober, options) else {
         return Derivation::failed(no_content(&template, source, &prober));
     };
+    // Marks that change with what is called are none that a draft could name.
+    if holds_needles(&draft::draft(&findings, Leeway::ALL[0])) {
+        findings.calls = None;
+    }
     prober.offered = findings.calls.is_some().then(sample::tools);
     let attempts = Leeway::ALL.iter().filter_map(|leeway| attempt(&prober, &findings, options, *leeway));
     let Some(best) = best(attempts) else {
@@ -102,6 +106,11 @@ fn attempt(prober: &Prober, findings: &Findings, options: &Options, leeway: Leew
     let proof = verify::verify(prober, findings, &template);
     let departures = samples::departures(&options.samples, &template, findings);
     Some(Attempt { draft, proof, departures })
+}
+
+fn holds_needles(draft: &Value) -> bool {
+    let text = draft.to_string();
+    probe::needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
 }
 
 /// The first draft that proves out and explains every sample, or else the one that comes closest.

@@ -20,6 +20,8 @@ pub(super) mod needle {
     pub const NAMES: [&str; 3] = ["qzname_one", "qzname_two", "qzname_tre"];
     pub const KEYS: [&str; 3] = ["qzkey_one", "qzkey_two", "qzkey_tre"];
     pub const VALUES: [&str; 3] = ["Qzvalueoneq", "Qzvaluetwoq", "Qzvaluetreq"];
+    /// How needles begin.
+    pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
     /// Nine letters and digits: some templates refuse any other id.
     pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
 }
@@ -43,7 +45,7 @@ pub(super) struct Prober<'t> {
     /// Whether a render used up its allowance: no other is tried then.
     exhausted: Cell<bool>,
     /// What the template raised, each complaint once.
-    refused: RefCell<Vec<RenderError>>,
+    refused: RefCell<Vec<String>>,
     known: RefCell<HashMap<u64, Option<String>>>,
 }
 
@@ -71,14 +73,26 @@ impl<'t> Prober<'t> {
 
     /// What the template raised, each complaint once.
     pub fn refused(&self) -> Vec<String> {
-        self.refused.borrow().iter().map(|error| error.message.clone()).collect()
+        self.refused.borrow().clone()
     }
 
-    /// The first complaint, where no conversation that ends in an answer was rendered.
+    /// What the template raises on an answer with content, where it takes none in any manner.
     pub fn refuses_answers(&self) -> Option<RenderError> {
-        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
-        let is_rendered = self.render(&messages, &Setting::new(), false).is_some();
-        self.refused.borrow().first().filter(|_| !is_rendered).cloned()
+        self.refuses(Answer::content(needle::CONTENT))
+    }
+
+    /// What the template raises on a call, where it takes none in any manner.
+    pub fn refuses_calls(&self) -> Option<RenderError> {
+        self.refuses(Answer::calls(vec![call(0, 1)]))
+    }
+
+    fn refuses(&self, answer: Answer) -> Option<RenderError> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
+        if self.render(&messages, &Setting::new(), false).is_some() {
+            return None;
+        }
+        let context = self.context(self.manner, &messages, &Setting::new(), false);
+        self.template.render(&context, &self.options).err()
     }
 
     /// The special tokens that the template reads and nobody gave.
@@ -120,8 +134,8 @@ impl<'t> Prober<'t> {
             Err(error) => {
                 self.exhausted.set(error.is_exhausted());
                 let mut refused = self.refused.borrow_mut();
-                if !refused.iter().any(|known| known.message == error.message) {
-                    refused.push(error);
+                if !refused.contains(&error.message) {
+                    refused.push(error.message);
                 }
                 None
             }

@@ -79,7 +79,8 @@ fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], tur
     for carrier in carriers {
         // A list or a message that is printed as it is shows every key.
         prober.carrier = Some(carrier.unread());
-        if settings.iter().any(|setting| answers().iter().any(|answer| shows_reasoning(prober, turn, answer, setting))) {
+        if settings.iter().any(|setting| answers().iter().any(|answer| shows_reasoning(prober, turn, answer, setting)))
+        {
             continue;
         }
         prober.carrier = Some(carrier.clone());

@@ -131,6 +131,11 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
                 .help("the draft reads content and reasoning; calls stay in the content as text"),
         );
     }
+    if let (None, Some(error)) = (&findings.calls, prober.refuses_calls()) {
+        let message = format!("the chat template refuses every conversation with a tool call: {error}");
+        let note = Diagnostic::new(Severity::Note, "derive-calls-refused", message);
+        diagnostics.push(note.help("where the model calls tools, mend the chat template and derive again"));
+    }
     let status = match &findings.calls {
         None if findings.shows_calls => Status::Inexpressible,
         _ if proof.holds() && departures.is_empty() => Status::Proved,

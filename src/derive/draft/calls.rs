@@ -6,6 +6,7 @@ use crate::derive::arguments::Arguments;
 use crate::derive::calls::{Beside, Calls, Layout, Paths, Piece};
 use crate::derive::findings::Findings;
 use crate::derive::marks::{self, escape, flexible};
+use crate::derive::probe::needle;
 use crate::json::{Object, Value};
 
 /// Writes the field for calls of any layout.
@@ -36,7 +37,9 @@ pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next
         let ends = if marks::is_distinct(own) { Vec::new() } else { ends_of(calls, findings) };
         // A sign of JSON or code closes only where a call can end.
         let guard = if ends.is_empty() { String::new() } else { format!("(?:(?={})|$)", ends.join("|")) };
-        delimiter(field, "close", None, format!("{}\\s*{guard}", flexible(own)));
+        // A close that says the name again takes any.
+        let own = flexible(own).replace(needle::NAMES[0], "[\\w.-]+");
+        delimiter(field, "close", None, format!("{own}\\s*{guard}"));
         return;
     }
     let tail = marks::split(&calls.section_close);
@@ -302,7 +305,8 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
     };
     let begins_turn = begins_turn(calls);
     let stands_out = !calls.open.trim().is_empty() || head.first().is_some_and(|piece| piece.text().is_some());
-    let broken_off = begins_turn && head.last().and_then(Piece::text).is_some_and(|text| text.trim().is_empty() && text.contains('\n'));
+    let broken_off = begins_turn
+        && head.last().and_then(Piece::text).is_some_and(|text| text.trim().is_empty() && text.contains('\n'));
     let (mut head, has_id) = head_pattern(head, follows, stands_out);
     if broken_off {
         // The line break is all that tells a name from a word.
