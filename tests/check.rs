@@ -353,7 +353,7 @@ fn the_first_cases_of_every_format_hold() {
     assert!(!templates.is_empty());
     for template in &templates {
         let name = template.file_stem().unwrap().to_str().unwrap();
-        project.write(&format!("{name}.json"), &fs::read_to_string(template).unwrap());
+        project.write(&format!("{name}.json"), fs::read_to_string(template).unwrap());
         assert_eq!(project.check(&["--new", name, "--template", &format!("{name}.json")]).code, 0, "{name}");
     }
     let answer = project.check(&[]);
