@@ -181,3 +181,20 @@ proptest! {
 fn template_value() -> json::Value {
     template().to_value()
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_written_into() {
+    use std::os::unix::fs::FileTypeExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = {
+        let pipe = pipe.clone();
+        std::thread::spawn(move || fs::read_to_string(pipe).unwrap())
+    };
+    replace_file(&pipe, b"text").unwrap();
+    assert_eq!(reader.join().unwrap(), "text");
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+}

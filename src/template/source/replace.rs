@@ -6,12 +6,16 @@ use std::path::Path;
 
 /// Replaces the content of a file in one step: a reader sees what was there before, or all of what is written.
 ///
-/// Permissions are kept, and a symbolic link stays one.
+/// Permissions are kept, and a symbolic link stays one. What is no file, such as a pipe or `/dev/null`, is written into.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let target = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
         found => found?,
     };
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_dir()) {
+        return fs::OpenOptions::new().write(true).open(&target)?.write_all(content);
+    }
     let folder = match target.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -23,7 +27,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // The error would name the temporary file, which nobody asked for.
     let mut new = builder.tempfile_in(folder).map_err(|error| error.kind())?;
-    if let Ok(old) = fs::metadata(&target) {
+    if let Some(old) = old {
         new.as_file().set_permissions(old.permissions())?;
     }
     new.write_all(content)?;
