@@ -7,6 +7,7 @@ use super::tree::Assertion;
 impl Attempt {
     /// Compares by full case folding; `None` where only more text can tell.
     pub(super) fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
+        self.charge(wanted.len());
         let mut wanted = wanted.iter();
         let mut at = self.at;
         while wanted.len() > 0 {
@@ -63,6 +64,13 @@ impl Attempt {
     pub(super) fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Hay<'_>) -> Option<bool> {
         let Some((start, end)) = self.group(group) else { return Some(false) };
         let wanted = hay.after(start).get(..end.saturating_sub(start)).unwrap_or("");
+        if !fold && !behind {
+            let found = self.literal(wanted.as_bytes(), hay);
+            self.at += if found == Some(true) { wanted.len() } else { 0 };
+            return found;
+        }
+        // To compare without regard to case takes a look at a table for each character.
+        self.charge(if fold { wanted.len() * 64 } else { wanted.len() });
         if behind {
             let mut at = self.at;
             for c in wanted.chars().rev() {
@@ -85,15 +93,17 @@ impl Attempt {
         self.at = at;
         Some(true)
     }
-}
 
-/// Compares a literal with what is there; `None` where only more text can tell.
-pub(super) fn literal(wanted: &[u8], hay: Hay<'_>, at: usize) -> Option<bool> {
-    let there = hay.bytes_after(at);
-    if there.len() >= wanted.len() {
-        return Some(there.starts_with(wanted));
+    /// Compares a literal with what is there; `None` where only more text can tell.
+    pub(super) fn literal(&mut self, wanted: &[u8], hay: Hay<'_>) -> Option<bool> {
+        // As a rule the first byte decides; only long literals take long.
+        self.charge(wanted.len() / 8);
+        let there = hay.bytes_after(self.at);
+        if there.len() >= wanted.len() {
+            return Some(there.starts_with(wanted));
+        }
+        if hay.edge != Edge::End && wanted.starts_with(there) { None } else { Some(false) }
     }
-    if hay.edge != Edge::End && wanted.starts_with(there) { None } else { Some(false) }
 }
 
 fn is_word(c: char) -> bool {

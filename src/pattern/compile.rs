@@ -8,6 +8,16 @@ use super::tree::{Assertion, Greed, Node};
 /// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.
 const MAX_WRITTEN_OUT: usize = 600;
 
+/// From this many instructions on none is written out any more.
+const MAX_INSTS: usize = 20_000;
+
+/// What stands in a row and is one instruction, or a node of its own.
+enum Piece<'n> {
+    Literal(String),
+    Folded(Vec<char>),
+    Item(&'n Node),
+}
+
 impl Program {
     pub fn compile(reading: &Reading) -> Self {
         let calls = has_call(&reading.node);
@@ -32,6 +42,7 @@ fn has_memory(node: &Node) -> bool {
             has_memory(node)
         }
         Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_memory),
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| has_memory(node)),
         _ => false,
     }
 }
@@ -44,6 +55,7 @@ fn has_call(node: &Node) -> bool {
         }
         Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_call),
         Node::IfGroup { yes, no, .. } => has_call(yes) || has_call(no),
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| has_call(node)),
         _ => false,
     }
 }
@@ -94,7 +106,6 @@ impl Compiler {
     fn aim_jump(&mut self, jump: usize, target: usize) {
         match self.program.insts.get_mut(jump) {
             Some(Inst::Jump(to)) => *to = target,
-            Some(Inst::Look { next, .. }) => *next = target,
             Some(Inst::IfGroup { no, .. }) => *no = target,
             Some(Inst::Count { exit, .. } | Inst::LeaveIfEmpty { exit, .. }) => *exit = target,
             _ => {}
@@ -135,12 +146,22 @@ impl Compiler {
             Node::Concat(items) => self.concat(items, behind),
             Node::Alternate(items) => self.alternate(items, behind),
             Node::Repeat { node, min, max, greed } => self.repeat(node, *min, *max, *greed, behind),
-            Node::Look { node, behind, negate } => self.look(node, *behind, *negate),
-            Node::Atomic(node) => {
-                self.push(Inst::Atomic);
-                self.node(node, behind);
-                self.push(Inst::AtomicEnd);
+            Node::Look { node, behind, negate } => {
+                let look = self.look(node, *behind);
+                let next = Some(self.here());
+                let (matched, failed) = if *negate { (None, next) } else { (next, None) };
+                self.aim_look(look, matched, failed);
             }
+            Node::Atomic(node) => match &**node {
+                Node::Repeat { node, min, max, greed: Greed::Greedy } => {
+                    self.repeat(node, *min, *max, Greed::Possessive, behind);
+                }
+                node => {
+                    self.push(Inst::Atomic);
+                    self.node(node, behind);
+                    self.push(Inst::AtomicEnd);
+                }
+            },
             Node::Backref { group, fold } => {
                 self.push(Inst::Backref { group: *group as usize, fold: *fold, behind });
             }
@@ -152,6 +173,22 @@ impl Compiler {
                 self.node(no, behind);
                 self.aim_jump(end, self.here());
             }
+            Node::IfLook { look, behind: look_behind, yes, no } => {
+                let test = self.look(look, *look_behind);
+                let matched = self.here();
+                self.node(yes, behind);
+                let end = self.push(Inst::Jump(0));
+                self.aim_look(test, Some(matched), Some(self.here()));
+                self.node(no, behind);
+                self.aim_jump(end, self.here());
+            }
+        }
+    }
+
+    /// Says where to go on behind a look that matches, and behind one that does not.
+    fn aim_look(&mut self, look: usize, to_matched: Option<usize>, to_failed: Option<usize>) {
+        if let Some(Inst::Look { matched, failed, .. }) = self.program.insts.get_mut(look) {
+            (*matched, *failed) = (to_matched, to_failed);
         }
     }
 
@@ -169,43 +206,25 @@ impl Compiler {
     }
 
     fn concat(&mut self, items: &[Node], behind: bool) {
-        if let Some(at) = items.windows(2).position(|pair| matches!(pair, [Node::Folded(_), Node::Folded(_)])) {
-            self.concat_folded(items, at, behind);
-            return;
-        }
-        let mut pieces: Vec<(String, Option<&Node>)> = Vec::new();
+        let mut pieces: Vec<Piece<'_>> = Vec::new();
         for item in items {
             match (item, pieces.last_mut()) {
-                (Node::Char(c), Some((text, None))) => text.push(*c),
-                (Node::Char(c), _) => pieces.push((c.to_string(), None)),
-                (item, _) => pieces.push((String::new(), Some(item))),
+                (Node::Char(c), Some(Piece::Literal(text))) => text.push(*c),
+                (Node::Char(c), _) => pieces.push(Piece::Literal(c.to_string())),
+                (Node::Folded(c), Some(Piece::Folded(chars))) => chars.push(*c),
+                (Node::Folded(c), _) => pieces.push(Piece::Folded(vec![*c])),
+                (item, _) => pieces.push(Piece::Item(item)),
             }
         }
         if behind {
             pieces.reverse();
         }
-        for (text, item) in pieces {
-            match item {
-                Some(item) => self.node(item, behind),
-                None => self.literal(text, behind),
+        for piece in pieces {
+            match piece {
+                Piece::Literal(text) => self.literal(text, behind),
+                Piece::Folded(chars) => self.folded(chars.into_iter(), behind),
+                Piece::Item(item) => self.node(item, behind),
             }
-        }
-    }
-
-    /// Several items of which those from `at` on begin with characters that are folded together.
-    fn concat_folded(&mut self, items: &[Node], at: usize, behind: bool) {
-        let (before, rest) = items.split_at(at.min(items.len()));
-        let length = rest.iter().take_while(|item| matches!(item, Node::Folded(_))).count();
-        let (run, after) = rest.split_at(length.min(rest.len()));
-        let chars = run.iter().filter_map(|item| if let Node::Folded(c) = item { Some(*c) } else { None });
-        if behind {
-            self.concat(after, behind);
-            self.folded(chars, behind);
-            self.concat(before, behind);
-        } else {
-            self.concat(before, behind);
-            self.folded(chars, behind);
-            self.concat(after, behind);
         }
     }
 
@@ -226,7 +245,8 @@ impl Compiler {
         }
     }
 
-    fn look(&mut self, node: &Node, behind: bool, negate: bool) {
+    /// A look, without where to go on behind it.
+    fn look(&mut self, node: &Node, behind: bool) -> usize {
         let span = self.plain && !behind && !has_group(node);
         let (run, rest) = match node {
             Node::Concat(items) => match items.split_first() {
@@ -240,21 +260,20 @@ impl Compiler {
             _ => (None, [].as_slice()),
         };
         let Some(run) = run else {
-            let look = self.push(Inst::Look { negate, next: 0, span: None });
+            let look = self.push(Inst::Look { matched: None, failed: None, span: None });
             self.node(node, behind);
             self.push(Inst::LookEnd);
-            self.aim_jump(look, self.here());
-            return;
+            return look;
         };
         // Where the run ended is remembered: had the look begun anywhere in the run, it would match as well.
         let mark = self.register();
-        let look = self.push(Inst::Look { negate, next: 0, span: Some(mark) });
+        let look = self.push(Inst::Look { matched: None, failed: None, span: Some(mark) });
         self.program.spans = self.program.spans.max(mark + 1);
         self.node(run, false);
         self.push(Inst::Mark(mark));
         self.concat(rest, false);
         self.push(Inst::LookEnd);
-        self.aim_jump(look, self.here());
+        look
     }
 
     fn repeat(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {
@@ -262,10 +281,9 @@ impl Compiler {
             return;
         }
         if let Some(class) = single(node) {
-            let gives_back = greed != Greed::Possessive && !behind;
-            let memo = (self.plain && max.is_none() && gives_back).then_some(self.program.runs);
+            let memo = (self.plain && max.is_none() && !behind).then_some(self.program.runs);
             self.program.runs += usize::from(memo.is_some());
-            let entry = if max.is_some() && gives_back { self.memo() } else { None };
+            let entry = if max.is_some() && !behind { self.memo() } else { None };
             let any = class.is_any();
             let max = max.unwrap_or(u32::MAX);
             self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, entry, next: None }));
@@ -278,7 +296,7 @@ impl Compiler {
             return;
         }
         let copies = max.map_or(min as usize, |max| max as usize).max(1);
-        if copies.saturating_mul(size(node)) > MAX_WRITTEN_OUT {
+        if copies > 1 && (copies.saturating_mul(size(node)) > MAX_WRITTEN_OUT || self.here() > MAX_INSTS) {
             self.counted(node, min, max, greed, behind);
             return;
         }
@@ -380,6 +398,7 @@ fn has_group(node: &Node) -> bool {
         Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => has_group(node),
         Node::Concat(items) | Node::Alternate(items) => items.iter().any(has_group),
         Node::IfGroup { yes, no, .. } => has_group(yes) || has_group(no),
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().any(|node| has_group(node)),
         _ => false,
     }
 }
@@ -390,11 +409,13 @@ fn size(node: &Node) -> usize {
         Node::Group { node, .. } | Node::Atomic(node) | Node::Look { node, .. } => size(node) + 2,
         Node::Repeat { node, min, max, .. } if !is_single(node) => {
             let copies = max.map_or(*min, |max| max).max(1) as usize;
-            let written_out = copies.saturating_mul(size(node) + 1);
-            if written_out > MAX_WRITTEN_OUT { size(node) + 6 } else { written_out + 4 }
+            let once = size(node);
+            let written_out = copies.saturating_mul(once + 1);
+            if written_out > MAX_WRITTEN_OUT { once + 6 } else { written_out + 4 }
         }
         Node::Concat(items) | Node::Alternate(items) => items.iter().map(|item| size(item) + 2).sum(),
         Node::IfGroup { yes, no, .. } => size(yes) + size(no) + 2,
+        Node::IfLook { look, yes, no, .. } => size(look) + size(yes) + size(no) + 3,
         _ => 1,
     }
 }

@@ -1,5 +1,7 @@
 //! Texts that a pattern is about: what it matches, in as many ways as it has, and what its look-arounds ask for.
 
+use std::cell::Cell;
+
 use super::Pattern;
 use super::class::Class;
 use super::read;
@@ -25,7 +27,7 @@ impl Pattern {
     /// taken as seldom as they may be and up to twice more; what a look-ahead asks for stands behind the match.
     pub(crate) fn examples(&self) -> Vec<String> {
         let Ok(reading) = read::read(self.source()) else { return Vec::new() };
-        let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0 }
+        let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
             .expand(&reading.node, vec![Draft::default()])
             .into_iter()
             .map(|draft| draft.text)
@@ -38,6 +40,8 @@ impl Pattern {
 
 /// How deeply a pattern may call itself.
 const DEEPEST: usize = 2;
+/// How many nodes are gone through, one in a repeat as often as it is repeated. A pattern that needs more has no examples.
+const MOST_WORK: usize = 10_000;
 
 /// Goes through a pattern.
 #[derive(Clone, Copy)]
@@ -45,6 +49,8 @@ struct Expander<'p> {
     root: &'p Node,
     /// How many calls of groups it is inside of.
     depth: usize,
+    /// How many more nodes it may go through.
+    work: &'p Cell<usize>,
 }
 
 impl Expander<'_> {
@@ -56,6 +62,11 @@ impl Expander<'_> {
             });
             thin(each.collect())
         };
+        let Some(work) = self.work.get().checked_sub(1) else { return Vec::new() };
+        self.work.set(work);
+        if drafts.is_empty() {
+            return drafts;
+        }
         match node {
             Node::Empty | Node::Keep | Node::Assert(_) => drafts,
             Node::Char(c) => append(drafts, &[c.to_string()]),
@@ -106,6 +117,11 @@ impl Expander<'_> {
             Node::IfGroup { yes, no, .. } => {
                 thin(self.expand(yes, drafts.clone()).into_iter().chain(self.expand(no, drafts)).collect())
             }
+            Node::IfLook { look, behind, yes, no } => {
+                let seen = if *behind { Vec::new() } else { self.expand(look, drafts.clone()) };
+                let seen = self.expand(yes, thin(drafts.iter().cloned().chain(seen).collect()));
+                thin(seen.into_iter().chain(self.expand(no, drafts)).collect())
+            }
         }
     }
 }
@@ -122,6 +138,7 @@ fn find_group(node: &Node, wanted: u32) -> Option<&Node> {
         }
         Node::Concat(items) | Node::Alternate(items) => items.iter().find_map(|item| find_group(item, wanted)),
         Node::IfGroup { yes, no, .. } => find_group(yes, wanted).or_else(|| find_group(no, wanted)),
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().find_map(|node| find_group(node, wanted)),
         _ => None,
     }
 }
@@ -177,6 +194,14 @@ mod tests {
             (r"\((?:b|(?R))\)", &["(b)", "((b))", "(((b)))"]),
         ] {
             assert_eq!(Pattern::new(pattern).unwrap().examples(), texts, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn repeats_of_repeats_end() {
+        for inside in ["a", r"\b", "(?:a|b|c)"] {
+            let pattern = (0..7).fold(inside.to_owned(), |inside, _| format!("(?:{inside}){{64}}"));
+            assert_eq!(Pattern::new(&pattern).unwrap().examples(), [""; 0], "{pattern}");
         }
     }
 

@@ -1,3 +1,6 @@
+/// No more failures than these many words have bits for are noted; those of further places are found out again.
+const MAX_WORDS: usize = 1 << 23;
+
 /// Where loops and looks are known to fail or to match. It holds for one text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
@@ -33,7 +36,7 @@ impl Facts {
             // No later attempt begins before this one.
             self.failed_base = attempt;
         }
-        let Some((word, bit)) = self.bit(splits, split, place) else { return };
+        let Some((word, bit)) = self.bit(splits, split, place).filter(|(word, _)| *word < MAX_WORDS) else { return };
         if word >= self.failed.len() {
             self.failed.resize((word + 1).next_power_of_two(), 0);
         }

@@ -26,13 +26,13 @@ impl Reader<'_> {
         } else if self.eat(">") {
             Node::Atomic(Box::new(self.scoped()?))
         } else if self.eat("=") {
-            self.look(false, false)?
+            self.look_node(false, false)?
         } else if self.eat("!") {
-            self.look(false, true)?
+            self.look_node(false, true)?
         } else if self.eat("<=") {
-            self.look(true, false)?
+            self.look_node(true, false)?
         } else if self.eat("<!") {
-            self.look(true, true)?
+            self.look_node(true, true)?
         } else if self.eat("<") {
             let name = self.group_name('>')?;
             self.capture(Some(name))?
@@ -163,11 +163,16 @@ impl Reader<'_> {
         Ok(Node::Group { index, node: Box::new(node) })
     }
 
-    fn look(&mut self, behind: bool, negate: bool) -> Result<Node, PatternError> {
+    fn look_node(&mut self, behind: bool, negate: bool) -> Result<Node, PatternError> {
+        Ok(Node::Look { node: Box::new(self.look(behind)?), behind, negate })
+    }
+
+    /// The inside of a look up to and with its `)`.
+    fn look(&mut self, behind: bool) -> Result<Node, PatternError> {
         self.behind += usize::from(behind);
-        let node = Box::new(self.scoped()?);
+        let node = self.scoped()?;
         self.behind -= usize::from(behind);
-        Ok(Node::Look { node, behind, negate })
+        Ok(node)
     }
 
     /// The inside of a group up to and with its `)`; flags set inside end there.
@@ -188,11 +193,10 @@ impl Reader<'_> {
             [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)]
         {
             if self.eat(mark) {
-                let test = self.look(behind, negate)?;
-                let Node::Look { node, .. } = test.clone() else { return Ok(Node::Empty) };
-                let other = Node::Look { node, behind, negate: !negate };
+                let look = Box::new(self.look(behind)?);
                 let (yes, no) = self.branches()?;
-                return Ok(Node::Alternate(vec![Node::Concat(vec![test, yes]), Node::Concat(vec![other, no])]));
+                let (yes, no) = if negate { (no, yes) } else { (yes, no) };
+                return Ok(Node::IfLook { look, behind, yes: Box::new(yes), no: Box::new(no) });
             }
         }
         let name = self.take_while(|c| c != ')').to_owned();

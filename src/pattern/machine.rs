@@ -6,9 +6,10 @@
 //! could change it.
 //!
 //! What has failed at a place fails there again, wherever the attempt began, unless the pattern refers back to its groups.
-//! Loops remember their failures ([`Facts`]); that keeps the work linear in the text.
+//! Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns linear in the
+//! text. Others, with back-references, calls, counted groups, or groups and looks that are not entered again, may need
+//! more. Every step is counted, and every byte that a step looks at, so that such a search ends in an error and soon.
 
-use super::compare::literal;
 use super::facts::{Facts, has_place, note_stretch};
 use super::hay::{Edge, Hay};
 use super::program::{Inst, Program};
@@ -18,6 +19,12 @@ const MAX_FRAMES: usize = 6_000_000;
 
 /// More calls of groups than this in one attempt are too many.
 const MAX_CALLS: usize = 100_000;
+
+/// Each call keeps what the groups were before it; more of that than this is too much.
+const MAX_CALLED_SLOTS: usize = 4_000_000;
+
+/// So many bytes are looked at, in a run or a comparison, in the time of one step.
+const BYTES_PER_STEP: usize = 16;
 
 /// After an attempt of more steps than this every failure is noted.
 const LONG: u64 = 2048;
@@ -103,6 +110,8 @@ pub(super) struct Attempt {
     pub(super) search_start: usize,
     /// How many steps it has taken.
     steps: u64,
+    /// What the last step cost besides.
+    extra: u64,
     /// Whether a match of nothing does not count.
     not_empty: bool,
     /// Whether it is on its way back to another choice.
@@ -164,10 +173,11 @@ impl Attempt {
     /// Goes on until it is decided or looks past the end. `fuel` is the work it may still do.
     pub fn run(&mut self, program: &Program, hay: Hay<'_>, facts: &mut Facts, fuel: &mut u64) -> Outcome {
         loop {
-            if *fuel == 0 || self.stack.len() > MAX_FRAMES {
+            let Some(left) = fuel.checked_sub(1 + std::mem::take(&mut self.extra)) else { return Outcome::Exhausted };
+            if self.stack.len() > MAX_FRAMES {
                 return Outcome::Exhausted;
             }
-            *fuel -= 1;
+            *fuel = left;
             self.steps += 1;
             facts.all |= self.steps > LONG;
             if self.failing {
@@ -180,7 +190,7 @@ impl Attempt {
             let passed = match inst {
                 Inst::Match if self.not_empty && self.at == self.start => false,
                 Inst::Match => return Outcome::Match,
-                Inst::Literal(text) => match literal(text.as_bytes(), hay, self.at) {
+                Inst::Literal(text) => match self.literal(text.as_bytes(), hay) {
                     Some(true) => {
                         self.at += text.len();
                         true
@@ -189,6 +199,7 @@ impl Attempt {
                     None => return Outcome::NeedsMore,
                 },
                 Inst::LiteralBehind(text) => {
+                    self.charge(text.len() / 8);
                     let found = hay.before(self.at).ends_with(&**text);
                     if found {
                         self.at -= text.len();
@@ -258,10 +269,9 @@ impl Attempt {
                     Some(holds) => holds,
                     None => return Outcome::NeedsMore,
                 },
-                Inst::Look { negate, next, span } => {
+                Inst::Look { matched, span, .. } => {
                     if span.is_some_and(|span| has_place(&facts.spans, span, self.at)) {
-                        self.pc = *next;
-                        self.failing = *negate;
+                        self.go_on(*matched, self.at);
                         continue;
                     }
                     self.stack.push(Frame::Look { pc: self.pc as u32, at: self.at });
@@ -294,13 +304,14 @@ impl Attempt {
                     true
                 }
                 Inst::Call { group } => {
+                    self.charge(self.slots.len() * BYTES_PER_STEP);
                     let called =
                         Called { group: *group, back: self.pc + 1, within: self.call, slots: self.slots.clone() };
                     self.calls.push(called);
                     self.stack.push(Frame::Call { old: self.call });
                     self.call = self.calls.len();
                     self.pc = program.entries.get(*group).copied().unwrap_or(0);
-                    if self.calls.len() > MAX_CALLS {
+                    if self.calls.len() > MAX_CALLS || self.calls.len() * self.slots.len() > MAX_CALLED_SLOTS {
                         return Outcome::Exhausted;
                     }
                     continue;
@@ -362,6 +373,11 @@ impl Attempt {
         }
     }
 
+    /// Counts work that grows with the text or the pattern.
+    pub(super) fn charge(&mut self, bytes: usize) {
+        self.extra += (bytes / BYTES_PER_STEP) as u64;
+    }
+
     fn register(&self, register: usize) -> usize {
         self.registers.get(register).copied().unwrap_or(0)
     }
@@ -395,8 +411,8 @@ impl Attempt {
             Frame::Call { old } => self.call = old,
             Frame::Kept { old } => self.kept = old,
             Frame::Look { pc, at } => {
-                if let Some(Inst::Look { negate: true, next, .. }) = program.insts.get(pc as usize) {
-                    (self.pc, self.at, self.failing) = (*next, at, false);
+                if let Some(Inst::Look { failed, .. }) = program.insts.get(pc as usize) {
+                    self.go_on(*failed, at);
                 }
             }
             Frame::Shrink { pc, low, at, high } => {
@@ -419,6 +435,7 @@ impl Attempt {
 
     /// Drops a frame and the choices behind it, but keeps what undoes slots and registers.
     fn cut(&mut self, frame: usize) {
+        self.charge(self.stack.len().saturating_sub(frame) * size_of::<Frame>());
         let mut kept = frame;
         for index in frame + 1..self.stack.len() {
             let undo = self.stack.get(index).copied();
@@ -442,11 +459,11 @@ impl Attempt {
             self.failing = true;
             return;
         };
-        let Some(Inst::Look { negate, next, span }) = program.insts.get(pc as usize) else { return };
+        let Some(Inst::Look { matched, span, .. }) = program.insts.get(pc as usize) else { return };
         if let Some(span) = *span {
             note_stretch(&mut facts.spans, span, at, self.register(span));
         }
-        if *negate {
+        if matched.is_none() {
             while self.stack.len() > frame {
                 match self.stack.pop() {
                     Some(Frame::Slot { slot, old }) => {
@@ -464,10 +481,17 @@ impl Attempt {
                     _ => {}
                 }
             }
-            self.failing = true;
         } else {
             self.cut(frame);
-            (self.pc, self.at) = (*next, at);
+        }
+        self.go_on(*matched, at);
+    }
+
+    /// Goes on behind a look, or fails.
+    fn go_on(&mut self, next: Option<usize>, at: usize) {
+        self.failing = next.is_none();
+        if let Some(next) = next {
+            (self.pc, self.at) = (next, at);
         }
     }
 
@@ -476,17 +500,18 @@ impl Attempt {
     fn return_from(&mut self, group: usize) {
         let called =
             self.call.checked_sub(1).and_then(|call| self.calls.get(call)).filter(|called| called.group == group);
-        let Some(called) = called.cloned() else {
+        let Some(called) = called else {
             self.pc += 1;
             return;
         };
         self.stack.push(Frame::Call { old: self.call });
         (self.pc, self.call) = (called.back, called.within);
-        for (slot, (now, before)) in self.slots.iter_mut().zip(called.slots).enumerate() {
-            if *now != before {
+        for (slot, (now, before)) in self.slots.iter_mut().zip(&called.slots).enumerate() {
+            if now != before {
                 self.stack.push(Frame::Slot { slot: slot as u32, old: *now });
-                *now = before;
+                *now = *before;
             }
         }
+        self.charge(self.slots.len() * BYTES_PER_STEP);
     }
 }

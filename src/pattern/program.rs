@@ -22,10 +22,11 @@ pub(super) enum Inst {
     /// Remembers the place in a slot: two slots a group, its start and its end.
     Save(usize),
     Assert(Assertion),
-    /// A look whose inside follows, up to `LookEnd`. `span` remembers where its inside is known to match.
+    /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
+    /// that is a failure. `span` remembers where its inside is known to match.
     Look {
-        negate: bool,
-        next: usize,
+        matched: Option<usize>,
+        failed: Option<usize>,
         span: Option<usize>,
     },
     LookEnd,

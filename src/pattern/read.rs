@@ -61,6 +61,7 @@ fn resolve_tests(node: &mut Node, tests: &HashMap<u32, u32>) {
             resolve_tests(yes, tests);
             resolve_tests(no, tests);
         }
+        Node::IfLook { look, yes, no, .. } => [look, yes, no].into_iter().for_each(|node| resolve_tests(node, tests)),
         _ => {}
     }
 }
@@ -171,15 +172,10 @@ impl<'p> Reader<'p> {
     }
 
     pub(super) fn alternation(&mut self) -> Result<Node, PatternError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(self.error(format!("groups are nested more than {MAX_DEPTH} deep")));
-        }
         let mut branches = vec![self.sequence()?];
         while self.eat("|") {
             branches.push(self.sequence()?);
         }
-        self.depth -= 1;
         Ok(match branches.len() {
             1 => branches.pop().unwrap_or(Node::Empty),
             _ => Node::Alternate(branches),
@@ -256,7 +252,16 @@ impl<'p> Reader<'p> {
             '$' => Node::Assert(Assertion::EndOrFinalNewline),
             '[' => self.set()?,
             '\\' => self.escape()?,
-            '(' => return self.group(start),
+            '(' => {
+                // Whatever a parenthesis opens, it is read inside of this call.
+                self.depth += 1;
+                if self.depth > MAX_DEPTH {
+                    return Err(self.error(format!("groups are nested more than {MAX_DEPTH} deep")));
+                }
+                let group = self.group(start);
+                self.depth -= 1;
+                return group;
+            }
             c => self.char(c),
         }))
     }

@@ -18,7 +18,11 @@ impl Attempt {
             None => (self.at, 0),
         };
         let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
-        let (length, taken) = take(run, hay.after(self.at), wanted - count);
+        let known = run.memo.filter(|_| run.greed != Greed::Lazy).and_then(|memo| facts.runs.get(memo));
+        let (length, taken) = match known.filter(|(low, high)| self.at < *low && low <= high) {
+            Some(&(low, high)) => self.take_up_to(run, hay, low, high),
+            None => self.take(run, hay.after(self.at), wanted - count),
+        };
         self.at += length;
         count += taken;
         if count < wanted && self.at == hay.end() && hay.edge != Edge::End {
@@ -48,10 +52,41 @@ impl Attempt {
                 self.stack.push(Frame::Shrink { pc, low, at: high, high });
             }
             Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
+            // It gives nothing back, but what follows it fails wherever in this stretch it begins.
+            Greed::Possessive if run.memo.is_some() => {
+                self.stack.push(Frame::Shrink { pc, low: start, at: start, high: self.at });
+            }
             _ => {}
         }
         self.pc += 1;
         true
+    }
+
+    /// How far a run goes: bytes, and characters (of an unbounded run no more are counted than it must have).
+    fn take(&mut self, run: &Run, text: &str, wanted: u32) -> (usize, u32) {
+        if !run.is_unbounded() || run.greed == Greed::Lazy {
+            let taken = text.chars().take(wanted as usize).take_while(|&c| run.class.contains(c));
+            let (length, count) = taken.fold((0, 0), |(length, count), c| (length + c.len_utf8(), count + 1));
+            self.charge(length);
+            return (length, count);
+        }
+        let length = if run.any { text.len() } else { run.class.prefix_length(text) };
+        let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
+        self.charge(if run.any { counted } else { length });
+        (length, counted as u32)
+    }
+
+    /// The same where it is known of a later stretch that the run takes it and ends with it, so that a run that is begun
+    /// further and further to the front is not read to its end each time.
+    fn take_up_to(&mut self, run: &Run, hay: Hay<'_>, low: usize, high: usize) -> (usize, u32) {
+        let before = hay.after(self.at).get(..low - self.at).unwrap_or("");
+        let (length, count) = self.take(run, before, run.max);
+        if length < before.len() {
+            return (length, count);
+        }
+        let rest = hay.after(low).get(..high - low).unwrap_or("");
+        let more = rest.chars().take(run.min.saturating_sub(count) as usize).count();
+        (length + rest.len(), count + more as u32)
     }
 
     /// Lets a greedy run give back characters until what follows could match.
@@ -69,6 +104,7 @@ impl Attempt {
             Some(byte) => memchr::memrchr(byte, given).map(|length| low + length),
             None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),
         };
+        self.charge(at.saturating_sub(to.unwrap_or(low)));
         match to {
             Some(at) => {
                 self.stack.push(Frame::Shrink { pc, low, at, high });
@@ -105,6 +141,7 @@ impl Attempt {
                 None => Err(at),
             },
         };
+        self.charge(grown.unwrap_or_else(|end| end).abs_diff(at));
         match grown {
             Ok(at) => {
                 // An unbounded run need not be counted.
@@ -135,6 +172,7 @@ impl Attempt {
                 high = self.at;
             }
         }
+        self.charge(start - self.at);
         if count < run.min {
             self.failing = true;
             return;
@@ -148,17 +186,6 @@ impl Attempt {
         }
         self.pc += 1;
     }
-}
-
-/// How far a run goes: bytes, and characters (of an unbounded run no more are counted than it must have).
-fn take(run: &Run, text: &str, wanted: u32) -> (usize, u32) {
-    if !run.is_unbounded() || run.greed == Greed::Lazy {
-        let taken = text.chars().take(wanted as usize).take_while(|&c| run.class.contains(c));
-        return taken.fold((0, 0), |(length, count), c| (length + c.len_utf8(), count + 1));
-    }
-    let length = if run.any { text.len() } else { run.class.prefix_length(text) };
-    let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
-    (length, counted as u32)
 }
 
 /// Takes at least one character, up to the next place with that byte or the end of what there is; where that cannot

@@ -61,7 +61,7 @@ impl Construct {
             Construct::LookAhead => "look-ahead",
             Construct::LookBehind => "look-behind",
             Construct::Backreference => "a back-reference",
-            Construct::Conditional => "a condition on a group",
+            Construct::Conditional => "a condition",
             Construct::Recursion => "recursion",
             Construct::Keep => "`\\K`",
             Construct::FullFolding => "full case folding",
@@ -153,6 +153,11 @@ impl Shape {
                 self.walk(yes);
                 self.walk(no);
             }
+            Node::IfLook { look, behind, yes, no } => {
+                let kind = if *behind { Construct::LookBehind } else { Construct::LookAhead };
+                self.constructs.extend([kind, Construct::Conditional]);
+                [look, yes, no].into_iter().for_each(|node| self.walk(node));
+            }
         }
     }
 }
@@ -228,6 +233,7 @@ mod tests {
             (r"(?<=a)(?<!b)", &[LookBehind]),
             (r"(a)\1", &[Backreference]),
             (r"(a)?(?(1)b|c)", &[Conditional]),
+            (r"(?(?=a)b|c)", &[LookAhead, Conditional]),
             (r"a*+(?>b)", &[Possessive, Atomic]),
             (r"a$|\Z", &[EndAssertion]),
             (r"\bx\w", &[WordBoundary, ClassEscape]),

@@ -155,31 +155,50 @@ impl Beginning {
     }
 
     fn class(&mut self, class: &Class) {
-        for (byte, member) in (0..=255).zip(self.table.iter_mut()) {
-            *member |= class.has_ascii(byte)
-                || class.beyond_ascii().iter().any(|&(low, high)| first_byte(low) <= byte && byte <= first_byte(high));
+        (0..128).filter(|&byte| class.has_ascii(byte)).for_each(|byte| self.byte(byte));
+        for &(low, high) in class.beyond_ascii() {
+            (first_byte(low)..=first_byte(high)).for_each(|byte| self.byte(byte));
         }
     }
 
     /// Adds what several nodes in a row can begin with. What a look ahead sees and what follows it has to begin alike.
     fn add_all(&mut self, items: &[Node]) -> bool {
-        let Some((first, rest)) = items.split_first() else { return true };
-        if let Node::Look { node, behind: false, negate: false } = first {
-            let (mut seen, mut next) = (Self::default(), Self::default());
-            match (seen.add(node), next.add_all(rest)) {
-                (true, _) => return self.add_all(rest),
-                (false, true) => return self.add(node),
-                (false, false) => {
-                    for (member, (seen, next)) in self.table.iter_mut().zip(seen.table.iter().zip(&next.table)) {
-                        *member |= *seen && *next;
+        // What the looks ahead so far have all seen.
+        let mut seen: Option<Self> = None;
+        for item in items {
+            let mut own = Self::default();
+            let through = own.add(item);
+            let is_look = matches!(item, Node::Look { behind: false, negate: false, .. });
+            match seen.as_mut() {
+                // A look that may see nothing says nothing.
+                _ if is_look && through => {}
+                Some(seen) if is_look => seen.keep(&own),
+                None if is_look => seen = Some(own),
+                seen => {
+                    if let Some(seen) = seen {
+                        own.keep(seen);
                     }
-                    self.at_end |= seen.at_end && next.at_end;
-                    self.anything |= seen.anything || next.anything;
-                    return false;
+                    self.join(&own);
+                    if !through {
+                        return false;
+                    }
                 }
             }
         }
-        self.add(first) && self.add_all(rest)
+        seen.inspect(|seen| self.join(seen)).is_none()
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.table.iter_mut().zip(&other.table).for_each(|(member, other)| *member |= other);
+        self.at_end |= other.at_end;
+        self.anything |= other.anything;
+    }
+
+    /// Keeps what is in the other as well. One that may be anything rules nothing out.
+    fn keep(&mut self, other: &Self) {
+        self.table.iter_mut().zip(&other.table).for_each(|(member, other)| *member &= other);
+        self.at_end &= other.at_end;
+        self.anything |= other.anything;
     }
 
     /// Adds what a node can begin with; true where what follows it counts as well.
@@ -220,7 +239,7 @@ impl Beginning {
                 self.anything = true;
                 true
             }
-            Node::IfGroup { yes, no, .. } => {
+            Node::IfGroup { yes, no, .. } | Node::IfLook { yes, no, .. } => {
                 let through = self.add(yes);
                 self.add(no) || through
             }

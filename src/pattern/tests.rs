@@ -53,6 +53,11 @@ fn matches_are_those_of_python() {
         ("(a)?b(?(1)c|d)", "abd bd abc", "1-3 4-6 7-10"),
         ("(?:a|(?P<g>b))c(?(g)d|e)", "ace bcd bce", "0-3 4-7"),
         ("(?P<x>a)|(?P<x>b)c", "abc", "0-1 1-3"),
+        ("(?(?=a)a(?:b|c)|.)", "abcac", "0-2 2-3 3-5"),
+        ("(?(?!a)b|a)+", "bab", "0-3"),
+        ("(?(?<=x)y|z)", "xyz yz", "1-2 2-3 5-6"),
+        ("(?(?=(a))a|b)(?(1)c|d)", "ac bd bc", "0-2 3-5"),
+        ("(?(?=ab)ac|a)", "ab ac", "3-4"),
         // Recursion.
         (r"\((?:[^()]|(?R))*\)", "x(a(b)c)()((", "1-8 8-10"),
         (r"(?P<p>\[(?:[^\[\]]|(?&p))*\])", "[a[b]] [", "0-6"),
@@ -184,6 +189,9 @@ fn a_match_counts_once_nothing_can_change_it() {
         (r"a\B", ["a", "a"], "0… 0-1 0-1"),
         ("a(?!bc)", ["ab", "c"], "0… no no"),
         ("a(?!bc)", ["ab", "d"], "0… 0-1 0-1"),
+        ("a(?(?=bc)b|x?)", ["ab", "c"], "0… 0-2 0-2"),
+        ("a(?(?!bc)x?|b)", ["ab", "d"], "0… 0-1 0-1"),
+        (r"a\s++b", ["a ", " b"], "0… 0-4 0-4"),
         (r"(?=[\s\S]*?T)", ["ab", "T"], "0… 0-0 0-0"),
         (r"(?=[\s\S]*?T)<a", ["b<", "T"], "1… no no"),
         (r"(a+)-\1", ["aa-a", "a"], "0… 0-5 0-5"),
@@ -207,9 +215,60 @@ fn hostile_patterns_end() {
 }
 
 #[test]
+fn long_texts_take_linear_time_or_end_in_an_error() {
+    let spaces = " ".repeat(200_000);
+    let words = "ab ".repeat(60_000);
+    for (source, text, linear) in [
+        (r"(\s++)y", &spaces, true),
+        (r"(?>\s+)y", &spaces, true),
+        (r"x?\s++(?:y|z)", &spaces, true),
+        (r"(?:\w++ )++y", &words, false),
+        (r"(?>(?:\w+ )*)y", &words, false),
+        (r"(\s+?)\1*y", &spaces, false),
+        (r"(?=(\s+))\sx", &spaces, false),
+        (r"\s{0,100000}y", &spaces, false),
+        (r"(\s*)x?(?:y|\1z)", &spaces, false),
+        (r"(?i)(\w+ )\1*y", &words, false),
+    ] {
+        let begun = std::time::Instant::now();
+        let found = Pattern::new(source).unwrap().find_at(text, 0).map(|found| found.is_some());
+        let taken = begun.elapsed();
+        assert_eq!(found, if linear { Ok(false) } else { Err(TooMuchWork) }, "{source} {taken:?}");
+        assert!(taken.as_secs() < 5, "{source}: {taken:?}");
+    }
+}
+
+#[test]
 fn deep_nesting_is_refused() {
-    let deep = "(".repeat(10_000) + &")".repeat(10_000);
-    assert_eq!(Pattern::new(&deep).unwrap_err().message, "groups are nested more than 200 deep");
+    for open in ["(", "(?:", "(?=", "(?(1)", "(?(?=", "(?(?=a)", "(?i:", "(?>", "(?P<n>", "a(?<!"] {
+        let deep = open.repeat(100_000) + &")".repeat(100_000);
+        assert_eq!(Pattern::new(&deep).unwrap_err().message, "groups are nested more than 200 deep", "{open}");
+    }
+}
+
+#[test]
+fn patterns_are_read_in_the_time_of_their_length() {
+    let nested =
+        |open: &str, inside: &str, close: &str, depth: usize| open.repeat(depth) + inside + &close.repeat(depth);
+    for source in [
+        "(?fi)".to_owned() + &"ab.".repeat(200_000),
+        r"\b".repeat(300_000),
+        "a?".repeat(300_000),
+        "(?=)".repeat(200_000) + "a",
+        "(?=a)".repeat(200_000) + "a",
+        r"\w?".repeat(100_000),
+        r"(?:a|b){60}".repeat(50_000),
+        nested("(?:", "a", "b){601}", 190),
+        nested("(?(?=", "a", ")b|c)", 190),
+        nested("(?=", "a", ")b", 190),
+        nested("(?=(?:", "a", "b)*)", 90),
+    ] {
+        let begun = std::time::Instant::now();
+        let pattern = Pattern::new(&source).unwrap();
+        drop((pattern.find_at("ab", 0), pattern.reach_behind(), pattern.shape()));
+        let taken = begun.elapsed();
+        assert!(taken.as_secs() < 5, "{}…: {taken:?}", source.chars().take(40).collect::<String>());
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(super) enum Node {
     Keep,
     /// One of two, by whether a group took part.
     IfGroup { group: u32, yes: Box<Node>, no: Box<Node> },
+    /// One of two, by whether a look matches.
+    IfLook { look: Box<Node>, behind: bool, yes: Box<Node>, no: Box<Node> },
 }
 
 /// What a repeat prefers.
@@ -79,7 +81,7 @@ impl Node {
             Node::Concat(items) => items.iter().all(Node::can_be_empty),
             Node::Alternate(items) => items.iter().any(Node::can_be_empty),
             Node::Repeat { node, min, .. } => *min == 0 || node.can_be_empty(),
-            Node::IfGroup { yes, no, .. } => yes.can_be_empty() || no.can_be_empty(),
+            Node::IfGroup { yes, no, .. } | Node::IfLook { yes, no, .. } => yes.can_be_empty() || no.can_be_empty(),
         }
     }
 
@@ -95,6 +97,11 @@ impl Node {
                 let (b, l) = item.reach()?;
                 Some((b.max(behind), l.saturating_add(length)))
             })
+        };
+        let look = |node: &Node, is_behind: bool| match node.reach()? {
+            (_, usize::MAX) if is_behind => None,
+            (behind, length) if is_behind => Some((behind.saturating_add(length), 0)),
+            (behind, _) => Some((behind, 0)),
         };
         match self {
             Node::Empty | Node::Keep => Some((0, 0)),
@@ -112,15 +119,15 @@ impl Node {
                 let (behind, length) = node.reach()?;
                 Some((behind, max.map_or(usize::MAX, |max| length.saturating_mul(max as usize))))
             }
-            Node::Look { node, behind: false, .. } => node.reach().map(|(behind, _)| (behind, 0)),
-            Node::Look { node, behind: true, .. } => {
-                let (behind, length) = node.reach()?;
-                (length != usize::MAX).then_some((behind.saturating_add(length), 0))
-            }
+            Node::Look { node, behind, .. } => look(node, *behind),
             Node::Backref { .. } | Node::Call(_) => Some((0, usize::MAX)),
             Node::IfGroup { yes, no, .. } => {
                 let ((a, b), (c, d)) = (yes.reach()?, no.reach()?);
                 Some((a.max(c), b.max(d)))
+            }
+            Node::IfLook { look: inside, behind, yes, no } => {
+                let ((a, b), (c, d)) = (yes.reach()?, no.reach()?);
+                Some((look(inside, *behind)?.0.max(a).max(c), b.max(d)))
             }
         }
     }
