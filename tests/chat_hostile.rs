@@ -13,6 +13,46 @@ fn render(template: &str) -> Result<String, RenderError> {
     template.render(context.as_object().unwrap(), &RenderOptions::default()).map(|rendered| rendered.text)
 }
 
+/// Ten thousand million times the same question about long lists.
+fn compared(test: &str) -> String {
+    format!(
+        "{{% set p = [1] * 500000 %}}{{% set q = [1] * 500000 %}}{{% set t = (1,) * 500000 %}}\
+         {{% set d = dict(range(20000) | batch(2)) %}}{{% set e = dict(range(20000) | batch(2)) %}}\
+         {{% for i in range(99999) %}}{{% for j in range(99999) %}}{{% if {test} %}}{{% endif %}}{{% endfor %}}{{% endfor %}}"
+    )
+}
+
+#[test]
+fn long_lists_are_compared_in_the_time_of_their_length() {
+    let dicts = "{% set d = dict(range(99998) | batch(2)) %}{% set e = dict(range(99998) | batch(2)) %}";
+    for (expression, wanted) in [
+        ("d == e", "True"),
+        ("d.keys() == e.keys()", "True"),
+        ("d.items() == e.items()", "True"),
+        ("d.items() | unique | list | length", "49999"),
+        ("range(99999) | map('float') | unique | list | length", "99999"),
+        ("('a ' * 200000) | wordwrap(1000000) | length", "399999"),
+    ] {
+        let started = Instant::now();
+        assert_eq!(render(&format!("{dicts}{{{{ {expression} }}}}")).unwrap(), wanted, "{expression}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{expression}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn a_render_that_ran_into_a_limit_says_so() {
+    for (template, exhausted) in [
+        ("{{ 1 / 0 }}", false),
+        ("{{ raise_exception('no') }}", false),
+        ("{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}", true),
+        ("{% set p = [1] * 500000 %}{% for a in range(99999) %}{% set x = p == p %}{% endfor %}", true),
+        ("{% set p = [1] * 500000 %}{% for a in range(99999) %}{{ p }}{% endfor %}", true),
+        ("{{ ['ab' * 9000000] * 9 }}", true),
+    ] {
+        assert_eq!(render(template).unwrap_err().is_exhausted(), exhausted, "{template}");
+    }
+}
+
 #[test]
 fn work_without_end_is_stopped() {
     let loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}";
@@ -23,6 +63,21 @@ fn work_without_end_is_stopped() {
         format!("{loops}{{{{ (s * 10000)[::-1] | upper | length }}}}{ends}"),
         format!("{loops}{{{{ range(99999) | list | sort | length }}}}{ends}"),
         format!("{loops}{{{{ (s * 1000000) | tojson | length }}}}{ends}"),
+        compared("p is eq(q)"),
+        compared("p == q"),
+        compared("p < q"),
+        compared("[2] in [p, q]"),
+        compared("[p] is in([q, q])"),
+        compared("2 in p"),
+        compared("('a' * 30000000) ~ 'b' == ('a' * 30000000) ~ 'c'"),
+        compared("[p, q] | sort"),
+        compared("[t] | unique | list"),
+        compared("d[t]"),
+        compared("d.values() | list == d.values() | list"),
+        compared("d.keys() == e.keys()"),
+        compared("[p] | select('eq', q) | list"),
+        "{{ (['ab' * 9000000] * 9999) | map('upper') | list | length }}".to_owned(),
+        "{{ ([[1] * 900] * 900) | sum(start=[]) | length }}".to_owned(),
         "{% macro m(x) %}{% for i in range(9) %}{{ m(x) }}{% endfor %}{% endmacro %}{{ m(1) }}".to_owned(),
     ] {
         let started = Instant::now();
@@ -60,6 +115,15 @@ fn memory_is_bounded() {
         grow("[1]", "(o.x, o.x)"),
         grow("[1]", "[o.x, o.x] | select"),
         "{{ 'x' * 100000000 }}".to_owned(),
+        "{{ messages | tojson(indent='a' * 30000000) }}".to_owned(),
+        "{{ range(9) | list | tojson(separators=('a' * 30000000, ':')) }}".to_owned(),
+        "{{ ['a' * 30000000] * 100000 }}".to_owned(),
+        "{{ (['a' * 30000000] * 100000) | string | length }}".to_owned(),
+        "{{ dict(a=['a' * 30000000] * 100000) ~ '' }}".to_owned(),
+        "{{ namespace(a=['a' * 30000000] * 100000) }}".to_owned(),
+        "{{ '%s' % [['a' * 30000000] * 100000] }}".to_owned(),
+        "{{ ('a ' * 1000) | wordwrap(1, wrapstring='a' * 30000000) }}".to_owned(),
+        "{{ ('a' * 30000000).split('') }}{{ ('a ' * 15000000).split() }}".to_owned(),
         "{{ [1] * 100000000 }}".to_owned(),
         "{{ range(10000000) | list }}".to_owned(),
         "{% set x %}{% for i in range(9999) %}{% for j in range(9999) %}{{ s * 1000 }}{% endfor %}{% endfor %}{% endset %}".to_owned(),
@@ -84,13 +148,10 @@ fn depth_is_bounded() {
         format!("{{{{ {} }}}}", many("not ", "", 100_000)),
         format!("{{{{ 1{} }}}}", " + 1".repeat(100_000)),
         format!("{{{{ 1{} }}}}", " and 1".repeat(100_000)),
-        format!("{{{{ s{} }}}}", ".a".repeat(100_000)),
-        format!("{{{{ s{} }}}}", "|upper".repeat(100_000)),
-        format!("{{{{ s{} }}}}", "[0]".repeat(100_000)),
-        format!("{{{{ 1{} }}}}", " if 1".repeat(100_000)),
-        format!("{{{{ 1{} }}}}", " if 1 else 1".repeat(100_000)),
-        format!("{}{}", "{% if 1 %}".repeat(100_000), "{% endif %}".repeat(100_000)),
-        format!("{{% if 1 %}}{}{{% endif %}}", "{% elif 1 %}".repeat(100_000)),
+        format!("{{{{ 1{} }}}}", " < 1".repeat(100_000)),
+        format!("{{{{ {}1{} }}}}", "(".repeat(30), (" + 1".repeat(400) + ")").repeat(30)),
+        format!("{{{{ {}s{} }}}}", "(".repeat(30), (".a".repeat(400) + ")").repeat(30)),
+        format!("{}{}", ("{% if 1 %}".to_owned() + &"{% elif 1 %}".repeat(290)).repeat(60), "{% endif %}".repeat(60)),
         format!("{{% set {} = 1 %}}", many("(", ")", 100_000).replace('1', "a")),
         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}".to_owned(),
         "{% macro m() %}{% call m() %}{% endcall %}{% endmacro %}{{ m() }}".to_owned(),

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use indexmap::IndexMap;
 use jiff::civil::DateTime;
@@ -10,7 +9,7 @@ use minijinja::value::{Enumerator, Object};
 use minijinja::{State, Value};
 
 use super::functions::{self, Namespace};
-use super::limits::{MAX_NAMESPACES, Meter};
+use super::limits::MAX_NAMESPACES;
 use super::lower;
 use super::python::arguments::split;
 use super::python::containers::{self, Dict, Entries, Key};
@@ -29,7 +28,6 @@ pub(crate) struct Run {
     raised: Mutex<Option<String>>,
     namespaces: Mutex<Vec<Arc<Namespace>>>,
     pub(crate) recorder: Option<Arc<Recorder>>,
-    pub(crate) meter: Meter,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -45,7 +43,6 @@ impl Run {
             raised: Mutex::default(),
             namespaces: Mutex::default(),
             recorder: watch.then(Arc::default),
-            meter: Meter::new(Instant::now()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{AutoEscape, Environment, Error, Output, State, Value};
 
-use super::context::{is_defined, run_of};
+use super::context::is_defined;
 use super::python::containers::{self, Dict, Entries, Key};
 use super::python::text::to_str;
 use super::python::{Kind, Result, error, format, methods, operators};
@@ -42,9 +42,7 @@ fn new_environment() -> Result<Environment<'static>> {
 /// Writes a value where the template prints it.
 fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<()> {
     let text = to_str(value);
-    if let Some(run) = run_of(state) {
-        run.meter.charge_bytes(text.len())?;
-    }
+    limits::charge_bytes(text.len())?;
     if matches!(state.auto_escape(), AutoEscape::None) || value.is_safe() {
         out.write_str(&text)?;
     } else {
@@ -56,28 +54,21 @@ fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
 }
 
 fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
-    if let Some(run) = run_of(state) {
-        run.meter.charge(std::slice::from_ref(value))?;
-    }
+    limits::charge(std::slice::from_ref(value))?;
+    limits::charge(arguments)?;
     if name == lower::ASSIGN {
         return match arguments {
             [field, assigned] => super::context::assign(value, &to_str(field), assigned.clone()),
             _ => Err(error("an assignment without a value")),
         };
     }
-    let result = methods::call(state, value, name, arguments)?;
-    if let Some(run) = run_of(state) {
-        run.meter.charge(std::slice::from_ref(&result))?;
-    }
-    Ok(result)
+    charged(methods::call(state, value, name, arguments))
 }
 
-/// What an operator did has to be paid for.
-fn charged(state: &mut State<'_, '_>, result: Result<Value>) -> Result<Value> {
+/// What an operator did has to be paid for: what it gives here, what it had to look at where it looks.
+fn charged(result: Result<Value>) -> Result<Value> {
     let result = result?;
-    if let Some(run) = run_of(state) {
-        run.meter.charge(std::slice::from_ref(&result))?;
-    }
+    limits::charge(std::slice::from_ref(&result))?;
     Ok(result)
 }
 
@@ -102,8 +93,7 @@ fn operators(environment: &mut Environment<'_>) {
         ("__notin__", |a, b| operators::contains(b, a).map(|found| Value::from(!found))),
     ];
     for (name, operator) in binary {
-        environment
-            .add_filter(name, move |state: &mut State<'_, '_>, a: &Value, b: &Value| charged(state, operator(a, b)));
+        environment.add_filter(name, move |a: &Value, b: &Value| charged(operator(a, b)));
     }
     let unary: [(&'static str, Unary); 7] = [
         ("__neg__", operators::neg),
@@ -115,18 +105,15 @@ fn operators(environment: &mut Environment<'_>) {
         ("__dict__", dict),
     ];
     for (name, operator) in unary {
-        environment.add_filter(name, move |state: &mut State<'_, '_>, a: &Value| charged(state, operator(a)));
+        environment.add_filter(name, move |a: &Value| charged(operator(a)));
     }
-    environment.add_filter("__concat__", |state: &mut State<'_, '_>, parts: Rest<ValueOrKwargs>| {
-        let joined = operators::concat(parts.iter().map(|part| -> &Value { part }));
-        charged(state, joined)
+    environment.add_filter("__concat__", |parts: Rest<ValueOrKwargs>| {
+        charged(operators::concat(parts.iter().map(|part| -> &Value { part })))
     });
-    environment.add_filter(
-        "__slice__",
-        |state: &mut State<'_, '_>, value: &Value, start: &Value, stop: &Value, step: &Value| {
-            charged(state, operators::slice(value, [start, stop, step]))
-        },
-    );
+    environment.add_filter("__slice__", |value: &Value, start: &Value, stop: &Value, step: &Value| {
+        limits::charge(std::slice::from_ref(value))?;
+        charged(operators::slice(value, [start, stop, step]))
+    });
     environment.add_filter("__attr__", |value: &Value, name: &str| methods::attribute(value, name));
     environment.add_filter("__item__", |value: &Value, name: &str| methods::item(value, name));
     environment.add_filter("__defined__", |state: &mut State<'_, '_>, name: &str| is_defined(state, name));

@@ -7,6 +7,7 @@ use minijinja::value::{DynObject, Object, ObjectRepr, Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
 use super::context::run_of;
+use super::limits;
 use super::python::arguments::{bind, integer, none, required, split};
 use super::python::containers::{Dict, Entries, Extent, Key};
 use super::python::lazy::Range;
@@ -31,7 +32,11 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
     ];
     for (name, function) in functions {
         environment.add_function(name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
-            function(state, &arguments.into_values())
+            let arguments = arguments.into_values();
+            limits::charge(&arguments)?;
+            let result = function(state, &arguments)?;
+            limits::charge(std::slice::from_ref(&result))?;
+            Ok(result)
         });
     }
 }
@@ -164,6 +169,9 @@ impl Namespace {
         let entries = self.with(|inner| inner.entries.clone());
         out.push_str("<Namespace {");
         for (index, (key, value)) in entries.iter().enumerate() {
+            if !limits::has_room(out) {
+                return;
+            }
             if index > 0 {
                 out.push_str(", ");
             }

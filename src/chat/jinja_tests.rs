@@ -3,12 +3,12 @@
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
-use super::filters;
 use super::functions::Namespace;
 use super::python::arguments::{bind, required, string};
 use super::python::lazy::{Range, is_iterable};
 use super::python::text::to_str;
 use super::python::{Kind, Result, operators};
+use super::{filters, limits};
 
 type Test = fn(&Value, &[Value]) -> Result<bool>;
 
@@ -61,9 +61,17 @@ const TESTS: &[(&str, Test)] = &[
 pub(crate) fn register(environment: &mut Environment<'_>) {
     for (name, test) in TESTS {
         environment.add_test(*name, move |value: &Value, arguments: Rest<ValueOrKwargs>| {
-            test(value, &arguments.into_values())
+            run(*test, value, &arguments.into_values())
         });
     }
+}
+
+/// Runs a test, and has what it looks at paid for.
+fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
+    let answer = test(value, arguments)?;
+    limits::charge(std::slice::from_ref(value))?;
+    limits::charge(arguments)?;
+    Ok(answer)
 }
 
 /// Whether there is such a test.
@@ -74,7 +82,7 @@ pub(crate) fn exists(name: &str) -> bool {
 /// Applies a test by name, as `select` does.
 pub(crate) fn apply(_: &mut State<'_, '_>, name: &str, value: &Value, arguments: &[Value]) -> Result<bool> {
     match TESTS.iter().find(|(known, _)| *known == name) {
-        Some((_, test)) => test(value, arguments),
+        Some((_, test)) => run(*test, value, arguments),
         None => Err(Error::new(ErrorKind::UnknownTest, format!("No test named '{name}'."))),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The engine counts instructions and nesting; what happens inside a filter or an operator is bounded here.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use minijinja::Value;
@@ -32,47 +32,108 @@ pub(crate) fn items(count: usize) -> Result<()> {
 
 /// Work that filters, methods and operators may do, in values and stretches of text touched.
 const MAX_WORK: usize = 30_000_000;
+/// The text that counts like one value.
+const BYTES_PER_UNIT: usize = 16;
 /// The longest a render may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Measures the work of one render.
-#[derive(Debug)]
-pub(crate) struct Meter {
-    started: Instant,
-    work: AtomicUsize,
+/// Measures the work of the render that is under way on this thread.
+///
+/// What goes through values one by one, however deep inside of a comparison or a sort, counts as it goes with [`spend`]
+/// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which make
+/// an error of it.
+struct Meter {
+    started: Cell<Option<Instant>>,
+    work: Cell<usize>,
+    exceeded: Cell<Option<Exceeded>>,
+}
+
+/// The limit that a render ran into.
+#[derive(Clone, Copy, Debug)]
+enum Exceeded {
+    Work,
+    Time,
+    Text,
+}
+
+thread_local! {
+    static METER: Meter = const { Meter { started: Cell::new(None), work: Cell::new(0), exceeded: Cell::new(None) } };
+}
+
+/// Begins to measure a render.
+pub(crate) fn begin() {
+    METER.with(|meter| {
+        meter.started.set(Some(Instant::now()));
+        meter.work.set(0);
+        meter.exceeded.set(None);
+    });
+}
+
+/// Whether the render used up what it is allowed.
+pub(crate) fn is_exceeded() -> bool {
+    METER.with(|meter| meter.exceeded.get().is_some())
+}
+
+/// Counts work in units of a value or a stretch of text; false once it is too much.
+pub(crate) fn spend(units: usize) -> bool {
+    METER.with(|meter| {
+        let before = meter.work.get();
+        let now = before.saturating_add(units);
+        meter.work.set(now);
+        if now > MAX_WORK {
+            meter.exceed(Exceeded::Work);
+        } else if (before ^ now) >> 12 != 0 && meter.started.get().is_some_and(|started| started.elapsed() > MAX_TIME) {
+            // Looking at the clock costs more than most operations.
+            meter.exceed(Exceeded::Time);
+        }
+        meter.exceeded.get().is_none()
+    })
+}
+
+/// Whether more may be written behind so much text; counts what was written since.
+pub(crate) fn has_room(text: &str) -> bool {
+    if text.len() > MAX_TEXT {
+        METER.with(|meter| meter.exceed(Exceeded::Text));
+    }
+    spend(1)
 }
 
 impl Meter {
-    pub(crate) fn new(started: Instant) -> Self {
-        Self { started, work: AtomicUsize::new(0) }
+    fn exceed(&self, limit: Exceeded) {
+        self.exceeded.set(self.exceeded.get().or(Some(limit)));
     }
+}
 
-    /// Counts what an operation had to touch.
-    pub(crate) fn charge(&self, values: &[Value]) -> Result<()> {
-        self.charge_units(values.iter().map(weight).sum())
+/// The error, where a limit has been exceeded.
+pub(crate) fn check() -> Result<()> {
+    match METER.with(|meter| meter.exceeded.get()) {
+        None => Ok(()),
+        Some(Exceeded::Work) => Err(error("the template does too much work")),
+        Some(Exceeded::Time) => Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs()))),
+        Some(Exceeded::Text) => size(usize::MAX),
     }
+}
 
-    /// Counts text that went through a value.
-    pub(crate) fn charge_bytes(&self, bytes: usize) -> Result<()> {
-        self.charge_units(bytes / 16)
-    }
+/// Counts what an operation had to touch.
+pub(crate) fn charge(values: &[Value]) -> Result<()> {
+    spend(values.iter().map(weight).sum::<usize>() + 1);
+    check()
+}
 
-    fn charge_units(&self, touched: usize) -> Result<()> {
-        let before = self.work.fetch_add(touched + 1, Ordering::Relaxed);
-        if before + touched > MAX_WORK {
-            return Err(error("the template does too much work"));
-        }
-        // Looking at the clock costs more than most operations.
-        if (before ^ (before + touched + 1)) >> 12 != 0 && self.started.elapsed() > MAX_TIME {
-            return Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs())));
-        }
-        Ok(())
-    }
+/// Counts text that went through a value.
+pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
+    spend(bytes / BYTES_PER_UNIT + 1);
+    check()
+}
+
+/// Counts text that is read as a whole, as when it is compared.
+pub(crate) fn spend_text(text: &str) -> bool {
+    spend(text.len() / BYTES_PER_UNIT + 1)
 }
 
 fn weight(value: &Value) -> usize {
     match value.as_object() {
         Some(_) => value.len().unwrap_or(1),
-        None => value.as_str().map_or(0, str::len) / 16,
+        None => value.as_str().map_or(0, str::len) / BYTES_PER_UNIT,
     }
 }

@@ -84,6 +84,7 @@ pub struct RenderError {
     pub line: Option<usize>,
     /// Bytes of [`ChatTemplate::normalise`]d source: the call, operator or tag that failed.
     pub span: Option<Range<usize>>,
+    exhausted: bool,
 }
 
 impl fmt::Display for RenderError {
@@ -97,17 +98,15 @@ impl fmt::Display for RenderError {
 
 impl std::error::Error for RenderError {}
 
-/// What an error says where a render used up the work it is allowed.
-const TOO_LONG: &str = "the template runs for too long";
-
 impl RenderError {
-    /// Whether the render used up the work it is allowed: another one with the same template most likely will, too.
+    /// Whether the render used up the work, the time or the text it is allowed: another one with the same template most
+    /// likely will, too.
     pub fn is_exhausted(&self) -> bool {
-        !self.raised && self.message == TOO_LONG
+        self.exhausted
     }
 
     fn plain(message: impl Into<String>) -> Self {
-        Self { message: message.into(), raised: false, line: None, span: None }
+        Self { message: message.into(), raised: false, line: None, span: None, exhausted: false }
     }
 
     /// The error as something to show, with its place in the template.
@@ -139,6 +138,7 @@ impl ChatTemplate {
             raised: false,
             line: Some(line_column(&source, problem.span.start).0),
             span: Some(problem.span),
+            exhausted: false,
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
         let survey = Survey::of(&tree);
@@ -185,6 +185,7 @@ impl ChatTemplate {
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
         let counts = self.lowered.text.contains(lower::GENERATION);
         let mut out = Sink { text: Vec::with_capacity(self.source.len()), counts, run: run.clone() };
+        limits::begin();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let template = self.environment.get_template(NAME)?;
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)
@@ -194,7 +195,7 @@ impl ChatTemplate {
             Ok(Err(problem)) => {
                 let mut error = located(&problem, &self.source, &self.lowered);
                 if let Some(message) = run.take_raised() {
-                    (error.message, error.raised) = (message, true);
+                    (error.message, error.raised, error.exhausted) = (message, true, false);
                 }
                 return Err(error);
             }
@@ -233,7 +234,7 @@ impl io::Write for Sink {
 /// What an error of the engine says, without the engine's own words about where.
 fn message(problem: &minijinja::Error) -> String {
     match problem.kind() {
-        ErrorKind::OutOfFuel => TOO_LONG.to_owned(),
+        ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),
         ErrorKind::WriteFailure => match std::error::Error::source(problem) {
             Some(cause) => cause.to_string(),
             None => problem.kind().to_string(),
@@ -250,5 +251,6 @@ fn located(problem: &minijinja::Error, source: &str, lowered: &Lowered) -> Rende
         (ErrorKind::UndefinedError, Some(expression)) => format!("`{expression}` looks into an undefined value"),
         _ => message(problem),
     };
-    RenderError { message, raised: false, line, span }
+    let exhausted = limits::is_exceeded() || matches!(problem.kind(), ErrorKind::OutOfFuel | ErrorKind::WriteFailure);
+    RenderError { message, raised: false, line, span, exhausted }
 }

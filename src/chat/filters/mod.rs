@@ -10,11 +10,10 @@ pub(crate) use sequence::Group;
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
-use super::context::run_of;
-use super::markup;
 use super::python::arguments::{bind, required, string, truth_or};
 use super::python::json::Style;
 use super::python::{Kind, Result, error, methods, operators};
+use super::{limits, markup};
 
 /// A filter: the value first, then the arguments.
 type Filter = fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value>;
@@ -79,17 +78,18 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
         environment.add_filter(*name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
             let arguments = arguments.into_values();
             let [value, rest @ ..] = arguments.as_slice() else { return Err(error("a filter without a value")) };
-            let run = run_of(state);
-            if let Some(run) = &run {
-                run.meter.charge(&arguments)?;
-            }
-            let result = filter(state, value, rest)?;
-            if let Some(run) = &run {
-                run.meter.charge(std::slice::from_ref(&result))?;
-            }
-            Ok(result)
+            run(*filter, state, value, rest)
         });
     }
+}
+
+/// Runs a filter, and has what goes in and what comes out paid for.
+fn run(filter: Filter, state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+    limits::charge(std::slice::from_ref(value))?;
+    limits::charge(arguments)?;
+    let result = filter(state, value, arguments)?;
+    limits::charge(std::slice::from_ref(&result))?;
+    Ok(result)
 }
 
 /// Whether there is such a filter.
@@ -100,7 +100,7 @@ pub(crate) fn exists(name: &str) -> bool {
 /// Applies a filter by name, as `map` does.
 fn apply(state: &mut State<'_, '_>, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
     match FILTERS.iter().find(|(known, _)| *known == name) {
-        Some((_, filter)) => filter(state, value, arguments),
+        Some((_, filter)) => run(*filter, state, value, arguments),
         None => Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'."))),
     }
 }

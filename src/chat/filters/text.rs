@@ -167,19 +167,27 @@ pub(super) fn wordwrap(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     let wrap = wrap.filter(|wrap| !wrap.is_none()).map_or_else(|| "\n".to_owned(), |wrap| to_str(&wrap).into_owned());
     let break_long = truth_or(&break_long, true);
     let text = to_str(value);
-    let lines =
-        strings::split_lines(&text, false).into_iter().map(|line| wrap_line(line, width, break_long).join(&wrap));
-    Ok(markup::like(value, lines.collect::<Vec<_>>().join(&wrap)))
+    let lines: Vec<String> = strings::split_lines(&text, false)
+        .into_iter()
+        .flat_map(|line| {
+            let wrapped = wrap_line(line, width, break_long);
+            if wrapped.is_empty() { vec![String::new()] } else { wrapped }
+        })
+        .collect();
+    limits::size(text.len().saturating_add(wrap.len().saturating_mul(lines.len())))?;
+    Ok(markup::like(value, lines.join(&wrap)))
 }
 
 fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
+    // The characters of the current line.
+    let mut used = 0;
     for chunk in line.split_inclusive(' ') {
         let word: Vec<char> = chunk.trim_end().chars().collect();
-        let used = current.chars().count();
         if used > 0 && used + word.len() > width {
             lines.push(std::mem::take(&mut current).trim_end().to_owned());
+            used = 0;
         }
         if word.len() > width && break_long {
             for piece in word.chunks(width) {
@@ -189,8 +197,10 @@ fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
                 current = piece.iter().collect();
             }
             current.push_str(chunk.get(chunk.trim_end().len()..).unwrap_or_default());
+            used = current.chars().count();
         } else {
             current.push_str(chunk);
+            used += chunk.chars().count();
         }
     }
     if !current.is_empty() {

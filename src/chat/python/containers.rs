@@ -7,7 +7,7 @@ use indexmap::{Equivalent, IndexMap};
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Tuple};
 
-use super::{Kind, Result, error, lazy};
+use super::{Kind, Result, error, lazy, operators};
 use crate::chat::limits;
 use crate::chat::watch::Watch;
 
@@ -123,6 +123,12 @@ impl Key {
         match Kind::of(value) {
             Kind::List(_) => Err(error("unhashable type: 'list'")),
             Kind::Dict(_) => Err(error("unhashable type: 'dict'")),
+            Kind::Tuple(items) => {
+                limits::spend(items.len());
+                limits::check()?;
+                items.iter().try_for_each(|item| Key::of(item).map(drop))?;
+                Ok(Key(value.clone()))
+            }
             _ => Ok(Key(value.clone())),
         }
     }
@@ -142,7 +148,7 @@ impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         match (self.0.as_str(), other.0.as_str()) {
             (Some(a), Some(b)) => a == b,
-            (None, None) => self.0 == other.0,
+            (None, None) => operators::equal(&self.0, &other.0),
             _ => false,
         }
     }
@@ -152,14 +158,25 @@ impl Eq for Key {}
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        match Kind::of(&self.0) {
-            Kind::Str(text) => text.hash(state),
-            // Equal numbers of different types must meet; everything else is too rare as a key to spread.
-            Kind::Bool(truth) => i64::from(truth).hash(state),
-            Kind::Int(number) => (number as i64).hash(state),
-            Kind::Float(number) => (number as i64).hash(state),
-            _ => 0_i64.hash(state),
+        hash(&self.0, state);
+    }
+}
+
+fn hash<H: Hasher>(value: &Value, state: &mut H) {
+    // Equal numbers of different types must meet, and both zeros.
+    let mut number = |number: f64| (number + 0.0).to_bits().hash(state);
+    match Kind::of(value) {
+        Kind::Str(text) => text.hash(state),
+        Kind::Bool(truth) => number(f64::from(u8::from(truth))),
+        Kind::Int(integer) => number(integer as f64),
+        Kind::Float(float) => number(float),
+        Kind::Tuple(items) => {
+            if limits::spend(items.len()) {
+                items.iter().for_each(|item| hash(item, state));
+            }
         }
+        // Everything else is too rare as a key to spread.
+        _ => 0_i64.hash(state),
     }
 }
 

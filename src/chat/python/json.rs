@@ -7,6 +7,7 @@ use minijinja::Value;
 use super::containers::Dict;
 use super::number::{LongInteger, write_float};
 use super::{Kind, Result, error, type_name};
+use crate::chat::limits;
 
 /// How `json.dumps` writes.
 pub(crate) struct Style {
@@ -52,10 +53,10 @@ impl Style {
         }
         out.push('[');
         for (index, item) in items.iter().enumerate() {
-            self.begin_entry(out, index, level + 1);
+            self.begin_entry(out, index, level + 1)?;
             self.write(out, item, level + 1)?;
         }
-        self.end_entries(out, level);
+        self.new_line(out, level)?;
         out.push(']');
         Ok(())
     }
@@ -78,12 +79,12 @@ impl Style {
         }
         out.push('{');
         for (index, (key, value)) in entries.into_iter().enumerate() {
-            self.begin_entry(out, index, level + 1);
+            self.begin_entry(out, index, level + 1)?;
             self.write_key(out, &key)?;
             out.push_str(&self.key_separator);
             self.write(out, value, level + 1)?;
         }
-        self.end_entries(out, level);
+        self.new_line(out, level)?;
         out.push('}');
         Ok(())
     }
@@ -101,24 +102,25 @@ impl Style {
         Ok(())
     }
 
-    fn begin_entry(&self, out: &mut String, index: usize, level: usize) {
+    fn begin_entry(&self, out: &mut String, index: usize, level: usize) -> Result<()> {
+        // What an entry adds besides its indent is no longer than a string may be.
+        limits::has_room(out);
+        limits::check()?;
         if index > 0 {
             out.push_str(&self.item_separator);
         }
-        self.new_line(out, level);
+        self.new_line(out, level)
     }
 
-    fn end_entries(&self, out: &mut String, level: usize) {
-        self.new_line(out, level);
-    }
-
-    fn new_line(&self, out: &mut String, level: usize) {
+    fn new_line(&self, out: &mut String, level: usize) -> Result<()> {
         if let Some(indent) = &self.indent {
+            limits::size(out.len().saturating_add(indent.len().saturating_mul(level)))?;
             out.push('\n');
             for _ in 0..level {
                 out.push_str(indent);
             }
         }
+        Ok(())
     }
 
     fn write_string(&self, out: &mut String, text: &str) {

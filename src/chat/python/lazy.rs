@@ -1,35 +1,35 @@
 //! What Python makes only when it is asked for: generators, views of a dictionary, ranges.
 
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr};
 
-use super::containers::{Dict, Extent};
+use super::containers::{Dict, Extent, Key};
 use super::{Result, error, operators};
 use crate::chat::functions::Namespace;
 
 /// What a filter such as `map` or `select` returns: always true, without a length, gone after one pass.
 #[derive(Debug)]
 pub(crate) struct Generator {
-    items: Mutex<Vec<Value>>,
+    items: Mutex<VecDeque<Value>>,
     extent: Extent,
 }
 
 impl Generator {
     pub(crate) fn value(items: Vec<Value>) -> Result<Value> {
         let extent = Extent::checked(&items)?;
-        Ok(Value::from_object(Self { items: Mutex::new(items), extent }))
+        Ok(Value::from_object(Self { items: Mutex::new(items.into()), extent }))
     }
 
     fn take(&self) -> Vec<Value> {
-        std::mem::take(&mut self.items.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.items.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 
     /// Takes the next item.
     pub(crate) fn next(&self) -> Option<Value> {
-        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
-        if items.is_empty() { None } else { Some(items.remove(0)) }
+        self.items.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 }
 
@@ -168,17 +168,25 @@ impl Object for Range {
 /// sets, everything else only if it is the same.
 pub(crate) fn equal(a: &Value, b: &Value) -> Option<bool> {
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<Range>(), b.downcast_object_ref::<Range>()) {
-        return Some(a.len() == b.len() && (0..a.len()).all(|index| a.get(index) == b.get(index)));
+        // Of the same length: with the same first number, and from two on the same second one.
+        return Some(a.len() == b.len() && (0..a.len().min(2)).all(|index| a.get(index) == b.get(index)));
     }
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<View>(), b.downcast_object_ref::<View>()) {
         let sets = a.side != Side::Values && b.side != Side::Values && a.items.len() == b.items.len();
-        let has = |item: &Value| b.items.iter().any(|other| operators::equal(item, other));
-        return Some(std::ptr::eq(a, b) || sets && a.items.iter().all(has));
+        return Some(std::ptr::eq(a, b) || sets && same_members(&a.items, &b.items));
     }
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<Generator>(), b.downcast_object_ref::<Generator>()) {
         return Some(std::ptr::eq(a, b));
     }
     (is_lazy(a) || is_lazy(b)).then_some(false)
+}
+
+/// Whether everything in one is in the other; by hash where all of it can be hashed.
+fn same_members(some: &[Value], others: &[Value]) -> bool {
+    match others.iter().map(Key::of).collect::<Result<HashSet<Key>>>() {
+        Ok(keys) => some.iter().all(|item| Key::of(item).is_ok_and(|key| keys.contains(&key))),
+        Err(_) => some.iter().all(|item| others.iter().any(|other| operators::equal(item, other))),
+    }
 }
 
 fn is_lazy(value: &Value) -> bool {

@@ -105,7 +105,10 @@ pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>> {
             dict.note_whole();
             Ok(dict.keys().collect())
         }
-        Kind::Str(text) => Ok(text.chars().map(Value::from).collect()),
+        Kind::Str(text) => {
+            crate::chat::limits::items(text.chars().count())?;
+            Ok(text.chars().map(Value::from).collect())
+        }
         Kind::Object(object) if lazy::is_iterable(value) => Ok(object.try_iter().into_iter().flatten().collect()),
         _ => Err(error(format!("'{}' object is not iterable", type_name(value)))),
     }

@@ -76,14 +76,19 @@ pub(crate) fn add(a: &Value, b: &Value) -> Result<Value> {
         }
         (Kind::Str(a), Kind::Str(b)) => {
             limits::size(a.len() + b.len())?;
+            limits::charge_bytes(a.len() + b.len())?;
             Ok(Value::from([a, b].concat()))
         }
         (Kind::List(a), Kind::List(b)) => {
             limits::items(a.len() + b.len())?;
+            limits::spend(a.len() + b.len());
+            limits::check()?;
             containers::list([a, b].concat())
         }
         (Kind::Tuple(a), Kind::Tuple(b)) => {
             limits::items(a.len() + b.len())?;
+            limits::spend(a.len() + b.len());
+            limits::check()?;
             containers::tuple([a, b].concat())
         }
         (Kind::Str(_), _) if !matches!(Kind::of(b), Kind::Undefined) => {
@@ -179,10 +184,7 @@ pub(crate) fn pow(a: &Value, b: &Value) -> Result<Value> {
             let exponent = u32::try_from(exponent).map_err(|_| too_large())?;
             base.checked_pow(exponent).map(int).ok_or_else(too_large)
         }
-        (Some(x), Some(y)) if zero(a) && y.as_f64() < 0.0 => {
-            let _ = x;
-            Err(error("0.0 cannot be raised to a negative power"))
-        }
+        (Some(_), Some(y)) if zero(a) && y.as_f64() < 0.0 => Err(error("0.0 cannot be raised to a negative power")),
         (Some(x), Some(y)) => Ok(Value::from(x.as_f64().powf(y.as_f64()))),
         _ => Err(unsupported("** or pow()", a, b)),
     }
@@ -218,6 +220,9 @@ pub(crate) fn concat<'v>(parts: impl Iterator<Item = &'v Value>) -> Result<Value
 
 /// `a == b`
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
+    if !limits::spend(1) {
+        return false;
+    }
     match (Kind::of(a), Kind::of(b)) {
         (Kind::List(a), Kind::List(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
@@ -230,6 +235,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
         (Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_), _) | (_, Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_)) => {
             false
         }
+        (Kind::Str(x), Kind::Str(y)) => x.len() == y.len() && limits::spend_text(x) && x == y,
         (Kind::Object(x), Kind::Object(y)) => lazy::equal(a, b).unwrap_or_else(|| std::ptr::eq(x, y) || a == b),
         _ => a == b,
     }
@@ -240,7 +246,10 @@ pub(crate) fn compare(operator: &str, a: &Value, b: &Value) -> Result<Option<Ord
     let incomparable =
         || error(format!("'{operator}' not supported between instances of '{}' and '{}'", type_name(a), type_name(b)));
     match (Kind::of(a), Kind::of(b)) {
-        (Kind::Str(a), Kind::Str(b)) => Ok(Some(a.cmp(b))),
+        (Kind::Str(a), Kind::Str(b)) => {
+            limits::charge_bytes(a.len().min(b.len()))?;
+            Ok(Some(a.cmp(b)))
+        }
         (Kind::List(a), Kind::List(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => {
             for (a, b) in a.iter().zip(b) {
                 if !equal(a, b) {
@@ -261,7 +270,10 @@ pub(crate) fn compare(operator: &str, a: &Value, b: &Value) -> Result<Option<Ord
 pub(crate) fn contains(container: &Value, needle: &Value) -> Result<bool> {
     match Kind::of(container) {
         Kind::Str(text) => match Kind::of(needle) {
-            Kind::Str(part) => Ok(text.contains(part)),
+            Kind::Str(part) => {
+                limits::charge_bytes(text.len())?;
+                Ok(text.contains(part))
+            }
             _ => Err(error(format!("'in <string>' requires string as left operand, not {}", type_name(needle)))),
         },
         Kind::List(items) | Kind::Tuple(items) => Ok(items.iter().any(|item| equal(item, needle))),
@@ -270,8 +282,7 @@ pub(crate) fn contains(container: &Value, needle: &Value) -> Result<bool> {
             Ok(dict.get(needle).is_some())
         }
         Kind::Undefined => Ok(false),
-        _ if let Some(namespace) = container.downcast_object_ref::<crate::chat::functions::Namespace>() => {
-            let _ = namespace;
+        _ if container.downcast_object_ref::<crate::chat::functions::Namespace>().is_some() => {
             Err(error("argument of type 'Namespace' is not iterable"))
         }
         Kind::Object(_) if lazy::is_iterable(container) => {

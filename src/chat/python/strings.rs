@@ -181,6 +181,7 @@ fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<V
             }
         }
     };
+    limits::items(parts.len())?;
     containers::list(parts.into_iter().map(|part| markup::like(value, part.to_owned())).collect())
 }
 

@@ -12,6 +12,7 @@ use super::nonprintable::is_printable;
 use super::number::{LongInteger, write_float};
 use crate::chat::filters::Group;
 use crate::chat::functions::Namespace;
+use crate::chat::limits;
 
 /// What `str()` makes of a value.
 pub(crate) fn to_str(value: &Value) -> Cow<'_, str> {
@@ -35,8 +36,11 @@ pub(crate) fn write_str(out: &mut String, value: &Value) {
     }
 }
 
-/// Appends what `repr()` makes of a value.
+/// Appends what `repr()` makes of a value, until that is too long: the operation that asked for it then fails.
 pub(crate) fn write_repr(out: &mut String, value: &Value) {
+    if !limits::has_room(out) {
+        return;
+    }
     match Kind::of(value) {
         Kind::Undefined => out.push_str("Undefined"),
         Kind::None => out.push_str("None"),
@@ -68,6 +72,9 @@ pub(crate) fn write_repr(out: &mut String, value: &Value) {
 fn write_items(out: &mut String, open: &str, items: &[Value], close: &str) {
     out.push_str(open);
     for (index, item) in items.iter().enumerate() {
+        if limits::is_exceeded() {
+            return;
+        }
         if index > 0 {
             out.push_str(", ");
         }
@@ -80,6 +87,9 @@ fn write_dict(out: &mut String, dict: &Dict) {
     dict.note_whole();
     out.push('{');
     for (index, (key, value)) in dict.entries().enumerate() {
+        if limits::is_exceeded() {
+            return;
+        }
         if index > 0 {
             out.push_str(", ");
         }

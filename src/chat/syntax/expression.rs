@@ -70,9 +70,9 @@ impl<'s> Parser<'s> {
         Ok(value)
     }
 
-    fn link(&self, chain: &mut usize) -> Result<()> {
+    fn link(&mut self, chain: &mut usize) -> Result<()> {
         *chain += 1;
-        if *chain > MAX_CHAIN { Err(self.error_here("this expression is too long")) } else { Ok(()) }
+        if *chain > MAX_CHAIN { Err(self.error_here("this expression is too long")) } else { self.add_level() }
     }
 
     fn left_to_right(
@@ -112,7 +112,9 @@ impl<'s> Parser<'s> {
         let start = self.current().at;
         let first = self.arithmetic(1)?;
         let mut rest = Vec::new();
+        let mut chain = 0;
         while let Some(operator) = self.compare_operator() {
+            self.link(&mut chain)?;
             rest.push((operator, self.arithmetic(1)?));
         }
         Ok(if rest.is_empty() { first } else { self.node(start, ExprKind::Compare(Box::new(first), rest)) })

@@ -12,6 +12,8 @@ type Result<T> = std::result::Result<T, SyntaxError>;
 const MAX_DEPTH: usize = 70;
 /// How many branches an `if` may have.
 const MAX_BRANCHES: usize = 300;
+/// How many levels the whole tree may have: chains and branches make some inside of each of those that nest.
+const MAX_LEVELS: usize = 1000;
 
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
@@ -19,6 +21,10 @@ pub(super) struct Parser<'s> {
     /// Where the last token taken ends.
     pub(super) last_end: usize,
     depth: usize,
+    /// Levels that chains and branches have made here, since the last step deeper.
+    links: usize,
+    /// The most levels of anything that was closed here.
+    tallest: usize,
     /// Jinja2 looks for unknown filters and tests when it compiles, except inside branches.
     in_branch: usize,
     in_loop: bool,
@@ -26,7 +32,16 @@ pub(super) struct Parser<'s> {
 
 impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str) -> Result<Self> {
-        Ok(Self { tokens: Lexer::tokenise(source)?, at: 0, last_end: 0, depth: 0, in_branch: 0, in_loop: false })
+        Ok(Self {
+            tokens: Lexer::tokenise(source)?,
+            at: 0,
+            last_end: 0,
+            depth: 0,
+            links: 0,
+            tallest: 0,
+            in_branch: 0,
+            in_loop: false,
+        })
     }
 
     pub(super) fn current(&self) -> Token<'s> {
@@ -116,9 +131,24 @@ impl<'s> Parser<'s> {
             return Err(self.error_here("this is nested too deep"));
         }
         self.depth += 1;
+        let (links, tallest) = (std::mem::take(&mut self.links), std::mem::take(&mut self.tallest));
         let parsed = parse(self);
+        self.tallest = tallest.max(self.links + self.tallest + 1);
+        self.links = links;
         self.depth -= 1;
-        parsed
+        let parsed = parsed?;
+        self.check_levels()?;
+        Ok(parsed)
+    }
+
+    /// Says that what was read here so far, or is still to come, stands one level deeper than the steps into it tell.
+    pub(super) fn add_level(&mut self) -> Result<()> {
+        self.links += 1;
+        self.check_levels()
+    }
+
+    fn check_levels(&self) -> Result<()> {
+        if self.links + self.tallest > MAX_LEVELS { Err(self.error_here("this is nested too deep")) } else { Ok(()) }
     }
 
     pub(super) fn check_name(&self, what: &str, name: &str, exists: fn(&str) -> bool, at: Range<usize>) -> Result<()> {
@@ -274,7 +304,7 @@ impl<'s> Parser<'s> {
                 return Err(SyntaxError::new("this condition has too many branches", tag.span()));
             }
             match end {
-                "elif" => {}
+                "elif" => self.add_level()?,
                 "else" => {
                     self.in_branch += 1;
                     otherwise = self.closed("endif", tag)?;
