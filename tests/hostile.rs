@@ -1,7 +1,7 @@
 //! No pattern and no text brings the parser down or keeps it busy without end.
 
 use backchat::content::Mode;
-use backchat::parser::{Options, Parser};
+use backchat::parser::{Options, ParseErrorKind, Parser};
 use backchat::pattern::Pattern;
 use backchat::template::Template;
 use proptest::prelude::*;
@@ -132,6 +132,31 @@ fn an_exhausted_pattern_is_an_error_with_its_name() {
     let error = parser.feed(&"a".repeat(5_000)).and_then(|_| parser.finish().map(|_| ())).unwrap_err();
     assert_eq!(error.stage.name(), "feed");
     assert!(error.to_string().starts_with(r"the pattern `(a+)+\1c` needs more steps"), "{error}");
+}
+
+#[test]
+fn a_parser_that_failed_stays_failed() {
+    let loaded = Template::load(&template(r"(a+)+\1c", "x", "y")).unwrap();
+    let mut parser = Parser::new(&loaded.template, "", Options::default()).unwrap();
+    parser.feed("b").unwrap();
+    parser.feed(&"a".repeat(5_000)).unwrap_err();
+    for _ in 0..2 {
+        let error = parser.feed("b").unwrap_err();
+        assert_eq!(error.kind, ParseErrorKind::Failed);
+    }
+    parser.finish().unwrap_err();
+}
+
+#[test]
+fn words_and_spaces_in_a_dialect_take_linear_time() {
+    let json = r#"{"fields": {"content": {"content": "json", "content_args": {"unquoted_keys": true,
+        "string_delims": [["<", ">"], ["<<", ">>"]]}}}}"#;
+    let loaded = Template::load(json).unwrap();
+    for text in ["a".repeat(400_000), "{".to_owned() + &" ".repeat(400_000), "<<a>> ".repeat(50_000) + ">"] {
+        let begun = std::time::Instant::now();
+        backchat::parser::parse(&loaded.template, "", &text, None).unwrap();
+        assert!(begun.elapsed().as_secs() < 5, "{:?} for {}…", begun.elapsed(), &text[..9]);
+    }
 }
 
 #[test]

@@ -40,8 +40,11 @@ fn stable(text: &str, args: &JsonArgs) -> String {
     let mut key_may_stand = false;
     // Pairs whose closing mark does not occur any more: what looks like their opening mark is text.
     let mut exhausted = vec![false; args.string_delims.len()];
+    // The longest opening mark counts.
+    let mut pairs: Vec<&(String, String)> = args.string_delims.iter().collect();
+    pairs.sort_by_key(|(open, _)| std::cmp::Reverse(open.len()));
     while let Some(c) = rest.chars().next() {
-        if let Some((inner, length)) = delimited(rest, &args.string_delims, &mut exhausted) {
+        if let Some((inner, length)) = delimited(rest, &pairs, &mut exhausted) {
             out.push_str(&quoted(inner));
             rest = rest.get(length..).unwrap_or("");
             key_may_stand = false;
@@ -50,8 +53,9 @@ fn stable(text: &str, args: &JsonArgs) -> String {
             out.push_str(string);
             rest = behind;
             key_may_stand = false;
-        } else if let Some((key, behind)) =
-            unquoted_key(rest).filter(|(key, _)| args.unquoted_keys && key_may_stand && !key.is_empty())
+        } else if args.unquoted_keys
+            && key_may_stand
+            && let Some((key, behind)) = unquoted_key(rest)
         {
             out.push_str(&quoted(key));
             rest = behind;
@@ -66,23 +70,22 @@ fn stable(text: &str, args: &JsonArgs) -> String {
 }
 
 /// The string between a pair of marks that starts here, and how much of the text it takes with them. Of several pairs
-/// the one with the longest opening mark counts.
-fn delimited<'t>(rest: &'t str, pairs: &[(String, String)], exhausted: &mut [bool]) -> Option<(&'t str, usize)> {
-    let mut best: Option<(usize, &str, usize)> = None;
+/// the first counts.
+fn delimited<'t>(rest: &'t str, pairs: &[&(String, String)], exhausted: &mut [bool]) -> Option<(&'t str, usize)> {
     for ((open, close), exhausted) in pairs.iter().zip(exhausted) {
-        if *exhausted || best.is_some_and(|(longest, ..)| longest >= open.len()) {
+        if *exhausted {
             continue;
         }
         let Some(behind) = rest.strip_prefix(open.as_str()) else { continue };
         match behind.find(close.as_str()) {
             Some(end) if open.len() + end + close.len() > 0 => {
-                best = Some((open.len(), behind.get(..end).unwrap_or(""), open.len() + end + close.len()));
+                return Some((behind.get(..end)?, open.len() + end + close.len()));
             }
             Some(_) => {}
             None => *exhausted = true,
         }
     }
-    best.map(|(_, inner, length)| (inner, length))
+    None
 }
 
 /// A string in double quotes, and the text behind it; all of the text where it is never closed.
@@ -102,7 +105,7 @@ fn ordinary_string(text: &str) -> (&str, &str) {
 /// A key without quotes, and the text from its colon on.
 fn unquoted_key(text: &str) -> Option<(&str, &str)> {
     let ends_a_key = |c: char| c.is_whitespace() || c.is_control() || "\"'`{}[],:".contains(c);
-    let (key, behind) = text.split_at_checked(text.find(ends_a_key)?)?;
+    let (key, behind) = text.split_at_checked(text.find(ends_a_key).filter(|&length| length > 0)?)?;
     let colon = behind.trim_ascii_start();
     colon.starts_with(':').then_some((key, colon))
 }

@@ -9,7 +9,7 @@ pub enum Chunks {
     /// One feed.
     #[default]
     Whole,
-    /// So many code points a feed.
+    /// So many code points a feed, and one where that is none.
     Every(usize),
     /// 1 to 16 code points a feed, drawn from this seed.
     Random(u64),
@@ -46,7 +46,7 @@ impl Chunks {
     pub fn of(self, text: &str) -> Box<dyn Iterator<Item = &str> + '_> {
         match self {
             Self::Whole => Box::new(std::iter::once(text)),
-            Self::Every(length) => Box::new(cut(text, std::iter::repeat(length))),
+            Self::Every(length) => Box::new(cut(text, std::iter::repeat(length.max(1)))),
             Self::Random(seed) => Box::new(cut(text, lengths(seed))),
         }
     }
@@ -102,6 +102,7 @@ mod tests {
         assert_eq!(cut(Chunks::Whole, ""), [""]);
         assert_eq!(cut(Chunks::Every(2), "aé日本語"), ["aé", "日本", "語"]);
         assert!(cut(Chunks::Every(2), "").is_empty());
+        assert_eq!(cut(Chunks::Every(0), "ab"), ["a", "b"]);
         let text = "é".repeat(1000);
         let random = cut(Chunks::Random(7), &text);
         assert_eq!(random.concat(), text);

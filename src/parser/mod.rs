@@ -28,9 +28,8 @@
 mod chunks;
 mod error;
 mod event;
+mod machine;
 mod message;
-#[allow(clippy::module_inception)]
-mod parser;
 mod plan;
 mod scan;
 
@@ -39,7 +38,7 @@ pub use crate::content::coerce::Tools;
 pub use chunks::{Chunks, cut};
 pub use error::{ParseError, ParseErrorKind, Stage};
 pub use event::{Event, EventRef, Span};
-pub use parser::{Finished, Held, Options, Parser, Pending};
+pub use machine::{Finished, Held, Options, Parser, Pending};
 
 use std::sync::Arc;
 

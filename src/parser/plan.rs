@@ -36,11 +36,11 @@ pub(super) struct DelimiterPlan {
 }
 
 /// Delimiters that are watched together, those first that win where two match the same text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Watch {
     pub delimiters: Vec<usize>,
     /// The bytes with which any of them can begin.
-    starts: Option<Box<[bool; 256]>>,
+    starts: Box<[bool; 256]>,
 }
 
 impl Watch {
@@ -49,16 +49,13 @@ impl Watch {
         for (byte, start) in (0..=255).zip(starts.iter_mut()) {
             *start = delimiters.iter().filter_map(|&d| all.get(d)).any(|d| d.pattern.can_begin_with(byte));
         }
-        Self { delimiters, starts: Some(starts) }
+        Self { delimiters, starts }
     }
 
     /// Whether a delimiter could begin somewhere in the text.
     #[inline]
     pub fn can_begin_in(&self, text: &str) -> bool {
-        match &self.starts {
-            Some(starts) => text.bytes().any(|byte| starts.get(byte as usize).is_some_and(|start| *start)),
-            None => false,
-        }
+        text.bytes().any(|byte| self.starts.get(byte as usize).is_some_and(|start| *start))
     }
 }
 
@@ -108,9 +105,11 @@ impl Plan {
 impl DelimiterPlan {
     fn new(field: usize, closes: bool, delimiter: &Delimiter) -> Self {
         let can_grow = delimiter.literals().is_none_or(|literals| {
-            let grows =
-                |short: &String| literals.iter().any(|long| long.len() > short.len() && long.starts_with(short));
-            literals.iter().any(grows)
+            let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
+            sorted.sort_unstable();
+            sorted.dedup();
+            // What begins with a text stands right behind it in this order.
+            sorted.windows(2).any(|pair| matches!(pair, [short, long] if long.starts_with(short)))
         });
         Self { field, closes, pattern: delimiter.pattern().clone(), can_grow }
     }

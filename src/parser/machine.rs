@@ -137,6 +137,7 @@ impl Parser {
 
     /// Takes more of the text and hands the events it brings to a sink, without allocating for each.
     pub fn feed_into(&mut self, text: &str, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        self.check_usable()?;
         self.buffer.push(text);
         let watch = watched(&self.plan, self.region.as_ref());
         if self.scan.glance(watch, text, self.buffer.end()) {
@@ -192,11 +193,13 @@ impl Parser {
         self.plan.fields.get(region.field).map(|field| &*field.name)
     }
 
+    fn check_usable(&self) -> Result<(), ParseError> {
+        if self.failed { Err(self.error(ParseErrorKind::Failed)) } else { Ok(()) }
+    }
+
     /// Shows and settles all that can be.
     fn step(&mut self, ended: bool, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        if self.failed {
-            return Err(self.error(ParseErrorKind::Failed));
-        }
+        self.check_usable()?;
         self.stalled = false;
         while !self.stalled {
             let watch = watched(&self.plan, self.region.as_ref());
