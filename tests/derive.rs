@@ -86,6 +86,16 @@ fn a_template_with_a_syntax_error_says_where() {
 }
 
 #[test]
+fn the_name_of_the_reasoning_field_cannot_be_one_that_is_taken() {
+    for name in ["content", "tool_calls", "role"] {
+        let options = Options { reasoning_field: Some(name.to_owned()), ..options() };
+        let derivation = derive("{{ messages[0].content }}", &options);
+        assert_eq!(derivation.diagnostics[0].id, "derive-name-taken", "{name}");
+        assert!(derivation.response_template.is_none());
+    }
+}
+
+#[test]
 fn the_name_of_the_reasoning_field_can_be_given() {
     let options = Options { reasoning_field: Some("thinking".to_owned()), ..options() };
     let derivation = derive(&read("space_before_thinking"), &options);

@@ -1,5 +1,6 @@
 //! Whether a derived template is still what deriving gives.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,9 @@ pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
             false => found.extend(derived(path)),
         }
     }
-    found.dedup();
+    // Two ways to one folder name its files differently.
+    let mut seen = HashSet::new();
+    found.retain(|derived| seen.insert(derived.file.canonicalize().unwrap_or_else(|_| derived.file.clone())));
     found
 }
 

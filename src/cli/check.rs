@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::outputs::{Found, Outputs};
 use super::progress::Progress;
-use super::{Failure, Global, path_from};
+use super::{Failure, Global, input, path_from};
 use crate::check::fixture::{self, Blessed, Case, FixtureFile};
 use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::diagnostic::{self, Diagnostic, Place, Severity, Sources, Suite};
@@ -182,10 +182,7 @@ impl Check {
             return Err(problem.help("give the new file another name").into());
         }
         let text = check::starter(&opened.loaded.template, &path_from(folder, Path::new(template)));
-        replace_file(&path, text.as_bytes()).map_err(|error| {
-            let problem = Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"));
-            problem.at(Place::file(&shown)).help("check that its folder exists and that you may write to it")
-        })?;
+        replace_file(&path, text.as_bytes()).map_err(|error| input::cannot_write(&shown, &error))?;
         if !global.is_quiet() {
             let cases = text.matches("\n=== case ").count();
             eprintln!("{}: {cases} cases; read what they mean, then run `backchat check`", diagnostic::escape(&shown));
@@ -282,11 +279,8 @@ fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Bless) -> Res
         }
         count += changed.len();
         let text = fixture::rewrite(file, &changed);
-        replace_file(Path::new(&file.file), text.as_bytes()).map_err(|error| {
-            Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
-                .at(Place::file(&file.file))
-                .help("the file is as it was; check that you may write to its folder")
-        })?;
+        replace_file(Path::new(&file.file), text.as_bytes())
+            .map_err(|error| input::cannot_write(&file.file, &error))?;
     }
     Ok(count)
 }

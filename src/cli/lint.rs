@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use super::lint_config::{Config, rule_named, target_named};
 use super::outputs::{Found, Outputs};
 use super::{Failure, Global, input};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
-use crate::lint::{self, RULES, Rule, Subject, Target};
+use crate::lint::{self, RULES, Rule, Subject, TARGETS, Target};
 use crate::template::source::{self, Opened, SourceError, replace_file};
 
 /// Say what is wrong with templates that load
@@ -33,8 +34,7 @@ pub struct Lint {
     /// Templates: JSON files, tokenizer_config.json, model folders, ORG/NAME in the Hugging Face cache, or -
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
-    /// Also say what this reader refuses: transformers, vllm, smg, trl; may be given several times
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
     target: Vec<&'static Target>,
     /// Make this rule an error
     #[arg(long, value_name = "RULE", value_parser = rule_named)]
@@ -71,7 +71,8 @@ impl Lint {
         }
         let config = Config::read(self.config.as_deref())?;
         let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };
-        targets.dedup_by_key(|target| target.name);
+        let mut seen = HashSet::new();
+        targets.retain(|target| seen.insert(target.name));
         let mut all: Vec<Diagnostic> = Vec::new();
         let mut sources = Sources::none();
         let mut unusable = false;
@@ -135,18 +136,15 @@ impl Lint {
         if self.diff {
             let diff = TextDiff::from_lines(&before, &text);
             let shown = diff.unified_diff().header(&now.file, &now.file).to_string();
-            io::stdout().lock().write_all(shown.as_bytes())?;
+            let mut out = io::stdout().lock();
+            out.write_all(Global::printable(&shown, &out).as_bytes())?;
         } else if text != before {
             let path = Path::new(&now.file);
             if now.file == "<stdin>" {
                 let problem = Diagnostic::error("no-file", "standard input cannot be changed");
                 return Err(problem.help("name the file, or use `--diff`").into());
             }
-            replace_file(path, text.as_bytes()).map_err(|error| {
-                Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
-                    .at(Place::file(&now.file))
-                    .help("the file is as it was; check that you may write to its folder")
-            })?;
+            replace_file(path, text.as_bytes()).map_err(|error| input::cannot_write(&now.file, &error))?;
         }
         Ok((now, found))
     }
@@ -173,6 +171,11 @@ impl Lint {
         finding.severity = level?;
         Some(finding)
     }
+}
+
+fn target_help() -> String {
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    format!("Also say what this reader refuses: {}; may be given several times", names.join(", "))
 }
 
 fn explain(name: &str) -> Result<ExitCode, Failure> {

@@ -18,6 +18,7 @@ mod rows;
 mod schema;
 mod show;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
+
+use crate::diagnostic::escape_lines;
 
 /// The workbench for response templates.
 #[derive(Debug, Parser)]
@@ -144,6 +147,11 @@ impl Global {
             Color::Auto if is_set("NO_COLOR") => false,
             Color::Auto => stream.is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
         }
+    }
+
+    /// What strangers wrote, for a stream: byte for byte into a file or a pipe, safe to look at on a terminal.
+    pub fn printable<'t>(text: &'t str, stream: &impl std::io::IsTerminal) -> Cow<'t, str> {
+        if stream.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) }
     }
 
     /// Whether to say nothing but the answer.

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
-use super::{Failure, Global};
-use crate::diagnostic::{Diagnostic, Format, Place, Sources, Suite, render, render_junit};
+use super::{Failure, Global, input};
+use crate::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
 use crate::template::source::replace_file;
 
 /// How diagnostics are written
@@ -89,11 +89,8 @@ impl Outputs {
     pub fn write(&self, found: &Found<'_>, global: &Global) -> Result<(), Failure> {
         for target in &self.output {
             let text = found.render(target.format, false);
-            replace_file(&target.path, text.as_bytes()).map_err(|error| {
-                Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
-                    .at(Place::file(target.path.display().to_string()))
-                    .help("check that its folder exists and that you may write to it")
-            })?;
+            replace_file(&target.path, text.as_bytes())
+                .map_err(|error| input::cannot_write(&target.path.display().to_string(), &error))?;
         }
         let mut out = io::stdout().lock();
         let format = self.format.map_or_else(|| by_itself(out.is_terminal()), Format::from);

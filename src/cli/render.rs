@@ -124,14 +124,13 @@ impl Render {
         let options = RenderOptions { now: self.now.clone(), watch: false };
         let rendered = template.render(&context, &options).map_err(failed)?;
         let mut out = io::stdout().lock();
-        if self.show_spans {
-            let coloured = global.colours(&io::stdout());
-            out.write_all(show::conversation(&rendered, &context, coloured).as_bytes())?;
-            if !coloured && !global.is_quiet() {
+        if self.show_spans && global.colours(&out) {
+            out.write_all(show::conversation(&rendered, &context).as_bytes())?;
+        } else {
+            out.write_all(Global::printable(&rendered.text, &out).as_bytes())?;
+            if self.show_spans && !global.is_quiet() {
                 eprintln!("assistant spans: {}", show::spans(&rendered.assistant_spans));
             }
-        } else {
-            out.write_all(rendered.text.as_bytes())?;
         }
         // A shell's prompt should not stand in the last line of the conversation.
         if io::stdout().is_terminal() && !rendered.text.ends_with('\n') {

@@ -1,4 +1,4 @@
-//! Rows of JSON lines in, one answer a row out: in parallel, in order, in constant memory.
+//! Rows of JSON lines in, one answer a row out: in parallel, in order, holding no more than a few batches of them.
 //!
 //! Lines go to the workers in batches, in turn; the answers are fetched from them in the same turn. So the order keeps
 //! itself, and since every channel is short, nobody runs far ahead of the slowest.

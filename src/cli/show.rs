@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::chat::Rendered;
-use crate::diagnostic::escape;
+use crate::diagnostic::escape_lines;
 use crate::json::{Object, Value};
 
 const RESET: &str = "\u{1b}[0m";
@@ -32,10 +32,7 @@ pub fn spans(spans: &[(usize, usize)]) -> String {
 
 /// The render, safe to print on a terminal: each role's words in its colour, the template's dimmed, what generation
 /// blocks wrote underlined.
-pub fn conversation(rendered: &Rendered, context: &Object, coloured: bool) -> String {
-    if !coloured {
-        return rendered.text.clone();
-    }
+pub fn conversation(rendered: &Rendered, context: &Object) -> String {
     let text = &rendered.text;
     let words = words(text, context);
     let generated: Vec<Range<usize>> =
@@ -52,12 +49,7 @@ pub fn conversation(rendered: &Rendered, context: &Object, coloured: bool) -> St
         if generated.iter().any(|range| range.contains(start)) {
             out.push_str(GENERATED);
         }
-        for (index, line) in text.get(*start..*end).unwrap_or_default().split('\n').enumerate() {
-            if index > 0 {
-                out.push('\n');
-            }
-            out.push_str(&escape(line));
-        }
+        out.push_str(&escape_lines(text.get(*start..*end).unwrap_or_default()));
         out.push_str(RESET);
     }
     out

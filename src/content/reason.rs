@@ -98,7 +98,7 @@ impl fmt::Display for Reason {
             Reason::NotJson { message, offset, text } => {
                 write!(out, "not JSON: {message}, at {}", Excerpt(text, *offset))
             }
-            Reason::TooDeep => out.write_str("not read: the JSON nests deeper than the limit of about 990 levels"),
+            Reason::TooDeep => write!(out, "not read: the JSON nests more than {} levels deep", crate::json::MAX_DEPTH),
             Reason::Sentinel => out.write_str(
                 "the text holds U+0001 or U+0002, which transformers refuses beside string_delims (stable mode reads it)",
             ),

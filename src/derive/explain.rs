@@ -1,5 +1,6 @@
 //! The evidence as a page a person reads, in a pull request for instance.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use super::calls::{Beside, Layout};
@@ -7,6 +8,7 @@ use super::evidence::{Change, Evidence};
 use super::probe::needle;
 use super::report::{Derivation, Status, Story, clip};
 use super::turn::PromptEnd;
+use crate::diagnostic::{escape, escape_lines};
 use crate::json::Value;
 
 /// How much of a render an excerpt shows.
@@ -37,9 +39,9 @@ impl Derivation {
         let Some(story) = self.story() else { return Vec::new() };
         let findings = &story.findings;
         let mut lines = Vec::new();
-        let headers: Vec<String> = findings.turn.headers.iter().map(|header| code(&header.text)).collect();
-        let mut headers = headers;
-        headers.dedup();
+        let mut seen = HashSet::new();
+        let headers = findings.turn.headers.iter().filter(|header| seen.insert(&header.text));
+        let headers: Vec<String> = headers.map(|header| code(&header.text)).collect();
         lines.push(format!("turn: starts after {}, ends with {}", headers.join(" or "), list(&findings.stops)));
         lines.push(match &findings.reasoning {
             Some(reasoning) => format!(
@@ -84,19 +86,19 @@ impl Derivation {
     }
 
     fn write_page(&self, page: &mut String, name: &str) -> std::fmt::Result {
-        writeln!(page, "# Response template for {name}\n")?;
+        writeln!(page, "# Response template for {}\n", escape(name))?;
         writeln!(page, "{}.\n", capitalised(&self.headline()))?;
         let Some(story) = self.story() else {
             for diagnostic in &self.diagnostics {
-                writeln!(page, "- {}", diagnostic.message)?;
+                writeln!(page, "- {}", escape(&diagnostic.message))?;
             }
             return Ok(());
         };
         for line in self.summary().into_iter().chain(self.samples_line()) {
-            writeln!(page, "- {line}")?;
+            writeln!(page, "- {}", escape(&line))?;
         }
         if let Some(template) = &self.response_template {
-            writeln!(page, "\n```json\n{}\n```", template.to_pretty("  "))?;
+            writeln!(page, "\n```json\n{}\n```", escape_lines(&template.to_pretty("  ")))?;
         }
         writeln!(page, "\n## Evidence\n")?;
         writeln!(
@@ -140,7 +142,7 @@ impl Derivation {
         }
         for note in notes {
             let help = note.help.as_ref().map(|help| format!(" {}.", capitalised(help))).unwrap_or_default();
-            writeln!(page, "- {}.{help}", capitalised(&note.message))?;
+            writeln!(page, "- {}.{}", escape(&capitalised(&note.message)), escape(&help))?;
         }
         Ok(())
     }
@@ -171,7 +173,7 @@ fn section(page: &mut String, story: &Story, finding: &str, title: &str) -> std:
         writeln!(page, "{content} Calls are given with {}.\n", calls.manner.describe())?;
     }
     for evidence in found {
-        writeln!(page, "- {} → {}", evidence.without, evidence.with)?;
+        writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;
         for change in &evidence.changes {
             writeln!(page, "  - {}", shown(change))?;
         }
@@ -218,7 +220,7 @@ fn prompts(page: &mut String, story: &Story) -> std::fmt::Result {
     writeln!(page, "| prompt after | writes |\n|---|---|")?;
     for (what, prefill) in rows {
         let prefill = if prefill.is_empty() { "nothing".to_owned() } else { code(&prefill).replace('|', "\\|") };
-        writeln!(page, "| {what} | {prefill} |")?;
+        writeln!(page, "| {} | {prefill} |", escape(&what))?;
     }
     writeln!(page)
 }
@@ -240,7 +242,7 @@ fn arguments(page: &mut String, story: &Story) -> std::fmt::Result {
 /// A text as Markdown code on one line.
 fn code(text: &str) -> String {
     let text = text.replace('\n', "⏎");
-    let shown = crate::diagnostic::escape(&text);
+    let shown = escape(&text);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let space = if longest > 0 { " " } else { "" };

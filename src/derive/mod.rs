@@ -68,12 +68,21 @@ pub struct Sample {
     pub message: Option<Value>,
 }
 
+/// What every draft has a field or a default for.
+const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
+
 /// Derives a response template from the source of a chat template.
 pub fn derive(source: &str, options: &Options) -> Derivation {
     let template = match ChatTemplate::compile(source) {
         Ok(template) => template,
         Err(error) => return Derivation::failed(error.diagnostic(source, "")),
     };
+    if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
+        let message =
+            format!("the reasoning cannot be called `{name}`: the message keeps something else under that name");
+        let help = "give it another name, such as `reasoning_content` or `thinking`".to_owned();
+        return Derivation::failed(problem("derive-name-taken", &message, Some(help)));
+    }
     let mut prober = Prober::new(&template, &options.variables, options.now.clone());
     let Some(mut findings) = findings::find(&template, &mut prober, options) else {
         return Derivation::failed(no_content(&template, source, &prober));

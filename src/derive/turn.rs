@@ -39,16 +39,9 @@ pub(super) struct Turn {
 /// The history that ends in what a tool answered, in words.
 const TOOL_RESULT: &str = "a tool's result";
 
-/// The needles a history may hold.
-const HISTORY: [&str; 7] = [
-    needle::SYSTEM,
-    needle::USER,
-    needle::LATER,
-    needle::EARLIER,
-    needle::RESULT,
-    "qzId3cccc", // the id, name and argument of the call a tool's result answers
-    "qzname_tre",
-];
+/// The needles a history may hold; of the call that a tool's result answers its id and name.
+const HISTORY: [&str; 7] =
+    [needle::SYSTEM, needle::USER, needle::LATER, needle::EARLIER, needle::RESULT, needle::IDS[2], needle::NAMES[2]];
 
 /// Where the last needle of the history ends, looking no further than `limit`.
 fn after_history(text: &str, limit: usize) -> usize {

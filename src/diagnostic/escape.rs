@@ -29,6 +29,14 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The same for a text of several lines, which stay lines.
+pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c != '\n' && is_hostile(c)) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.split('\n').map(escape).collect::<Vec<_>>().join("\n"))
+}
+
 /// Whether a character does something to a terminal, or to the reading of the line, beside being shown.
 fn is_hostile(c: char) -> bool {
     c.is_control()

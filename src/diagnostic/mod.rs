@@ -10,6 +10,7 @@ mod text;
 use std::ops::Range;
 
 pub use escape::escape;
+pub(crate) use escape::escape_lines;
 pub use place::{Place, line_column};
 pub use render::{Case, Format, Suite, render, render_junit};
 pub use shell::shell_word;

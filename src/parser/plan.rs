@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::pattern::Pattern;
-use crate::template::{ContentParser, Delimiter, Template};
+use crate::template::{Delimiter, Template};
 
 /// What a template asks the parser to watch for, and when.
 #[derive(Clone, Debug)]
@@ -84,10 +84,7 @@ impl Plan {
         outside.sort_by_key(|&d| delimiters.get(d).map(|delimiter| (delimiter.closes, name(delimiter))));
         let fields = template.fields().iter().zip(insides).map(|(field, inside)| FieldPlan {
             name: field.name.as_str().into(),
-            dirty: !matches!(
-                field.content.parser(),
-                Some(ContentParser::Text | ContentParser::Int | ContentParser::Float | ContentParser::Bool)
-            ),
+            dirty: field.content.is_structured(),
             inside: Watch::new(inside, &delimiters),
         });
         let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());

@@ -30,7 +30,7 @@ pub struct TooLarge;
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the prompt and the output together are larger than 4 GB, more than can be replayed")
+        f.write_str("more than 4 GB of prompt and output, or more than 65,535 fields, cannot be replayed")
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use crate::content::Capture;
 use crate::json::Value;
 use crate::parser::{Mode, ParseError};
-use crate::template::{ContentSpec, Field, Template};
+use crate::template::{Field, Template};
 
 use super::{Kept, Moment};
 
@@ -306,7 +306,7 @@ impl Recording {
         match (event.kind, event.value) {
             (Kind::Chunk, _) => {
                 entries.push(("text", self.slice(event.span).into()));
-                let dirty = self.field(event.field).is_some_and(|field| is_structured(&field.content));
+                let dirty = self.field(event.field).is_some_and(|field| field.content.is_structured());
                 entries.push(("dirty", dirty.into()));
             }
             (_, Some(Ok(value))) => entries.push(("value", value.read())),
@@ -458,11 +458,6 @@ impl Recording {
         let last = || self.feeds.last().copied();
         self.feeds.get(index).copied().or_else(last).unwrap_or(Feed { end: 0, events: 0 })
     }
-}
-
-fn is_structured(content: &ContentSpec) -> bool {
-    use ContentSpec::{Bool, Float, Int, Text};
-    !matches!(content, Text { .. } | Int { .. } | Float { .. } | Bool { .. })
 }
 
 /// A place in a text of bounded size.

@@ -142,4 +142,9 @@ impl ContentSpec {
             Self::Unusable { parser, .. } => return *parser,
         })
     }
+
+    /// Whether a chunk of such a region is raw text of a structured value, as far as is known what parser it has.
+    pub(crate) fn is_structured(&self) -> bool {
+        self.parser().is_none_or(ContentParser::is_structured)
+    }
 }

@@ -166,11 +166,9 @@ pub(crate) fn format(value: &Value, text: &str, arguments: &[Value]) -> Result<S
         if numbered && next > 0 {
             return Err(error("cannot switch between automatic field numbering and manual field specification"));
         }
-        let base = base.ok_or_else(|| match first.parse::<usize>() {
-            Ok(_) | Err(_) if first.is_empty() || first.bytes().all(|b| b.is_ascii_digit()) => {
-                error("Replacement index out of range for positional args tuple")
-            }
-            _ => error(format!("missing argument '{first}' of format()")),
+        let base = base.ok_or_else(|| match first.bytes().all(|b| b.is_ascii_digit()) {
+            true => error("Replacement index out of range for positional args tuple"),
+            false => error(format!("missing argument '{first}' of format()")),
         })?;
         follow(base, rest).map(|found| markup::escaped_for(value, &found))
     };
