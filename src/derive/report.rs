@@ -1,7 +1,5 @@
 //! The result of a derivation, and how it is told.
 
-use std::collections::HashSet;
-
 use super::calls::{Calls, Layout, Piece};
 use super::capability::{self, Capabilities};
 use super::evidence::{self, Evidence};
@@ -204,8 +202,8 @@ fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
     let mut text = String::new();
     strings(draft, &mut text);
     let plain = text.replace('\\', "");
-    let mut seen = HashSet::new();
-    known.retain(|token| !token.is_empty() && plain.contains(token) && seen.insert(*token));
+    known.retain(|token| !token.is_empty() && plain.contains(token));
+    known.dedup();
     known.into_iter().map(str::to_owned).collect()
 }
 
