@@ -136,9 +136,20 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
         let note = Diagnostic::new(Severity::Note, "derive-calls-refused", message);
         diagnostics.push(note.help("where the model calls tools, mend the chat template and derive again"));
     }
+    // A proof that never saw a call says nothing about calls.
+    let saw_calls = findings.calls.is_none() || proof.with_calls > 0;
+    let saw_reasoning = findings.reasoning.is_none() || proof.with_reasoning > 0;
+    for (what, severity, _) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
+        .iter()
+        .filter(|part| !part.2)
+    {
+        let message = format!("no conversation with {what} could be cut out of a render and parsed back");
+        let unseen = Diagnostic::new(*severity, "derive-unseen", message);
+        diagnostics.push(unseen.help("hold the draft against real outputs with --samples"));
+    }
     let status = match &findings.calls {
         None if findings.shows_calls => Status::Inexpressible,
-        _ if proof.holds() && departures.is_empty() => Status::Proved,
+        _ if proof.holds() && departures.is_empty() && saw_calls => Status::Proved,
         _ => Status::Partial,
     };
     for failure in &proof.failures {

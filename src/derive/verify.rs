@@ -18,6 +18,9 @@ use crate::template::Template;
 pub(super) struct Proof {
     pub cases: usize,
     pub passed: usize,
+    /// How many of the cases have calls, and how many have reasoning.
+    pub with_calls: usize,
+    pub with_reasoning: usize,
     /// The failures, the shortest text of each kind.
     pub failures: Vec<Failure>,
     /// What the wire itself changes, each with the text that shows it.
@@ -70,6 +73,8 @@ pub(super) fn verify(prober: &Prober, findings: &Findings, template: &Template) 
     let Ok(tools) = Tools::new(&sample::tools()).map(Arc::new) else { return Proof::default() };
     let mut proof = Proof::default();
     for case in cases(prober, findings, template) {
+        proof.with_calls += usize::from(!case.expected.calls.is_empty());
+        proof.with_reasoning += usize::from(case.expected.reasoning.is_some());
         match judge(template, &tools, findings, &case) {
             None => {
                 proof.cases += 1;
@@ -161,16 +166,21 @@ fn case(
     let mut messages = history.to_vec();
     messages.push(Message::Assistant(sample.answer.clone()));
     let full = prober.render(&messages, setting, false)?;
-    let end = findings.turn.headers.iter().filter_map(|header| {
-        let text = header.text.as_str();
-        prompt.rfind(text).map(|at| at + text.len())
-    });
+    let headers = findings.turn.headers.iter().map(|header| header.text.as_str());
+    let mut ends: Vec<usize> = headers.filter_map(|text| Some(prompt.rfind(text)? + text.len())).collect();
     // A prompt without the header, under some odd setting, is none to answer.
     let said = history.last().map_or("", Message::text);
-    let end = end.max().filter(|end| prompt.rfind(said).is_none_or(|at| at < *end))?;
+    ends.retain(|end| prompt.rfind(said).is_none_or(|at| at < *end));
+    ends.sort_unstable_by(|a, b| b.cmp(a));
+    let mut end = *ends.first()?;
     let (mut prefix, mut text) = match full.strip_prefix(prompt) {
         Some(rest) => (prompt.to_owned(), rest.to_owned()),
-        None => (prompt.get(..end)?.to_owned(), full.strip_prefix(prompt.get(..end)?)?.to_owned()),
+        // The longest header that this turn has too.
+        None => ends.iter().find_map(|shared| {
+            end = *shared;
+            let prefix = prompt.get(..*shared)?;
+            Some((prefix.to_owned(), full.strip_prefix(prefix)?.to_owned()))
+        })?,
     };
     text.truncate(own_turn(&text, &sample.answer, findings.turn.header().trim()));
     let mut expected = Answer::default();
