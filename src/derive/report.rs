@@ -1,5 +1,7 @@
 //! The result of a derivation, and how it is told.
 
+use std::collections::HashSet;
+
 use super::calls::{Calls, Layout, Piece};
 use super::capability::{self, Capabilities};
 use super::evidence::{self, Evidence};
@@ -213,8 +215,8 @@ fn special_marks(draft: &Value, options: &Options) -> Vec<String> {
     let mut text = String::new();
     strings(draft, &mut text);
     let plain = text.replace('\\', "");
-    known.retain(|token| !token.is_empty() && plain.contains(token));
-    known.dedup();
+    let mut seen = HashSet::new();
+    known.retain(|token| !token.is_empty() && plain.contains(token) && seen.insert(*token));
     known.into_iter().map(str::to_owned).collect()
 }
 
