@@ -138,7 +138,7 @@ impl Derivation {
     fn notes(&self, page: &mut String) -> std::fmt::Result {
         let mut notes = self.diagnostics.iter().filter(|diagnostic| diagnostic.id != "derive-unproved").peekable();
         if notes.peek().is_some() {
-            writeln!(page, "\n## What this wire format cannot carry\n")?;
+            writeln!(page, "\n## Limits\n")?;
         }
         for note in notes {
             let help = note.help.as_ref().map(|help| format!(" {}.", capitalised(help))).unwrap_or_default();
