@@ -34,12 +34,20 @@ pub(super) fn delimiter(field: &mut Object, side: &str, literal: Option<&str>, p
 pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next: Option<String>) {
     let own = calls.close.trim();
     if !own.is_empty() {
-        let ends = if marks::is_distinct(own) { Vec::new() } else { ends_of(calls, findings) };
-        // A sign of JSON or code closes only where a call can end.
-        let guard = if ends.is_empty() { String::new() } else { format!("(?:(?={})|$)", ends.join("|")) };
         // A close that says the name again takes any.
-        let own = flexible(own).replace(needle::NAMES[0], "[\\w.-]+");
-        delimiter(field, "close", None, format!("{own}\\s*{guard}"));
+        let pattern = flexible(own).replace(needle::NAMES[0], "[\\w.-]+");
+        let pattern = if marks::is_distinct(own) {
+            // A model that stops without closing its call has made it all the same.
+            let stops = findings.stops.iter().filter(|stop| !own.contains(stop.as_str())).map(|stop| escape(stop));
+            let ends: Vec<String> = [pattern].into_iter().chain(stops).collect();
+            if ends.len() == 1 { format!("{}\\s*", ends.concat()) } else { format!("(?:{})\\s*", ends.join("|")) }
+        } else {
+            // A sign of JSON or code closes only where a call can end.
+            let ends = ends_of(calls, findings);
+            let guard = if ends.is_empty() { String::new() } else { format!("(?:(?={})|$)", ends.join("|")) };
+            format!("{pattern}\\s*{guard}")
+        };
+        delimiter(field, "close", None, pattern);
         return;
     }
     let tail = marks::split(&calls.section_close);
