@@ -264,7 +264,7 @@ impl Bench {
             (Some(name), _) if name == "-" => {
                 source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default())
             }
-            (Some(name), _) => source::open(name),
+            (Some(name), _) => input::template(name),
             (None, Some(TemplateSource::File(path))) => source::open(&path.display().to_string()),
             (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
             (None, None) => source::open("-"),
@@ -302,7 +302,7 @@ impl Bench {
         let Some(name) = &self.rival else { return Ok(None) };
         let opened = match name.as_str() {
             "-" => source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default()),
-            name => source::open(name),
+            name => input::template(name),
         };
         let opened = opened.map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?;
         Ok(Some(Rival { name: name.clone(), template: opened.loaded.template }))

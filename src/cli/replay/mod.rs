@@ -40,8 +40,8 @@ On the screen, ? lists the keys. Where standard output is no terminal, the event
 
 Exit status: 0 replayed, 2 could not run.")]
 pub struct Replay {
-    /// A response template's JSON, tokenizer_config.json or model folder; or fixtures: FILE.fixture, FILE.fixture#CASE,
-    /// rows of JSON lines, or a folder of such
+    /// A response template's JSON, tokenizer_config.json, model folder or ORG/NAME; or fixtures: FILE.fixture,
+    /// FILE.fixture#CASE, rows of JSON lines, or a folder of such
     template: String,
     /// The model's output, or a list of outputs: JSON lines, fixtures or a folder; `-` is standard input. Rows
     /// {"after_ms", "text"} are one output, in the chunks it came in

@@ -20,6 +20,10 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
+    if !folder.is_dir() {
+        let message = format!("there is no folder `{}`", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".backchat-");
     // A temporary file would be its owner's alone; a new file of the user's gets what the mask of the process leaves.
