@@ -84,7 +84,7 @@ fn closes(c: char) -> bool {
 }
 
 /// Opening brackets of every script.
-fn opens(c: char) -> bool {
+pub(super) fn opens(c: char) -> bool {
     "<[{(«【「『＜《〈〔〖⟦⟨⟪◁".contains(c)
 }
 
@@ -130,6 +130,11 @@ fn meeting(text: &str) -> Option<usize> {
         before = Some((c, i + c.len_utf8()));
     }
     None
+}
+
+/// Whether a text ends inside what could go on as a word or a name.
+pub(super) fn ends_in_word(text: &str) -> bool {
+    text.trim_end().ends_with(is_word)
 }
 
 /// Whether a text stands out enough from prose and code to be a mark by itself.

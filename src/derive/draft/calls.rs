@@ -35,11 +35,20 @@ pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next
     let own = calls.close.trim();
     if !own.is_empty() {
         // A close that says the name again takes any.
-        let pattern = flexible(own).replace(needle::NAMES[0], "[\\w.-]+");
+        let pattern = close_pattern(calls, own).replace(needle::NAMES[0], "[\\w.-]+");
         let pattern = if marks::is_distinct(own) {
             // A model that stops without closing its call has made it all the same.
-            let stops = findings.stops.iter().filter(|stop| !own.contains(stop.as_str())).map(|stop| escape(stop));
-            let ends: Vec<String> = [pattern].into_iter().chain(stops).collect();
+            // A closing tag may stand in a value, so it only stops where it ends every call.
+            let groups = marks::groups(&calls.section_close);
+            let section = groups.into_iter().filter(|mark| marks::is_sign(mark));
+            let stops = findings.stops.iter().map(String::as_str).filter(|stop| !stop.starts_with("</"));
+            let mut others: Vec<&str> = Vec::new();
+            for mark in section.chain(stops) {
+                if !own.contains(mark) && !others.contains(&mark) {
+                    others.push(mark);
+                }
+            }
+            let ends: Vec<String> = [pattern].into_iter().chain(others.into_iter().map(escape)).collect();
             if ends.len() == 1 { format!("{}\\s*", ends.concat()) } else { format!("(?:{})\\s*", ends.join("|")) }
         } else {
             // A sign of JSON or code closes only where a call can end.
@@ -63,6 +72,26 @@ pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next
         None => {
             field.insert("close".to_owned(), one_or_many(ends.into_iter().map(str::to_owned).collect()));
         }
+    }
+}
+
+/// The marks that close a call. Outer ones may stand once behind several calls, and a fence in front of a mark that says
+/// all by itself may be left out.
+fn close_pattern(calls: &Calls, own: &str) -> String {
+    let marks = marks::split(own);
+    if let ([inner, outer @ ..], Layout::Marked { .. }) = (marks.as_slice(), &calls.layout)
+        && !outer.is_empty()
+        && calls.parallel
+        && let Some(next) = marks::split(&calls.open).last().filter(|mark| marks::is_distinct(mark))
+    {
+        let outer: Vec<String> = outer.iter().map(|mark| escape(mark)).collect();
+        return format!("{}\\s*(?:{}|(?={}))", escape(inner), outer.join("\\s*"), escape(next));
+    }
+    let parts = own.char_indices().skip(1).map(|(at, _)| own.split_at(at));
+    let fenced = parts.into_iter().find(|(_, mark)| mark.starts_with(marks::opens) && marks::is_sign(mark));
+    match fenced.filter(|(weak, _)| !weak.trim().is_empty() && !marks::is_distinct(weak)) {
+        Some((weak, mark)) => format!("(?:{}\\s*)?{}", flexible(weak.trim()), escape(mark)),
+        None => flexible(own),
     }
 }
 
@@ -109,6 +138,12 @@ fn path_shape(root: Option<&str>, paths: &Paths) -> Value {
 /// What the beginning of a call's JSON object looks like, as far as it is always the same.
 fn object_start(paths: &Paths) -> String {
     let mut pattern = String::from("\\{");
+    // Where the arguments come first, a model may well write the name first, as it is used to.
+    if let [first, second] = paths.keys.as_slice()
+        && paths.arguments.first() == Some(first)
+    {
+        return format!("\\{{\\s*\"(?:{}|{})\"\\s*:", escape(first), escape(second));
+    }
     for (i, key) in paths.keys.iter().enumerate() {
         if i > 0 {
             pattern.push(',');
@@ -408,11 +443,17 @@ pub(super) fn next_call(calls: &Calls, findings: &Findings) -> String {
     format!("{first}{guards}{head}{guard}")
 }
 
+/// A text as a pattern, which is not the beginning of a longer word.
+pub(super) fn whole_word(text: &str) -> String {
+    let end = if marks::ends_in_word(text) { "(?![\\w.-])" } else { "" };
+    format!("{}{end}", flexible(text))
+}
+
 /// Keeps a call's opening mark from taking content's.
 fn guard_against(content: &str, open: &str) -> String {
     let open = open.trim();
     match content.strip_prefix(open) {
-        Some(rest) if !rest.is_empty() => format!("(?!{})", flexible(rest)),
+        Some(rest) if !rest.is_empty() => format!("(?!{})", whole_word(rest)),
         _ => String::new(),
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
             field.insert("close".to_owned(), reasoning.close.as_str().into());
         }
         field.insert("content".to_owned(), "text".into());
+        if joins {
+            join(&mut field);
+        }
         fields.insert(findings.reasoning_field.clone(), Value::Object(field));
     }
     if let Some(calls) = &findings.calls {
@@ -84,7 +87,10 @@ fn one_or_many(mut texts: Vec<String>) -> Value {
 fn content_field(findings: &Findings, joins: bool, leeway: Leeway) -> Object {
     let mut field = Object::new();
     let content = &findings.content;
-    if !content.opens.is_empty() {
+    if content.opens.iter().any(|open| marks::ends_in_word(open)) {
+        let opens = content.opens.iter().map(|open| calls::whole_word(open));
+        field.insert("open_pattern".to_owned(), opens.collect::<Vec<_>>().join("|").into());
+    } else if !content.opens.is_empty() {
         field.insert("open".to_owned(), one_or_many(content.opens.clone()));
     }
     let mut closes: Vec<String> = Vec::new();
@@ -125,8 +131,13 @@ fn content_field(findings: &Findings, joins: bool, leeway: Leeway) -> Object {
     }
     field.insert("content".to_owned(), "text".into());
     if joins {
-        field.insert("repeats".to_owned(), true.into());
-        field.insert("join".to_owned(), "\n\n".into());
+        join(&mut field);
     }
     field
+}
+
+/// Keeps every piece of a text that calls part.
+fn join(field: &mut Object) {
+    field.insert("repeats".to_owned(), true.into());
+    field.insert("join".to_owned(), "\n\n".into());
 }
