@@ -16,7 +16,7 @@ impl Reading {
     /// Reads a text, chunk by chunk, with a parser that has read nothing yet.
     pub fn new<'t>(mut parser: Parser, chunks: impl Iterator<Item = &'t str>) -> Self {
         let mut events = Vec::new();
-        parser.initial_events().iter().for_each(|event| join_event(&mut events, event.clone()));
+        parser.initial_events().iter().for_each(|event| join(&mut events, event.borrowed()));
         for chunk in chunks {
             if let Err(error) = parser.feed_into(chunk, &mut |event| join(&mut events, event)) {
                 return Self { events, outcome: Err(error) };
@@ -28,7 +28,7 @@ impl Reading {
     /// Ends a text whose events so far are known.
     pub fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
         let outcome = parser.finish().map(|finished| {
-            finished.events.into_iter().for_each(|event| join_event(&mut events, event));
+            finished.events.iter().for_each(|event| join(&mut events, event.borrowed()));
             (finished.message, finished.missing)
         });
         Self { events, outcome }
@@ -75,15 +75,5 @@ pub fn join(events: &mut Vec<Event>, event: EventRef<'_>) {
         whole.end = span.end;
     } else {
         events.push(event.to_owned());
-    }
-}
-
-fn join_event(events: &mut Vec<Event>, event: Event) {
-    match (events.last_mut(), event) {
-        (Some(Event::Chunk { text: before, span: whole, .. }), Event::Chunk { text, span, .. }) => {
-            before.push_str(&text);
-            whole.end = span.end;
-        }
-        (_, event) => events.push(event),
     }
 }

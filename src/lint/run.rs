@@ -37,15 +37,7 @@ pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c 
     }
     match parser.finish() {
         Ok(finished) => {
-            finished.events.iter().for_each(|event| match event {
-                crate::parser::Event::Open { field, .. } => regions.push((field.to_string(), String::new())),
-                crate::parser::Event::Chunk { text, .. } => {
-                    if let Some((_, body)) = regions.last_mut() {
-                        body.push_str(text);
-                    }
-                }
-                _ => {}
-            });
+            finished.events.iter().for_each(|event| note(event.borrowed()));
             Answer { message: Ok(finished.message), regions }
         }
         Err(error) => Answer { message: Err(error.kind), regions: Vec::new() },

@@ -140,6 +140,18 @@ impl EventRef<'_> {
 }
 
 impl Event {
+    /// The event without owning what it tells.
+    pub fn borrowed(&self) -> EventRef<'_> {
+        match self {
+            Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },
+            Event::Chunk { field, text, dirty, span } => EventRef::Chunk { field, text, dirty: *dirty, span: *span },
+            Event::Close { field, value, span, body } => EventRef::Close { field, value, span: *span, body: *body },
+            Event::Malformed { field, text, reason, span, body } => {
+                EventRef::Malformed { field, text, reason, span: *span, body: *body }
+            }
+        }
+    }
+
     /// The field it is about.
     pub fn field(&self) -> &str {
         match self {

@@ -8,7 +8,7 @@ use super::recording::{
     Closed, Entry, Feed, Hold, Kind, Lag, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
 use crate::content::coerce::Tools;
-use crate::parser::{Event, EventRef, Mode, Options, Parser, Span};
+use crate::parser::{EventRef, Mode, Options, Parser, Span};
 use crate::template::Template;
 
 /// What to run.
@@ -104,7 +104,7 @@ impl Recorder {
         };
         self.recording.origin = output - parser.prefix_length();
         for event in parser.initial_events().to_vec() {
-            self.take(borrowed(&event));
+            self.take(event.borrowed());
         }
         self.held(&parser, output);
         let mut start = output;
@@ -119,7 +119,7 @@ impl Recorder {
         }
         match parser.finish() {
             Ok(finished) => {
-                finished.events.iter().for_each(|event| self.take(borrowed(event)));
+                finished.events.iter().for_each(|event| self.take(event.borrowed()));
                 self.recording.outcome = Outcome::Finished { missing: finished.missing };
             }
             Err(error) => self.recording.outcome = Outcome::Failed(error),
@@ -203,16 +203,5 @@ impl Recorder {
             recording.rows.push(index);
         }
         recording.entries.push(entry);
-    }
-}
-
-fn borrowed(event: &Event) -> EventRef<'_> {
-    match event {
-        Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },
-        Event::Chunk { field, text, dirty, span } => EventRef::Chunk { field, text, dirty: *dirty, span: *span },
-        Event::Close { field, value, span, body } => EventRef::Close { field, value, span: *span, body: *body },
-        Event::Malformed { field, text, reason, span, body } => {
-            EventRef::Malformed { field, text, reason, span: *span, body: *body }
-        }
     }
 }
