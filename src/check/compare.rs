@@ -1,5 +1,6 @@
 //! In what two values differ, said path by path.
 
+use crate::diagnostic::shortened;
 use crate::json::{Number, Path, Value};
 
 /// How much of a value a difference shows, in characters.
@@ -64,7 +65,7 @@ fn same(one: &Number, other: &Number) -> bool {
 }
 
 fn show(value: &Value) -> String {
-    cut(&value.to_string())
+    shortened(&value.to_string(), SHOWN).into_owned()
 }
 
 /// Two texts that differ, from a little before the place where they begin to.
@@ -77,13 +78,6 @@ fn show_texts(one: &str, other: &str) -> (Option<String>, Option<String>) {
         Some(format!("{dots}{}", show(&rest.into())))
     };
     (tail(one), tail(other))
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
 use crate::content::Mode;
 use crate::content::coerce::Tools;
-use crate::diagnostic::{Diagnostic, Place, Severity, shell_word};
+use crate::diagnostic::{Diagnostic, Place, Severity, shell_word, shortened};
 use crate::json::Value;
 use crate::parser::{Event, Options, ParseError, Parser};
 use crate::template::Template;
@@ -400,10 +400,7 @@ fn with_notes(diagnostic: Diagnostic, notes: &[String]) -> Diagnostic {
 
 fn short(text: &str) -> String {
     const LENGTH: usize = 100;
-    match text.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
-        None => text.to_owned(),
-    }
+    shortened(text, LENGTH).into_owned()
 }
 
 /// How much of a chunk is quoted, in characters.

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use super::calls::{Beside, Layout};
 use super::evidence::{Change, Evidence};
 use super::probe::needle;
-use super::report::{Derivation, Status, Story, clip};
+use super::report::{Derivation, Status, Story};
 use super::turn::PromptEnd;
-use crate::diagnostic::{escape, escape_lines};
+use crate::diagnostic::{escape, escape_lines, shortened};
 use crate::json::Value;
 
 /// How much of a render an excerpt shows.
@@ -120,16 +120,16 @@ impl Derivation {
         )?;
         for failure in &story.failures {
             writeln!(page, "\n- {}: {} differs.", failure.case, failure.what)?;
-            writeln!(page, "  - text: {}", code(&clip(&failure.text, EXCERPT)))?;
-            writeln!(page, "  - expected: {}", code(&clip(&failure.expected.to_string(), EXCERPT)))?;
-            writeln!(page, "  - got: {}", code(&clip(&failure.got.to_string(), EXCERPT)))?;
+            writeln!(page, "  - text: {}", code(&shortened(&failure.text, EXCERPT)))?;
+            writeln!(page, "  - expected: {}", code(&shortened(&failure.expected.to_string(), EXCERPT)))?;
+            writeln!(page, "  - got: {}", code(&shortened(&failure.got.to_string(), EXCERPT)))?;
         }
         self.notes(page)?;
         if !story.refused.is_empty() {
             writeln!(page, "\n## Refused probes\n")?;
             writeln!(page, "The template raised on some probes; others took their place ({}).\n", story.manner)?;
             for message in &story.refused {
-                writeln!(page, "- {}", code(&clip(message, EXCERPT)))?;
+                writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
             }
         }
         Ok(())
@@ -182,13 +182,13 @@ fn section(page: &mut String, story: &Story, finding: &str, title: &str) -> std:
 }
 
 fn shown(change: &Change) -> String {
-    let inserted = code(&clip(&change.inserted, EXCERPT));
+    let inserted = code(&shortened(&change.inserted, EXCERPT));
     if change.removed.is_empty() {
         format!("at {}: {inserted}", change.at)
     } else if change.inserted.is_empty() {
-        format!("at {}: without {}", change.at, code(&clip(&change.removed, EXCERPT)))
+        format!("at {}: without {}", change.at, code(&shortened(&change.removed, EXCERPT)))
     } else {
-        format!("at {}: {inserted} instead of {}", change.at, code(&clip(&change.removed, EXCERPT)))
+        format!("at {}: {inserted} instead of {}", change.at, code(&shortened(&change.removed, EXCERPT)))
     }
 }
 

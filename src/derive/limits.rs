@@ -4,9 +4,8 @@ use super::arguments::{Arguments, Strings};
 use super::calls::{Beside, Layout, Piece};
 use super::findings::Findings;
 use super::reasoning::Source;
-use super::report::clip;
 use super::verify::{Loss, Proof};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, shortened};
 
 /// Says what no parser can get back from this wire format.
 pub(super) fn find(findings: &Findings, proof: &Proof) -> Vec<Diagnostic> {
@@ -27,7 +26,7 @@ pub(super) fn find(findings: &Findings, proof: &Proof) -> Vec<Diagnostic> {
         );
     }
     for (loss, text) in &proof.losses {
-        let example = clip(text, 120);
+        let example = shortened(text, 120);
         match loss {
             Loss::Python => limit(
                 "derive-python-values",

@@ -9,7 +9,7 @@ use super::findings::Findings;
 use super::probe::Prober;
 use super::verify::Failure;
 use super::{Attempt, Options, limits};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
 
 /// How far a derivation got.
@@ -156,7 +156,7 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
     };
     for failure in &proof.failures {
         let message = format!("{}: {} came back differently", failure.case, failure.what);
-        let help = format!("the text is {:?}", clip(&failure.text, 160));
+        let help = format!("the text is {:?}", shortened(&failure.text, 160));
         diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", message).help(help));
     }
     for departure in &departures {
@@ -183,14 +183,6 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
             manner: prober.manner.describe(),
             renders: prober.renders(),
         }),
-    }
-}
-
-/// The beginning of a text that may be long.
-pub(super) fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or("")),
-        None => text.to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@ mod render;
 mod shell;
 mod sources;
 mod text;
+mod words;
 
 use std::ops::Range;
 
@@ -16,6 +17,7 @@ pub use render::{Case, Format, Suite, render, render_junit};
 pub use shell::shell_word;
 pub use sources::Sources;
 pub use text::{NotText, text};
+pub(crate) use words::shortened;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::answer::Recording;
 use super::row::RowError;
-use crate::diagnostic::{Diagnostic, Place, escape};
+use crate::diagnostic::{self, Diagnostic, Place, escape};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode, Span};
 
@@ -186,11 +186,7 @@ fn tail(text: &str) -> String {
 }
 
 fn shortened(json: &str) -> String {
-    let escaped = escape(json);
-    match escaped.char_indices().nth(WIDTH) {
-        Some((end, _)) => format!("{} …", escaped.get(..end).unwrap_or("")),
-        None => escaped.into_owned(),
-    }
+    diagnostic::shortened(&escape(json), WIDTH).into_owned()
 }
 
 /// What is to be said of the regions that gave no value. `text` is the output, from the file of that name.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::diagnostic::escape;
+use crate::diagnostic::{self, escape};
 use crate::json::{Object, Value};
 use crate::replay::{Kind, Moment, Outcome, Recording};
 
@@ -75,11 +75,7 @@ fn excerpt(text: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let escaped = escape(text);
-    match escaped.char_indices().nth(WIDTH) {
-        Some((end, _)) => format!("{}…", escaped.get(..end).unwrap_or("")),
-        None => escaped.into_owned(),
-    }
+    diagnostic::shortened(&escape(text), WIDTH).into_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use super::problems::{Problem, Problems};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Severity, shortened};
 use crate::json::{Object, Path, Places, Value};
 use crate::pattern::{Pattern, PatternError};
 use crate::template::Delimiter;
@@ -204,8 +204,5 @@ pub(super) fn last_name(path: &Path) -> String {
 /// A text from a template at a length fit for a message.
 pub(super) fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")),
-        None => text.to_owned(),
-    }
+    shortened(text, LONGEST).into_owned()
 }
