@@ -13,7 +13,7 @@ pub(super) static FORGEABLE_ANCHOR: Rule = Rule {
         what: "The text of an earlier turn can hold the start anchor, or the anchor is none.",
         why: "The prompt is cut after its last anchor. Where the prompt goes on behind its own anchor (a prefilled answer, a quoted document), plain words of a user can move the cut, and what follows them is read as the model's.",
         example: "\"start_anchor\": \"Assistant:\"",
-        fix: "Take in what only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|im_start|>assistant\\n\"`.",
+        fix: "Take in what only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|turn|>assistant\\n\"`.",
     },
     source: Source::Check(check),
 };

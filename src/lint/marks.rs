@@ -54,8 +54,8 @@ pub(super) static NO_STOP: Rule = Rule {
     page: Page {
         what: "No field closes with the token that ends the model's turn.",
         why: "A server that does not strip the token leaves it at the end of the text, and it becomes part of the message. Whether it strips is the server's setting, not the template's.",
-        example: "\"content\": {}\n\n\"Hi<|im_end|>\" has the content \"Hi<|im_end|>\".",
-        fix: "Give the field that ends the message a `close` with every token that may end a turn: `\"close\": [\"<|im_end|>\", \"<|endoftext|>\"]`.",
+        example: "\"content\": {}\n\n\"Hi<|end|>\" has the content \"Hi<|end|>\".",
+        fix: "Give the field that ends the message a `close` with every token that may end a turn: `\"close\": [\"<|end|>\", \"<|stop|>\"]`.",
     },
     source: Source::Check(no_stop),
 };
