@@ -113,11 +113,10 @@ fn names(value: &Value) -> Vec<&str> {
     match value {
         Value::List(items) => items.iter().flat_map(names).collect(),
         Value::Object(entries) => {
-            let named = |entries: &'_ Object| entries.contains_key("arguments");
             let function = value.get("function").and_then(Value::as_object);
             let of = match function {
                 Some(function) => function.get("name"),
-                None if named(entries) => entries.get("name"),
+                None if entries.contains_key("arguments") => entries.get("name"),
                 None => None,
             };
             of.and_then(Value::as_str).into_iter().collect()
