@@ -150,7 +150,7 @@ impl Check {
         };
         let settings = Settings { seed: self.seed, limit, reference };
         let loaded = Loaded::new(&entries);
-        let progress = Mutex::new(Progress::new(global, Some(entries.len() as u64)));
+        let progress = Mutex::new(Progress::new(global, "cases", Some(entries.len() as u64)));
         let mut reports = check::run(&entries, &loaded, &settings, self.fail_fast, &|done| {
             progress.lock().unwrap_or_else(PoisonError::into_inner).advance(1, done as u64);
         });

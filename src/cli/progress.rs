@@ -4,10 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::Global;
 
-/// How far a long job has got, on standard error where that is a terminal and standard output is none.
+/// How far a long job has got, on standard error where that is a terminal.
 pub struct Progress {
     shown: bool,
-    /// Bytes of the whole input, where they are known.
+    /// Whether a picture stands now.
+    stands: bool,
+    /// What is counted, in the plural.
+    items: &'static str,
+    /// The size of the whole job, where it is known: bytes, or items.
     total: Option<u64>,
     done: u64,
     started: Instant,
@@ -23,28 +27,37 @@ const FRAME: Duration = Duration::from_millis(100);
 const WIDTH: u64 = 30;
 
 impl Progress {
-    pub fn new(global: &Global, total: Option<u64>) -> Self {
-        let shown = !global.is_quiet() && io::stderr().is_terminal() && !io::stdout().is_terminal();
-        Self { shown, total: total.filter(|total| *total > 0), done: 0, started: Instant::now(), last: None }
+    pub fn new(global: &Global, items: &'static str, total: Option<u64>) -> Self {
+        let shown = !global.is_quiet() && io::stderr().is_terminal();
+        let total = total.filter(|total| *total > 0);
+        Self { shown, stands: false, items, total, done: 0, started: Instant::now(), last: None }
     }
 
-    /// So many more bytes are done, and so many rows in all.
-    pub fn advance(&mut self, bytes: u64, rows: u64) {
-        self.done += bytes;
+    /// So much more of the job is done, and so many items in all.
+    pub fn advance(&mut self, size: u64, count: u64) {
+        self.done += size;
         let now = Instant::now();
         let due = match self.last {
             None => now - self.started >= PATIENCE,
-            Some(last) => now - last >= FRAME,
+            Some(last) => !self.stands || now - last >= FRAME,
         };
         if self.shown && due {
             self.last = Some(now);
-            self.print(&format!("\r{}\x1b[K", line(self.done, self.total, rows, now - self.started)));
+            self.stands = true;
+            self.print(&format!("\r{}\x1b[K", line(self.done, self.total, (count, self.items), now - self.started)));
+        }
+    }
+
+    /// Takes the picture away where standard output is a terminal too, for something to be written there.
+    pub fn make_room(&mut self) {
+        if self.stands && io::stdout().is_terminal() {
+            self.finish();
         }
     }
 
     /// Takes the picture away.
     pub fn finish(&mut self) {
-        if self.last.take().is_some() {
+        if std::mem::take(&mut self.stands) {
             self.print("\r\x1b[K");
         }
     }
@@ -61,8 +74,9 @@ impl Drop for Progress {
     }
 }
 
-fn line(done: u64, total: Option<u64>, rows: u64, elapsed: Duration) -> String {
+fn line(done: u64, total: Option<u64>, (count, items): (u64, &str), elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64().max(0.001);
+    let speed = count as f64 / seconds;
     let mut line = String::new();
     if let Some(total) = total {
         let done = done.min(total);
@@ -70,9 +84,9 @@ fn line(done: u64, total: Option<u64>, rows: u64, elapsed: Duration) -> String {
         let left = seconds * (total - done) as f64 / (done as f64).max(1.0);
         // Writing to a string does not fail.
         let _ = write!(line, "[{:<width$}] {:>3}%  ", "=".repeat(filled), done * 100 / total, width = WIDTH as usize);
-        let _ = write!(line, "{rows} rows, {:.0} a second, {} left", rows as f64 / seconds, clock(left));
+        let _ = write!(line, "{count} {items}, {speed:.0} a second, {} left", clock(left));
     } else {
-        let _ = write!(line, "{rows} rows, {:.0} a second, {}", rows as f64 / seconds, clock(seconds));
+        let _ = write!(line, "{count} {items}, {speed:.0} a second, {}", clock(seconds));
     }
     line
 }
@@ -90,10 +104,13 @@ mod tests {
     fn a_line_says_how_far_how_fast_and_how_long() {
         let at = Duration::from_secs(10);
         assert_eq!(
-            line(25, Some(100), 500, at),
+            line(25, Some(100), (500, "rows"), at),
             "[=======                       ]  25%  500 rows, 50 a second, 0:30 left"
         );
-        assert_eq!(line(100, Some(100), 1, at), format!("[{}] 100%  1 rows, 0 a second, 0:00 left", "=".repeat(30)));
-        assert_eq!(line(25, None, 700, Duration::from_secs(70)), "700 rows, 10 a second, 1:10");
+        assert_eq!(
+            line(100, Some(100), (100, "cases"), at),
+            format!("[{}] 100%  100 cases, 10 a second, 0:00 left", "=".repeat(30))
+        );
+        assert_eq!(line(25, None, (700, "rows"), Duration::from_secs(70)), "700 rows, 10 a second, 1:10");
     }
 }

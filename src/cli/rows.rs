@@ -72,7 +72,7 @@ where
         }
     };
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut progress = Progress::new(global, length);
+    let mut progress = Progress::new(global, "rows", length);
     let written = thread::scope(|scope| {
         let (mut to_workers, mut from_workers) = (Vec::new(), Vec::new());
         for _ in 0..workers {
@@ -156,6 +156,7 @@ fn write_answers(workers: Vec<Receiver<Answers>>, progress: &mut Progress) -> Re
     let mut tally = Tally::default();
     for worker in workers.iter().cycle() {
         let Ok(answers) = worker.recv() else { break };
+        progress.make_room();
         out.write_all(&answers.text).and_then(|()| out.flush()).map_err(Fault::Write)?;
         tally.rows += answers.tally.rows;
         tally.failed += answers.tally.failed;
