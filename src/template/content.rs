@@ -52,7 +52,7 @@ impl ContentParser {
 
 /// A content parser with its arguments, ready to run.
 ///
-/// The reference looks at most arguments only when a region closes. So whatever is wrong with them is a warning of the
+/// The reference looks at most arguments only when a region closes. So what it would find wrong there is a warning of the
 /// loader's, and stands here as the reason why a region will give no value.
 #[derive(Clone, Debug)]
 pub enum ContentSpec {

@@ -9,7 +9,8 @@ use crate::pattern::Pattern;
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 
-/// Reads a content parser's arguments. What is wrong with them is a warning, as the reference loads such a template.
+/// Reads a content parser's arguments. What is wrong with them is a warning, as the reference loads such a template; only
+/// a pattern that is not supported here, though it may be one of the reference's, is an error.
 pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, path: &Path) -> ContentSpec {
     let unusable = |reason: String| ContentSpec::Unusable { parser: Some(parser), reason };
     let Some(entries) = args.as_object() else {
