@@ -96,26 +96,10 @@ fn the_entries_of_a_document_alone() {
         found,
         [("a", "\"a\"", r#"[1, {"b": 2}]"#), ("c d", "\"c d\"", "\"x\""), ("a", "\"a\"", r#"{"e": {}}"#)]
     );
-    let (value, places) = json::read_with_places_at(text, entries[2].value.start).unwrap();
-    assert_eq!(value.to_string(), r#"{"e": {}}"#);
-    assert_eq!(&text[places.at(&Path::root().key("e")).unwrap().value.clone()], "{}");
 
     assert_eq!(json::read_entries(r#"[{"a": 1}]"#), Ok((0..10, None)));
     assert_eq!(json::read_entries(r#"{"a": [1,}"#).unwrap_err().offset, 9);
     assert!(json::read_entries(&"{\"a\":".repeat(100_000)).unwrap_err().too_deep);
-}
-
-#[test]
-fn a_place_inside_a_string_as_it_was_written() {
-    let written = r#""a\n\u00e9\ud83d\ude00é\\b""#;
-    let text = json::read(written).unwrap();
-    let text = text.as_str().unwrap();
-    for (character, found) in [("a", "a"), ("\n", r"\n"), ("😀", r"\ud83d\ude00"), ("\\", r"\\"), ("b", "b")] {
-        let at = json::offset_as_written(written, text.find(character).unwrap());
-        assert!(written[at..].starts_with(found), "{character:?} found at {}", &written[at..]);
-    }
-    assert_eq!(json::offset_as_written(written, text.len()), written.len() - 1);
-    assert_eq!(json::offset_as_written(written, 10_000), written.len());
 }
 
 #[test]

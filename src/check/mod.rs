@@ -18,6 +18,5 @@ pub use find::fixture_files;
 pub use reading::Reading;
 pub use round_trip::Chat;
 pub use run::{Settings, Verdict, check_case};
-pub use splits::{Cut, cuts};
 pub use starter::starter;
 pub use suite::{Entry, Loaded, Report, Status, run};

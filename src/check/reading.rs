@@ -26,7 +26,7 @@ impl Reading {
     }
 
     /// Ends a text whose events so far are known.
-    pub fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
+    pub(super) fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
         let outcome = parser.finish().map(|finished| {
             finished.events.iter().for_each(|event| join(&mut events, event.borrowed()));
             (finished.message, finished.missing)

@@ -4,7 +4,7 @@ use crate::parser::Chunks;
 
 /// How a text is cut into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub(super) enum Cut {
     /// By a rule.
     By(Chunks),
     /// Into two chunks, the second from this byte on.
@@ -12,7 +12,7 @@ pub enum Cut {
 }
 
 /// The whole text in one chunk.
-pub const WHOLE: Cut = Cut::By(Chunks::Whole);
+pub(super) const WHOLE: Cut = Cut::By(Chunks::Whole);
 
 /// How many random chunkings are tried.
 const RANDOM: u64 = 16;
@@ -20,7 +20,7 @@ const RANDOM: u64 = 16;
 const EVERYWHERE: usize = 512;
 
 /// All the ways a text is cut, the whole text aside.
-pub fn cuts(text: &str, seed: u64) -> Vec<Cut> {
+pub(super) fn cuts(text: &str, seed: u64) -> Vec<Cut> {
     let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     if places.len() > EVERYWHERE {
         places = ends(Chunks::Random(seed), text);
@@ -76,7 +76,7 @@ impl Cut {
 }
 
 /// How many characters stand before a byte.
-pub fn characters(text: &str, byte: usize) -> usize {
+pub(super) fn characters(text: &str, byte: usize) -> usize {
     text.get(..byte).map_or(0, |before| before.chars().count())
 }
 

@@ -12,6 +12,8 @@ mod value;
 mod write;
 
 pub use number::Number;
-pub use place::{Path, Places, Step, offset_as_written};
-pub use read::{Entry, Error, MAX_DEPTH, read, read_entries, read_with_places, read_with_places_at};
+pub(crate) use place::offset_as_written;
+pub use place::{Path, Places, Step};
+pub(crate) use read::read_with_places_at;
+pub use read::{Entry, Error, MAX_DEPTH, read, read_entries, read_with_places};
 pub use value::{Object, Value};

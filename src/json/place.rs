@@ -130,7 +130,7 @@ impl Places {
 }
 
 /// The byte of a string as it was written, quotes included, at which the byte `offset` of its text stands.
-pub fn offset_as_written(written: &str, offset: usize) -> usize {
+pub(crate) fn offset_as_written(written: &str, offset: usize) -> usize {
     let mut at = 1;
     let mut decoded = 0;
     while decoded < offset {
@@ -157,5 +157,23 @@ fn unicode_escape(escape: &str) -> (usize, usize) {
     match (code, low) {
         (0xD800..0xDC00, Some(0xDC00..0xE000)) => (12, 4),
         _ => (6, char::from_u32(code).unwrap_or('\u{FFFD}').len_utf8()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_inside_a_string_as_it_was_written() {
+        let written = r#""a\n\u00e9\ud83d\ude00é\\b""#;
+        let text = crate::json::read(written).unwrap();
+        let text = text.as_str().unwrap();
+        for (character, found) in [("a", "a"), ("\n", r"\n"), ("😀", r"\ud83d\ude00"), ("\\", r"\\"), ("b", "b")] {
+            let at = offset_as_written(written, text.find(character).unwrap());
+            assert!(written[at..].starts_with(found), "{character:?} found at {}", &written[at..]);
+        }
+        assert_eq!(offset_as_written(written, text.len()), written.len() - 1);
+        assert_eq!(offset_as_written(written, 10_000), written.len());
     }
 }

@@ -58,7 +58,7 @@ pub fn read_with_places(text: &str) -> Result<(Value, Places), Error> {
 }
 
 /// Reads the value that begins at a byte of a larger text; its places are those in the larger text.
-pub fn read_with_places_at(text: &str, start: usize) -> Result<(Value, Places), Error> {
+pub(crate) fn read_with_places_at(text: &str, start: usize) -> Result<(Value, Places), Error> {
     let mut reader = Reader { at: start, places: Some(Vec::new()), ..Reader::new(text) };
     let value = reader.value()?;
     Ok((value, reader.taken_places()))
@@ -387,4 +387,19 @@ impl<'t> Reader<'t> {
 
 fn number(text: &str) -> Value {
     Value::Number(Number::from_text(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Path;
+    use super::*;
+
+    #[test]
+    fn a_value_inside_a_larger_text_has_its_places_there() {
+        let text = r#"{"a": 1, "b": {"e": {}}, "c": 2}"#;
+        let (_, entries) = read_entries(text).unwrap();
+        let (value, places) = read_with_places_at(text, entries.unwrap()[1].value.start).unwrap();
+        assert_eq!(value.to_string(), r#"{"e": {}}"#);
+        assert_eq!(&text[places.at(&Path::root().key("e")).unwrap().value.clone()], "{}");
+    }
 }
