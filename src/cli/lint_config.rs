@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item, TableLike};
 
 use super::{Failure, input};
-use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
+use crate::diagnostic::{Diagnostic, Place, Severity, Sources, closest};
 use crate::lint::{self, Rule, Target};
 
 /// The file's name; it is looked for in the current folder and those above it.
@@ -224,7 +224,11 @@ fn known_targets() -> String {
 
 /// A rule by its name on the command line.
 pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
-    lint::rule(name).ok_or_else(|| format!("there is no rule `{name}`; `backchat lint --explain` lists them"))
+    lint::rule(name).ok_or_else(|| {
+        let closest = closest(name, lint::RULES.iter().map(|rule| rule.name));
+        let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        format!("there is no rule `{name}`{suggestion}; `backchat lint --explain` lists them")
+    })
 }
 
 /// A target by its name on the command line.

@@ -17,7 +17,7 @@ pub use render::{Case, Format, Suite, render, render_junit};
 pub use shell::shell_word;
 pub use sources::Sources;
 pub use text::{NotText, text};
-pub(crate) use words::shortened;
+pub(crate) use words::{closest, shortened};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

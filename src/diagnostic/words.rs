@@ -10,6 +10,21 @@ pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
+/// The name among `names` that `typed` was probably meant to be.
+pub(crate) fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    if typed.len() > 40 {
+        return None;
+    }
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let typed = plain(typed);
+    names
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&typed, &plain(name)), name))
+        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1) && *distance < name.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -18,6 +33,21 @@ mod tests {
     fn a_text_is_cut_between_characters() {
         for (text, short) in [("", ""), ("äöü", "äöü"), ("äöüß", "äöü…")] {
             assert_eq!(shortened(text, 3), short);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_is_guessed() {
+        let names = ["x", "output", "tool_calls", "tool"];
+        for (typed, meant) in [
+            ("ouptut", Some("output")),
+            ("Tool-Calls", Some("tool_calls")),
+            ("tools", Some("tool")),
+            ("y", None),
+            ("prefix", None),
+            (&"output".repeat(10), None),
+        ] {
+            assert_eq!(closest(typed, names), meant, "{typed}");
         }
     }
 }

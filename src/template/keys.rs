@@ -123,17 +123,3 @@ pub(crate) const VALUE_PARSER: &[Key] = &[
     key("name", Kind::ContentParser, "The content parser; `text` by default."),
     key("args", Kind::ContentArgs, "Its arguments."),
 ];
-
-/// The name among `names` that `typed` was probably meant to be.
-pub(crate) fn closest<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    if typed.len() > 40 {
-        return None;
-    }
-    let typed = typed.to_lowercase().replace('-', "_");
-    names
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&typed, &name.replace('-', "_")), name))
-        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}

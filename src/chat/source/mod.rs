@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, NotText, Place, Sources, text};
+use crate::diagnostic::{Diagnostic, NotText, Place, Sources, closest, text};
 use crate::json::{Object, Value};
 
 /// The largest file that is read as a whole, in bytes; of a GGUF file only the metadata is read.
@@ -200,8 +200,10 @@ fn choose(place: &str, found: Found, wanted: Option<&str>) -> Result<Source, Sou
     let list = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let chosen = match wanted {
         Some(wanted) => position(wanted).ok_or_else(|| {
-            let diagnostic =
-                Diagnostic::error("no-chat-template", format!("there is no chat template named `{wanted}`"));
+            let closest = closest(wanted, names.iter().map(String::as_str));
+            let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("there is no chat template named `{wanted}`{suggestion}");
+            let diagnostic = Diagnostic::error("no-chat-template", message);
             SourceError::new(diagnostic.at(Place::file(place)).help(format!("there is: {}", list())))
         })?,
         None => position(DEFAULT).or(if names.len() == 1 { Some(0) } else { None }).ok_or_else(|| {

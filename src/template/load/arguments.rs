@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::field::flag;
 use super::problems::Problem;
 use super::values::{At, Checker, PATTERN_HELP, listed, refused_pattern, shorten};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Severity, closest};
 use crate::json::{Path, Value};
 use crate::pattern::Pattern;
 use crate::template::keys;
@@ -178,7 +178,7 @@ fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
         Some(Value::String(name)) => match ContentParser::from_name(name) {
             Some(parser) => parser,
             None => {
-                let closest = keys::closest(name, ContentParser::ALL.map(ContentParser::name));
+                let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
                 let suggestion = closest.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 let reason = format!("there is no content parser `{}`", shorten(name));
                 warn(check, &at.path("name"), &reason, &(suggestion + &known()));

@@ -2,7 +2,7 @@ use super::arguments;
 use super::captures;
 use super::problems::Problem;
 use super::values::{At, Checker, listed, shorten};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Severity, closest};
 use crate::json::{Object, Path, Value};
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, Field, Placeholder, Shape, Transform};
@@ -13,7 +13,7 @@ pub(super) fn is_implicit(value: &Value) -> bool {
     let is_known = |name: &str| keys::FIELD.iter().any(|key| key.name == name);
     let opens = |name: &str| match is_known(name) {
         true => matches!(name, "open" | "open_pattern"),
-        false => keys::closest(name, ["open", "open_pattern"]).is_some(),
+        false => closest(name, ["open", "open_pattern"]).is_some(),
     };
     !entries.keys().any(|name| opens(name))
 }
@@ -58,7 +58,7 @@ fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
     match at.get("content") {
         None => Some(ContentParser::Text),
         Some(Value::String(name)) => ContentParser::from_name(name).or_else(|| {
-            let closest = keys::closest(name, ContentParser::ALL.map(ContentParser::name));
+            let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
             let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
             let message = format!("there is no content parser `{}`{suggestion}", shorten(name));
             let problem = Problem::error("unknown-content-parser", &path, message).help(known());

@@ -1,5 +1,5 @@
 use super::problems::{Problem, Problems};
-use crate::diagnostic::{Severity, shortened};
+use crate::diagnostic::{Severity, closest, shortened};
 use crate::json::{Object, Path, Places, Value};
 use crate::pattern::{Pattern, PatternError};
 use crate::template::Delimiter;
@@ -41,7 +41,7 @@ impl Checker {
         let mut meant = Vec::new();
         for name in at.entries.keys().filter(|name| table.iter().all(|key| key.name != name.as_str())) {
             let free = table.iter().map(|key| key.name).filter(|key| !at.has(key));
-            let closest = keys::closest(name, free);
+            let closest = closest(name, free);
             meant.extend(closest);
             let path = at.path(name);
             let name = Value::from(shorten(name)).to_string();
