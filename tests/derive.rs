@@ -61,6 +61,9 @@ fn peculiar_wire_formats() {
         ("name_around_the_arguments", Status::Proved),
         ("object_in_parentheses", Status::Proved),
         ("calls_are_refused", Status::Proved),
+        ("prompt_says_more", Status::Proved),
+        ("thinking_is_all_the_prompt_adds", Status::Proved),
+        ("turn_of_the_user_stays_open", Status::Proved),
         ("no_content", Status::Failed),
         ("runs_forever", Status::Failed),
     ];

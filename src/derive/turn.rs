@@ -162,7 +162,8 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
             None => tail.clone(),
         };
         if shared.trim().is_empty() {
-            shared.clone_from(&tail);
+            let answer = full(prober, history, &Answer::content(needle::CONTENT), setting);
+            shared = before_prefill(&after_needles, lead, answer.as_deref()).unwrap_or(&tail).to_owned();
         }
         header = Some(match header {
             None => {
@@ -226,6 +227,20 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
         }
     }
     turn.headers.push(Header { after, text: header });
+}
+
+/// The header where a turn shows nothing of what the prompt adds: what stands before that in both, or the end of it
+/// that both have. `prompt` is what follows the history, of which `lead` bytes are there without a generation prompt.
+fn before_prefill<'p>(prompt: &'p str, lead: usize, answer: Option<&str>) -> Option<&'p str> {
+    let answer = answer?;
+    let content = answer.rfind(needle::CONTENT)?;
+    let shown = answer.get(after_history(answer, content)..content)?;
+    let before = prompt.get(..lead)?;
+    let end = marks::shared_end(prompt.get(lead..)?, shown).trim_start();
+    if marks::is_distinct(end) {
+        return Some(end);
+    }
+    (marks::is_distinct(before) && shown.starts_with(before)).then(|| before.trim_start())
 }
 
 /// How much of what follows a user's message ends it: what stands between two of them, less what begins the first.

@@ -175,12 +175,14 @@ fn case(
     let mut end = *ends.first()?;
     let (mut prefix, mut text) = match full.strip_prefix(prompt) {
         Some(rest) => (prompt.to_owned(), rest.to_owned()),
-        // The longest header that this turn has too.
-        None => ends.iter().find_map(|shared| {
-            end = *shared;
-            let prefix = prompt.get(..*shared)?;
-            Some((prefix.to_owned(), full.strip_prefix(prefix)?.to_owned()))
-        })?,
+        // The longest header that this turn has too; where the history itself differs, the render's own prompt.
+        None => {
+            let is_shared = |end: &&usize| prompt.get(..**end).is_some_and(|prefix| full.starts_with(prefix));
+            let shared = ends.iter().find(is_shared).copied();
+            end = shared.unwrap_or(end);
+            let (prefix, text) = full.split_at_checked(shared.or_else(|| own_header(&full, said, findings))?)?;
+            (prefix.to_owned(), text.to_owned())
+        }
     };
     text.truncate(own_turn(&text, &sample.answer, findings.turn.header().trim()));
     let mut expected = Answer::default();
@@ -220,6 +222,15 @@ fn case(
         }
     }
     Some(Case { name, setting: setting.clone(), prefix, text, expected, any_id })
+}
+
+/// Where the header ends that stands behind what was said last.
+fn own_header(full: &str, said: &str, findings: &Findings) -> Option<usize> {
+    let from = full.rfind(said.trim()).filter(|_| !said.trim().is_empty())? + said.trim().len();
+    let headers = findings.turn.headers.iter().map(|header| header.text.as_str());
+    let longest =
+        headers.filter(|text| full.get(from..).is_some_and(|rest| rest.contains(text))).max_by_key(|t| t.len())?;
+    Some(from + full.get(from..)?.find(longest)? + longest.len())
 }
 
 /// Where the answer's own turn ends: some templates open the next one unasked.

@@ -55,7 +55,8 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
     Value::Object(template)
 }
 
-/// The ends of the prompt after which the message begins; a closing mark the prompt writes alone is no part of it.
+/// The ends of the prompt after which the message begins. What the prompt writes behind the header is no part of it
+/// where no mark of the message begins there.
 fn anchors(findings: &Findings) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     let mut add = |text: String| {
@@ -65,16 +66,24 @@ fn anchors(findings: &Findings) -> Vec<String> {
     };
     for header in &findings.turn.headers {
         let text = header.text.trim_start();
-        if let Some(reasoning) = &findings.reasoning {
-            for prompt in findings.turn.prompts.iter().filter(|prompt| prompt.after == header.after) {
-                if prompt.prefill.trim() == reasoning.close {
-                    add(format!("{text}{}", prompt.prefill));
-                }
+        for prompt in findings.turn.prompts.iter().filter(|prompt| prompt.after == header.after) {
+            let written = prompt.prefill.trim();
+            let closes = findings.reasoning.as_ref().is_some_and(|reasoning| written == reasoning.close);
+            if closes || !written.is_empty() && !opens(findings).iter().any(|mark| written.contains(mark)) {
+                add(format!("{text}{}", prompt.prefill));
             }
         }
         add(text.to_owned());
     }
     anchors
+}
+
+/// The marks that open a part of the message.
+fn opens(findings: &Findings) -> Vec<&str> {
+    let reasoning = findings.reasoning.iter().flat_map(|reasoning| [reasoning.open.as_str(), &reasoning.close]);
+    let content = findings.content.opens.iter().chain(&findings.content.wraps).map(String::as_str);
+    let calls = findings.calls.iter().flat_map(|calls| [calls.section_open.as_str(), &calls.open]);
+    reasoning.chain(content).chain(calls).map(str::trim).filter(|mark| !mark.is_empty()).collect()
 }
 
 fn one_or_many(mut texts: Vec<String>) -> Value {
