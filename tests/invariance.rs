@@ -108,7 +108,7 @@ fn parsed(template: &Template, prefix: &str, chunks: &[&str], mode: Mode) -> Res
     for chunk in chunks {
         events.extend(parser.feed(chunk)?);
     }
-    let Finished { message, missing, events: last } = parser.finish()?;
+    let Finished { message, missing, events: last, .. } = parser.finish()?;
     events.extend(last);
     let mut joined: Vec<Event> = Vec::new();
     for event in events {

@@ -75,6 +75,7 @@ pub struct Rendered {
 
 /// Why a template does not compile or a render failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RenderError {
     /// The template's own message where it raised, else what is wrong.
     pub message: String,

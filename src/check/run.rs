@@ -35,6 +35,7 @@ impl Default for Settings {
 
 /// What came of a case.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Verdict {
     /// What was found; the case failed where one of it is an error.
     pub diagnostics: Vec<Diagnostic>,

@@ -68,6 +68,7 @@ impl<'f> Entry<'f> {
 
 /// What became of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// It holds.
     Passed,

@@ -14,6 +14,7 @@ use crate::json::{Object, Value};
 
 /// How far a derivation got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// Every conversation came back as it went in.
     Proved,
@@ -39,6 +40,7 @@ impl Status {
 
 /// What a derivation came to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Derivation {
     /// How far it got.
     pub status: Status,

@@ -21,6 +21,7 @@ pub(crate) use words::{closest, shortened};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
     /// Worth knowing.
     Note,

@@ -5,6 +5,7 @@ use super::{Number, Object, Places, Value};
 
 /// Why a text is not JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Error {
     /// What is wrong.
     pub message: String,

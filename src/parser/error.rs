@@ -4,6 +4,7 @@ use std::fmt;
 ///
 /// In stable mode the only reason is a pattern that used up its steps. Reference mode fails where transformers raises.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParseError {
     /// While doing what.
     pub stage: Stage,
@@ -13,6 +14,7 @@ pub struct ParseError {
 
 /// What a parser was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Reading the prefix.
     Prefix,

@@ -23,6 +23,7 @@ impl Span {
 
 /// What happened in the text.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// A region began.
     Open {
@@ -72,6 +73,7 @@ pub enum Event {
 
 /// An [`Event`] that borrows what it tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum EventRef<'e> {
     /// A region began.
     Open {

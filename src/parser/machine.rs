@@ -53,6 +53,7 @@ struct Region {
 
 /// A message that is complete.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Finished {
     /// The message.
     pub message: Object,

@@ -7,6 +7,7 @@ use super::{Moment, Recording};
 
 /// What a stretch of the text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Part {
     /// Prompt that the parser does not read.
     Prompt,

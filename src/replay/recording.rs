@@ -120,6 +120,7 @@ impl Pending {
 
 /// What kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// A region began.
     Open,
@@ -150,6 +151,7 @@ impl Kind {
 
 /// How a parse ended.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Outcome {
     /// With a message.
     Finished {

@@ -9,6 +9,7 @@ use crate::pattern::Pattern;
 
 /// Where to stop.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Stop {
     /// At every event of a kind.
     Kind(Kind),

@@ -34,6 +34,7 @@ pub struct Hunt {
 
 /// What a hunt found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Worst {
     /// Cutting at these places of the text gives another answer.
     Cuts(Vec<usize>),

@@ -4,6 +4,7 @@ use crate::pattern::Pattern;
 
 /// The name of a content parser: how a region's body becomes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ContentParser {
     /// The body itself.
     Text,
@@ -55,6 +56,7 @@ impl ContentParser {
 /// The reference looks at most arguments only when a region closes. So what it would find wrong there is a warning of the
 /// loader's, and stands here as the reason why a region will give no value.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum ContentSpec {
     /// The body itself.
     Text {

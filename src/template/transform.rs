@@ -13,6 +13,7 @@ pub struct Transform {
 
 /// A JSON value with holes.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Shape {
     /// A hole: replaced by a value, whose type is kept.
     Placeholder(Placeholder),

@@ -80,6 +80,7 @@ impl Source {
 
 /// Why no chat template could be read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SourceError {
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,

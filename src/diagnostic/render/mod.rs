@@ -11,6 +11,7 @@ pub use junit::{Case, Suite};
 
 /// How diagnostics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// An excerpt of the file with the place underlined, and what to do: for people.
     Full,

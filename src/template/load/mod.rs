@@ -29,6 +29,7 @@ pub struct Loaded {
 
 /// Why a template cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadError {
     /// Every problem of the file; at least one is an error.
     pub diagnostics: Vec<Diagnostic>,

@@ -38,6 +38,7 @@ pub struct Opened {
 
 /// Why no template could be read, or written.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct SourceError {
     /// Everything that is wrong.
     pub diagnostics: Vec<Diagnostic>,
