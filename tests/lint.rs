@@ -305,6 +305,10 @@ fn every_rule_has_a_page() {
         }
     }
     assert_eq!(run(folder.path(), &["--explain"], None).1.lines().count(), RULES.len());
+    for (name, help) in [("stop-token-leak", "did you mean `stop-token-leaks`?"), ("zzz", "--explain` lists them")] {
+        let (code, _, told) = run(folder.path(), &["--explain", name], None);
+        assert!(code == 2 && told.contains(help), "{told}");
+    }
 }
 
 #[test]

@@ -225,9 +225,11 @@ fn known_targets() -> String {
 /// A rule by its name on the command line.
 pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
     lint::rule(name).ok_or_else(|| {
-        let closest = closest(name, lint::RULES.iter().map(|rule| rule.name));
-        let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-        format!("there is no rule `{name}`{suggestion}; `backchat lint --explain` lists them")
+        let help = match closest(name, lint::RULES.iter().map(|rule| rule.name)) {
+            Some(closest) => format!("did you mean `{closest}`?"),
+            None => "`backchat lint --explain` lists them".to_owned(),
+        };
+        format!("there is no rule `{name}`; {help}")
     })
 }
 
