@@ -156,6 +156,11 @@ pub(super) fn is_sign(mark: &str) -> bool {
         && !mark.contains(char::is_whitespace)
 }
 
+/// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.
+pub(super) fn is_token(mark: &str) -> bool {
+    is_sign(mark) && mark.contains(['|', '｜'])
+}
+
 /// The marks of a stretch as they stand, each with its neighbours where it would not stand out alone.
 pub(super) fn groups(text: &str) -> Vec<&str> {
     let text = text.trim();

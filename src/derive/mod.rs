@@ -88,11 +88,12 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         return Derivation::failed(no_content(&template, source, &prober));
     };
     // Marks that change with what is called are none that a draft could name.
-    if holds_needles(&draft::draft(&findings, Leeway::ALL[0])) {
+    if Leeway::all(&findings).first().is_some_and(|leeway| holds_needles(&draft::draft(&findings, *leeway))) {
         findings.calls = None;
     }
     prober.offered = findings.calls.is_some().then(sample::tools);
-    let attempts = Leeway::ALL.iter().filter_map(|leeway| attempt(&prober, &findings, options, *leeway));
+    let leeways = Leeway::all(&findings);
+    let attempts = leeways.iter().filter_map(|leeway| attempt(&prober, &findings, options, *leeway));
     let Some(best) = best(attempts) else {
         return Derivation::failed(problem("derive-draft", "the draft does not load as a response template", None));
     };

@@ -18,12 +18,15 @@ pub(super) struct Leeway {
 
 impl Leeway {
     /// The leeways worth trying, the best first. An answer that only talks about a mark is kept whole where the proof
-    /// and the samples leave it at that.
-    pub const ALL: [Leeway; 3] = [
-        Leeway { outer_marks_optional: true, stray_close_swallowed: false },
-        Leeway { outer_marks_optional: false, stray_close_swallowed: false },
-        Leeway { outer_marks_optional: true, stray_close_swallowed: true },
-    ];
+    /// and the samples leave it at that; about a mark that looks like a token of its own no answer talks.
+    pub fn all(findings: &Findings) -> [Leeway; 3] {
+        let swallows = findings.reasoning.as_ref().is_some_and(|reasoning| marks::is_token(&reasoning.close));
+        [
+            Leeway { outer_marks_optional: true, stray_close_swallowed: swallows },
+            Leeway { outer_marks_optional: false, stray_close_swallowed: swallows },
+            Leeway { outer_marks_optional: true, stray_close_swallowed: !swallows },
+        ]
+    }
 }
 
 /// Writes the response template these findings ask for.
