@@ -62,6 +62,7 @@ fn peculiar_wire_formats() {
         ("object_in_parentheses", Status::Proved),
         ("calls_are_refused", Status::Proved),
         ("prompt_says_more", Status::Proved),
+        ("reasoning_is_asked_for", Status::Proved),
         ("thinking_is_all_the_prompt_adds", Status::Proved),
         ("turn_of_the_user_stays_open", Status::Proved),
         ("no_content", Status::Failed),

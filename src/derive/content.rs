@@ -30,7 +30,8 @@ struct Sides {
 
 /// Finds what stands around content in a plain answer, beside reasoning and beside calls.
 pub(super) fn find(prober: &Prober, turn: &Turn, reasoning: Option<&Reasoning>, calls: Option<&Calls>) -> Content {
-    let mut content = Content::default();
+    let wraps = reasoning.map(|reasoning| reasoning.answer_marks.clone()).unwrap_or_default();
+    let mut content = Content { wraps, ..Content::default() };
     let plain = Answer::content(needle::CONTENT);
     let Some(alone) = sides(prober, turn, reasoning, &plain, &Setting::new()) else { return content };
     let lead = match reasoning.and_then(|reasoning| alone.lead.strip_prefix(&reasoning.close)) {

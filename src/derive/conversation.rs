@@ -69,11 +69,16 @@ pub(super) enum Carrier {
 /// What people call the key, or the kind of block, that holds what a model thought.
 const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
 
+/// Whether a name, or a mark, says that it is about reasoning.
+pub(super) fn speaks_of_reasoning(name: &str) -> bool {
+    REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
+}
+
 impl Carrier {
     /// Whether its name says that it is reasoning.
     pub fn is_named_for_reasoning(&self) -> bool {
         let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
-        REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
+        speaks_of_reasoning(name)
     }
 
     /// The same with a key that no template reads.

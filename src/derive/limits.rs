@@ -25,6 +25,16 @@ pub(super) fn find(findings: &Findings, proof: &Proof) -> Vec<Diagnostic> {
             "check one real output, or give some with --samples",
         );
     }
+    if let Some(reasoning) = findings.reasoning.as_ref().filter(|reasoning| reasoning.source == Source::Asked) {
+        limit(
+            "derive-reasoning-asked",
+            &format!(
+                "under a setting the prompt asks for reasoning between `{}` and `{}`, and no render shows it",
+                reasoning.open, reasoning.close
+            ),
+            "check one real output, or give some with --samples",
+        );
+    }
     for (loss, text) in &proof.losses {
         let example = shortened(text, 120);
         match loss {

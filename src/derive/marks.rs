@@ -89,7 +89,7 @@ pub(super) fn opens(c: char) -> bool {
 }
 
 /// Closing brackets of every script.
-fn shuts(c: char) -> bool {
+pub(super) fn shuts(c: char) -> bool {
     ">]})»】」』＞》〉〕〗⟧⟩⟫▷".contains(c)
 }
 

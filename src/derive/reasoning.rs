@@ -1,6 +1,6 @@
 //! How the model's reasoning is set off from its answer.
 
-use super::conversation::{Answer, Carrier, Message};
+use super::conversation::{Answer, Carrier, Message, speaks_of_reasoning};
 use super::marks;
 use super::probe::{Prober, Setting, call, needle};
 use super::turn::Turn;
@@ -16,6 +16,8 @@ pub(super) struct Reasoning {
     pub keys: Vec<String>,
     pub setting: Setting,
     pub source: Source,
+    /// Marks that the prompt asks to put around the answer itself.
+    pub answer_marks: Vec<String>,
 }
 
 /// What gave the marks away.
@@ -27,6 +29,8 @@ pub(super) enum Source {
     Removed,
     /// The prompt opens it; the closing mark is the opening one's counterpart.
     Prefilled,
+    /// Under a setting the prompt asks for it, and shows the pair of marks.
+    Asked,
 }
 
 impl Source {
@@ -36,6 +40,7 @@ impl Source {
             Source::Rendered => "rendered",
             Source::Removed => "removed from content",
             Source::Prefilled => "opened by the prompt",
+            Source::Asked => "asked for by the prompt",
         }
     }
 }
@@ -50,7 +55,8 @@ pub(super) fn find(
 ) -> Option<Reasoning> {
     let reasoning = rendered(prober, settings, carriers, turn)
         .or_else(|| removed(prober, literals, turn))
-        .or_else(|| prefilled(prober, literals, turn))?;
+        .or_else(|| prefilled(prober, literals, turn))
+        .or_else(|| asked(prober, settings))?;
     prober.carrier.clone_from(&reasoning.carrier);
     give_back(&reasoning.open, turn);
     Some(reasoning)
@@ -109,6 +115,7 @@ fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], tur
         keys: keys.collect(),
         setting: best.setting.clone(),
         source: Source::Rendered,
+        answer_marks: Vec::new(),
     })
 }
 
@@ -195,6 +202,7 @@ fn removed(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasonin
                 keys: Vec::new(),
                 setting: Setting::new(),
                 source: Source::Removed,
+                answer_marks: Vec::new(),
             });
         }
     }
@@ -219,7 +227,53 @@ fn prefilled(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reason
     let known =
         |close: &&String| literals.iter().any(|text| text.contains(close.as_str())) || body.contains(close.as_str());
     let close = closed.or_else(|| candidates.iter().find(known).or(candidates.first()).cloned())?;
-    Some(Reasoning { open, close, carrier: None, keys: Vec::new(), setting: Setting::new(), source: Source::Prefilled })
+    Some(Reasoning {
+        open,
+        close,
+        carrier: None,
+        keys: Vec::new(),
+        setting: Setting::new(),
+        source: Source::Prefilled,
+        answer_marks: Vec::new(),
+    })
+}
+
+/// A switch that makes the prompt ask for reasoning between two marks, which it shows side by side.
+fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
+    let user = [Message::User(needle::USER.to_owned())];
+    let plain = prober.render(&user, &Setting::new(), true)?;
+    settings.iter().find_map(|setting| {
+        let text = prober.render(&user, setting, true)?;
+        let start = marks::common_prefix(&plain, &text);
+        let end = marks::common_suffix(plain.get(start..)?, text.get(start..)?);
+        let mut pairs = side_by_side(text.get(start..text.len() - end)?).into_iter();
+        let (open, close) = pairs.next()?;
+        let named = setting.keys().any(|name| speaks_of_reasoning(name)) || speaks_of_reasoning(&open);
+        named.then(|| Reasoning {
+            open,
+            close,
+            carrier: None,
+            keys: Vec::new(),
+            setting: setting.clone(),
+            source: Source::Asked,
+            answer_marks: pairs.flat_map(|(open, close)| [open, close]).collect(),
+        })
+    })
+}
+
+/// The opening marks that stand right before their counterpart.
+fn side_by_side(text: &str) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (start, _) in text.char_indices().filter(|(_, c)| marks::opens(*c)) {
+        let Some(rest) = text.get(start..) else { continue };
+        let ends = rest.char_indices().take_while(|(_, c)| !c.is_whitespace()).filter(|(_, c)| marks::shuts(*c));
+        let found = ends.map(|(at, c)| rest.split_at(at + c.len_utf8())).find_map(|(open, behind)| {
+            let close = counterparts(open).into_iter().find(|close| behind.starts_with(close.as_str()))?;
+            Some((open.to_owned(), close))
+        });
+        pairs.extend(found.filter(|pair| !pairs.contains(pair)));
+    }
+    pairs
 }
 
 /// The closing marks people pair with an opening one: `<x>` with `</x>`, `<|x_start|>` with `<|x_end|>`, and so on.

@@ -7,6 +7,7 @@ use super::capability::{self, Capabilities};
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::probe::Prober;
+use super::reasoning::Source;
 use super::verify::Failure;
 use super::{Attempt, Options, limits};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
@@ -142,7 +143,9 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
     }
     // A proof that never saw a call says nothing about calls.
     let saw_calls = findings.calls.is_none() || proof.with_calls > 0;
-    let saw_reasoning = findings.reasoning.is_none() || proof.with_reasoning > 0;
+    // Where no render shows it, another note says so.
+    let is_rendered = findings.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
+    let saw_reasoning = !is_rendered || proof.with_reasoning > 0;
     for (what, severity, _) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
         .iter()
         .filter(|part| !part.2)

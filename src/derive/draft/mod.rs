@@ -35,7 +35,8 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
     template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
     template.insert("start_anchor".to_owned(), one_or_many(anchors(findings)));
     let mut fields = Object::new();
-    let joins = findings.calls.is_some() && findings.content.opens.is_empty();
+    let is_parted = findings.calls.is_some() || !findings.content.wraps.is_empty();
+    let joins = is_parted && findings.content.opens.is_empty();
     if let Some(reasoning) = &findings.reasoning {
         let mut field = Object::new();
         field.insert("open".to_owned(), reasoning.open.as_str().into());
@@ -148,7 +149,7 @@ fn content_field(findings: &Findings, joins: bool, leeway: Leeway) -> Object {
     field
 }
 
-/// Keeps every piece of a text that calls part.
+/// Keeps every piece of a text that calls or marks part.
 fn join(field: &mut Object) {
     field.insert("repeats".to_owned(), true.into());
     field.insert("join".to_owned(), "\n\n".into());
