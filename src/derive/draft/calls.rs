@@ -322,7 +322,9 @@ fn head_pattern(pieces: &[Piece], follows: &str, stands_out: bool) -> (String, b
         match piece {
             Piece::Text(text) => {
                 let text = if i + 1 == pieces.len() { text.trim_end() } else { text };
-                pattern.push_str(&flexible(text));
+                // Models put space around a name that stands between tokens.
+                let space = if marks::is_token(text) && text.starts_with(marks::opens) { "\\s*" } else { "" };
+                pattern.push_str(&format!("{space}{}", flexible(text)));
             }
             Piece::Name => pattern.push_str(&format!("(?P<name>{word}+)")),
             Piece::NameAgain => pattern.push_str(&format!("{word}+")),
@@ -366,6 +368,8 @@ fn marked_field(calls: &Calls, head: &[Piece], arguments: &Arguments, findings: 
         _ if begins_turn => turn_start(calls, findings),
         _ => flexible(open),
     };
+    let is_token = marks.last().is_some_and(|mark| marks::is_token(mark)) && !own.ends_with("\\s*");
+    let own = if is_token { own + "\\s*" } else { own };
     // The mark that opens content may look like a call's.
     let guards = findings.content.opens.iter().filter(|_| !own.is_empty());
     let guard: String = guards.map(|content| guard_against(content, &calls.open)).collect();
