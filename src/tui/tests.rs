@@ -755,3 +755,17 @@ fn another_message_may_be_allowed() {
     assert!(!bench.app.has_failed(0));
     assert!(bench.notice().contains("which is allowed"), "{}", bench.notice());
 }
+
+#[test]
+fn escape_and_a_key_right_behind_it_are_two_keys() {
+    let mut bench = opened();
+    bench.press("?");
+    let effect = bench.app.key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT));
+    assert!(bench.app.overlay.is_none());
+    assert!(matches!(effect, Some(Effect::Quit)), "{effect:?}");
+    // Where text is typed, Alt makes a character.
+    bench.press("i");
+    let before = bench.app.material.output.clone();
+    assert!(bench.app.key(KeyEvent::new(KeyCode::Char('@'), KeyModifiers::ALT)).is_none());
+    assert_eq!(bench.app.material.output, before + "@");
+}

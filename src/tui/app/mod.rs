@@ -179,6 +179,12 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return None;
         }
+        // Escape and a key right behind it look to a terminal like that key with Alt, on which nothing is.
+        let takes_text = self.is_typing || matches!(self.overlay, Some(Overlay::Ask { .. }));
+        if key.modifiers.contains(KeyModifiers::ALT) && !takes_text {
+            let effect = self.key(KeyCode::Esc.into());
+            return effect.or_else(|| self.key(KeyEvent::new(key.code, key.modifiers - KeyModifiers::ALT)));
+        }
         self.notice = None;
         if matches!(key.code, KeyCode::Char('c' | 'z')) && key.modifiers == KeyModifiers::CONTROL {
             return keys::action(key.code, key.modifiers).and_then(|action| self.act(action));
