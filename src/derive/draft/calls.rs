@@ -1,12 +1,12 @@
 //! The field that reads calls.
 
+use super::Leeway;
+use super::close::close;
 use super::values::{keywords_field, spelled_content};
-use super::{Leeway, one_or_many};
 use crate::derive::arguments::Arguments;
 use crate::derive::calls::{Beside, Calls, Layout, Paths, Piece};
 use crate::derive::findings::Findings;
 use crate::derive::marks::{self, escape, flexible};
-use crate::derive::probe::needle;
 use crate::json::{Object, Value};
 
 /// Writes the field for calls of any layout.
@@ -28,89 +28,6 @@ pub(super) fn delimiter(field: &mut Object, side: &str, literal: Option<&str>, p
         Some(literal) => field.insert(side.to_owned(), literal.into()),
         None => field.insert(format!("{side}_pattern"), pattern.into()),
     };
-}
-
-/// The call's close, or where calls have none, whatever ends the turn.
-pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next: Option<String>) {
-    let own = calls.close.trim();
-    if !own.is_empty() {
-        // A close that says the name again takes any.
-        let pattern = close_pattern(calls, own).replace(needle::NAMES[0], "[\\w.-]+");
-        let pattern = if marks::is_distinct(own) {
-            // A model that stops without closing its call has made it all the same.
-            // A closing tag may stand in a value, so it only stops where it ends every call.
-            let groups = marks::groups(&calls.section_close);
-            let section = groups.into_iter().filter(|mark| marks::is_sign(mark));
-            let stops = findings.stops.iter().map(String::as_str).filter(|stop| !stop.starts_with("</"));
-            let mut others: Vec<&str> = Vec::new();
-            for mark in section.chain(stops) {
-                if !own.contains(mark) && !others.contains(&mark) {
-                    others.push(mark);
-                }
-            }
-            let ends: Vec<String> = [pattern].into_iter().chain(others.into_iter().map(escape)).collect();
-            if ends.len() == 1 { format!("{}\\s*", ends.concat()) } else { format!("(?:{})\\s*", ends.join("|")) }
-        } else {
-            // A sign of JSON or code closes only where a call can end.
-            let ends = ends_of(calls, findings);
-            let guard = if ends.is_empty() { String::new() } else { format!("(?:(?={})|$)", ends.join("|")) };
-            format!("{pattern}\\s*{guard}")
-        };
-        delimiter(field, "close", None, pattern);
-        return;
-    }
-    let tail = marks::split(&calls.section_close);
-    let mut ends: Vec<&str> = findings.stops.iter().map(String::as_str).collect();
-    ends.extend(tail.iter().filter(|mark| !findings.stops.iter().any(|stop| stop == *mark)));
-    match next {
-        Some(next) => {
-            let mut patterns = vec![format!("(?={next})")];
-            patterns.extend(ends.iter().map(|end| escape(end)));
-            field.insert("close_pattern".to_owned(), patterns.join("|").into());
-        }
-        None if ends.is_empty() => {}
-        None => {
-            field.insert("close".to_owned(), one_or_many(ends.into_iter().map(str::to_owned).collect()));
-        }
-    }
-}
-
-/// The marks that close a call. Outer ones may stand once behind several calls, and a fence in front of a mark that says
-/// all by itself may be left out.
-fn close_pattern(calls: &Calls, own: &str) -> String {
-    let marks = marks::split(own);
-    if let ([inner, outer @ ..], Layout::Marked { .. }) = (marks.as_slice(), &calls.layout)
-        && !outer.is_empty()
-        && calls.parallel
-        && let Some(next) = marks::split(&calls.open).last().filter(|mark| marks::is_distinct(mark))
-    {
-        let outer: Vec<String> = outer.iter().map(|mark| escape(mark)).collect();
-        return format!("{}\\s*(?:{}|(?={}))", escape(inner), outer.join("\\s*"), escape(next));
-    }
-    let parts = own.char_indices().skip(1).map(|(at, _)| own.split_at(at));
-    let fenced = parts.into_iter().find(|(_, mark)| mark.starts_with(marks::opens) && marks::is_sign(mark));
-    match fenced.filter(|(weak, _)| !weak.trim().is_empty() && !marks::is_distinct(weak)) {
-        Some((weak, mark)) => format!("(?:{}\\s*)?{}", flexible(weak.trim()), escape(mark)),
-        None => flexible(own),
-    }
-}
-
-/// What can follow a call: the next one, the end of them all, the end of the turn; nothing where content can.
-fn ends_of(calls: &Calls, findings: &Findings) -> Vec<String> {
-    if calls.content == Beside::After {
-        return Vec::new();
-    }
-    let next = match &calls.layout {
-        _ if !calls.parallel => None,
-        Layout::Array(_) | Layout::Keyed => None,
-        _ if !calls.open.trim().is_empty() => Some(flexible(calls.open.trim())),
-        Layout::Marked { .. } => Some(next_call(calls, findings)),
-        Layout::Object(paths) => Some(object_start(paths)),
-    };
-    let separator = flexible(calls.separator.trim());
-    let next = next.filter(|next| !next.is_empty()).map(|next| format!("{separator}{next}"));
-    let end = marks::groups(&calls.section_close).first().map(|mark| flexible(mark));
-    next.into_iter().chain(end).chain(findings.stops.iter().map(|stop| escape(stop))).collect()
 }
 
 /// The shape of a call: type, id where there is one, name and arguments.
@@ -136,7 +53,7 @@ fn path_shape(root: Option<&str>, paths: &Paths) -> Value {
 }
 
 /// What the beginning of a call's JSON object looks like, as far as it is always the same.
-fn object_start(paths: &Paths) -> String {
+pub(super) fn object_start(paths: &Paths) -> String {
     let mut pattern = String::from("\\{");
     // Where the arguments come first, a model may well write the name first, as it is used to.
     if let [first, second] = paths.keys.as_slice()

@@ -1,6 +1,7 @@
 //! From findings to a response template.
 
 mod calls;
+mod close;
 mod values;
 
 use super::findings::Findings;

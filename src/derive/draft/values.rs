@@ -1,6 +1,7 @@
 //! Arguments that are no JSON object: marks around each, lines, keywords.
 
-use super::calls::{begins_turn, close, delimiter, inside_section, optional_section, shape, turn_start};
+use super::calls::{begins_turn, delimiter, inside_section, optional_section, shape, turn_start};
+use super::close::close;
 use crate::derive::arguments::{KEY, Spelled, Strings};
 use crate::derive::calls::{Calls, Piece};
 use crate::derive::findings::Findings;
