@@ -88,8 +88,11 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         return Derivation::failed(no_content(&template, source, &prober));
     };
     // Marks that change with what is called are none that a draft could name.
-    if Leeway::all(&findings).first().is_some_and(|leeway| holds_needles(&draft::draft(&findings, *leeway))) {
+    if holds_needles(&findings) {
         findings.calls = None;
+    }
+    if holds_needles(&findings) {
+        findings.reasoning = None;
     }
     prober.offered = findings.calls.is_some().then(sample::tools);
     let leeways = Leeway::all(&findings);
@@ -118,8 +121,10 @@ fn attempt(prober: &Prober, findings: &Findings, options: &Options, leeway: Leew
     Some(Attempt { draft, proof, departures })
 }
 
-fn holds_needles(draft: &Value) -> bool {
-    let text = draft.to_string();
+/// Whether a draft of these findings would name what a probe said.
+fn holds_needles(findings: &Findings) -> bool {
+    let [leeway, ..] = Leeway::all(findings);
+    let text = draft::draft(findings, leeway).to_string();
     probe::needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
 }
 

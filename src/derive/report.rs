@@ -146,13 +146,16 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
     // Where no render shows it, another note says so.
     let is_rendered = findings.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
     let saw_reasoning = !is_rendered || proof.with_reasoning > 0;
-    for (what, severity, _) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
-        .iter()
-        .filter(|part| !part.2)
-    {
+    let mut unseen = |what: &str, severity: Severity| {
         let message = format!("no conversation with {what} could be cut out of a render and parsed back");
-        let unseen = Diagnostic::new(*severity, "derive-unseen", message);
-        diagnostics.push(unseen.help("hold the draft against real outputs with --samples"));
+        let diagnostic = Diagnostic::new(severity, "derive-unseen", message);
+        diagnostics.push(diagnostic.help("hold the draft against real outputs with --samples"));
+    };
+    if !saw_calls {
+        unseen("calls", Severity::Warning);
+    }
+    if !saw_reasoning {
+        unseen("reasoning", Severity::Note);
     }
     let status = match &findings.calls {
         None if findings.shows_calls => Status::Inexpressible,
