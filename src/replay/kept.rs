@@ -33,6 +33,14 @@ impl Kept {
         }
     }
 
+    /// Whether it is more than nothing, as Python sees it.
+    pub(super) fn is_truthy(&self) -> bool {
+        match &self.0 {
+            Form::Text(text) if text.starts_with(['"', '[', '{']) => text.len() > 2,
+            _ => self.read().is_truthy(),
+        }
+    }
+
     /// The value on one line of JSON.
     pub fn json(&self) -> Cow<'_, str> {
         match &self.0 {
@@ -69,12 +77,17 @@ mod tests {
     fn every_value_is_kept_as_it_is() {
         for text in [
             "null",
+            "0.0",
+            "[]",
+            "{}",
+            "[0]",
             "[1.50, 1e400, NaN, -Infinity, 123456789012345678901234567890]",
             r#"{"a\u001b\u0085": ["\ud83d"]}"#,
             "\"\"",
         ] {
             let value = json::read(text).unwrap();
-            assert_eq!(Kept::new(&value).read().to_string(), value.to_string(), "{text}");
+            let kept = Kept::new(&value);
+            assert_eq!((kept.read().to_string(), kept.is_truthy()), (value.to_string(), value.is_truthy()), "{text}");
         }
         let nan = json::read("[NaN]").unwrap();
         assert_eq!(Kept::new(&nan).read(), nan);

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::recording::{Closed, Kind, Outcome};
-use super::{Kept, Moment, Recording};
+use super::{Moment, Recording};
 use crate::json::{Object, Value};
 
 impl Recording {
@@ -65,14 +65,23 @@ impl Recording {
 
     /// The value that a close takes out of the message by giving the field another one; nothing where it was empty.
     pub fn replaced(&self, event: usize) -> Option<Value> {
-        let closed = self.entries.get(event).filter(|entry| entry.kind == Kind::Close)?;
-        let field = self.field(closed.field.into()).filter(|field| !field.repeats)?;
-        let at = self.closes.partition_point(|close| (close.event as usize) < event);
-        let is_same = |close: &&Closed| self.entries.get(close.event as usize).is_some_and(|e| e.field == closed.field);
-        let before = self.closes.get(..at)?.iter().rev().filter(is_same).find_map(Closed::value).map(Kept::read);
-        let lost = before.or_else(|| self.template.defaults().get(&field.name).cloned())?;
-        let now = self.closes.get(at).and_then(Closed::value).map(Kept::read);
-        (lost.is_truthy() && Some(&lost) != now.as_ref()).then_some(lost)
+        self.replaced_by(self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?)
+    }
+
+    /// The same, of a close counted among the closes.
+    pub(super) fn replaced_by(&self, index: usize) -> Option<Value> {
+        let close = self.closes.get(index)?;
+        let now = close.value()?;
+        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| entry.field);
+        let field = self.field(field_of(close)?.into()).filter(|field| !field.repeats)?;
+        let mut before = self.closes.get(..index)?.iter().rev().filter(|other| field_of(other) == field_of(close));
+        match before.find_map(Closed::value) {
+            Some(before) => (before.is_truthy() && before != now).then(|| before.read()),
+            None => {
+                let default = self.template.defaults().get(&field.name)?;
+                (default.is_truthy() && *default != now.read()).then(|| default.clone())
+            }
+        }
     }
 
     /// How many regions have closed: the message is the same between two moments of which this is the same.

@@ -70,15 +70,15 @@ impl Recording {
     /// still holds something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {
         let mut marks = Marks::of(&self.template);
-        let mut looks_wrong = |close: &Closed| {
-            let event = close.event as usize;
+        let mut looks_wrong = |index: usize, close: &Closed| {
             let body = self.slice(close.body.start as usize..close.body.end as usize);
-            self.is_malformed(event)
-                || self.replaced(event).is_some()
-                || self.is_unclosed(event)
+            close.value.is_err()
+                || self.replaced_by(index).is_some()
+                || self.ran_out(close)
                 || (self.is_text(close) && marks.left_in(body).is_some())
         };
-        self.closes.iter().filter(|close| looks_wrong(close)).map(|close| close.event as usize).collect()
+        let closes = self.closes.iter().enumerate().filter(|(index, close)| looks_wrong(*index, close));
+        closes.map(|(_, close)| close.event as usize).collect()
     }
 
     /// What is left in the text of a region that ended and looks like a delimiter of the template, well or badly written.
@@ -95,9 +95,14 @@ impl Recording {
 
     /// Whether a region ended with the output although its field has a close.
     pub fn is_unclosed(&self, event: usize) -> bool {
-        let Some(seen) = self.event(event).filter(|seen| seen.value.is_some()) else { return false };
-        let needs_close = self.field(seen.field).is_some_and(|field| field.open.is_some() && field.close.is_some());
-        needs_close && seen.span.is_empty() && seen.span.start == self.text.len()
+        let found = self.closes.binary_search_by_key(&event, |close| close.event as usize);
+        found.ok().and_then(|found| self.closes.get(found)).is_some_and(|close| self.ran_out(close))
+    }
+
+    fn ran_out(&self, close: &Closed) -> bool {
+        let field = || self.entries.get(close.event as usize).and_then(|entry| self.field(entry.field.into()));
+        close.start as usize == self.text.len()
+            && field().is_some_and(|field| field.open.is_some() && field.close.is_some())
     }
 }
 
