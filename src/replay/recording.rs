@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::content::Capture;
 use crate::json::Value;
-use crate::parser::{Mode, ParseError};
+use crate::parser::{Mode, ParseError, Stage};
 use crate::template::{Field, Template};
 
 use super::{Kept, Moment};
@@ -252,7 +252,10 @@ impl Recording {
 
     /// How many feeds of the output there are.
     pub fn chunk_count(&self) -> usize {
-        let end = matches!(self.outcome, Outcome::Finished { .. });
+        let end = match &self.outcome {
+            Outcome::Finished { .. } => true,
+            Outcome::Failed(error) => error.stage == Stage::Finalize,
+        };
         self.feeds.len().saturating_sub(1 + usize::from(end))
     }
 

@@ -287,6 +287,18 @@ fn a_prompt_that_cannot_be_read_is_a_recording_too() {
 }
 
 #[test]
+fn the_chunks_of_a_parse_that_failed() {
+    let template = template(TEMPLATE);
+    for (output, chunks) in [("<call f>{", 2), ("<call f>{</call>", 2), ("<call f>{</call> and on", 2)] {
+        let run = Run { template: &template, prefix: "", mode: Mode::Reference, tools: None };
+        let recording =
+            Recording::new(&run, crate::parser::Chunks::Every(output.len().div_ceil(2)).of(output)).unwrap();
+        assert!(recording.happened(recording.end()).starts_with("failed: "), "{output}");
+        assert_eq!(recording.chunk_count(), chunks, "{output}");
+    }
+}
+
+#[test]
 fn every_byte_is_a_part() {
     for chunk in [1, 4, 1000] {
         let recording = record(Mode::Stable, chunk);
