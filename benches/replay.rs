@@ -10,7 +10,7 @@ use backchat::json::Object;
 use backchat::parser::{Chunks, Mode};
 use backchat::replay::{Recording, Run};
 use backchat::template::Template;
-use backchat::tui::{App, Chunking, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
+use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::Bencher;
 use ratatui::Terminal;
@@ -120,7 +120,7 @@ fn open(text: String) -> App {
     let start = Start {
         output: 0,
         at: None,
-        chunking: Some(Chunking::Rule(Chunks::Every(CHUNK))),
+        chunking: Some(Chunks::Every(CHUNK).into()),
         showing: Showing::One(Mode::Stable),
         theme: Theme::Dark,
         notice: None,
@@ -193,10 +193,12 @@ fn key_and_redraw(bencher: Bencher<'_, '_>, step: &str) {
     });
 }
 
-/// A character's step where the chunks are longer: the text is parsed again with one more cut.
-#[divan::bench]
-fn character_and_redraw(bencher: Bencher<'_, '_>) {
+/// A character's step inside longer chunks, which cuts them there, from places near the start, in the middle and near
+/// the end.
+#[divan::bench(args = [1_000, 500_000, 999_000])]
+fn character_and_redraw(bencher: Bencher<'_, '_>, from: usize) {
     let mut app = open(mixed());
+    format!("{from}g").chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
     let mut terminal = Terminal::new(TestBackend::new(200, 50)).unwrap();
     bencher.bench_local(|| {
         press(&mut app, KeyCode::Char('.'));

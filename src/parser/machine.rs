@@ -35,6 +35,8 @@ pub struct Parser {
     region: Option<Region>,
     /// Whether the last step ended, as the reference's does, at a match of nothing that leads nowhere.
     stalled: bool,
+    /// Whether the values of the regions that close are of no interest.
+    skims: bool,
     failed: bool,
     message: Message,
     stage: Stage,
@@ -104,6 +106,7 @@ impl Parser {
             from: 0,
             region: None,
             stalled: false,
+            skims: false,
             failed: false,
             stage: Stage::Prefix,
             prefix_length: prefix.len(),
@@ -149,6 +152,16 @@ impl Parser {
             return Ok(());
         }
         self.step(false, sink)
+    }
+
+    /// Takes more of the text only to stand behind it: what it brings is not told, and the message lacks it.
+    ///
+    /// For stable mode, in which no value that can or cannot be read changes what follows.
+    pub(crate) fn skim(&mut self, text: &str) -> Result<(), ParseError> {
+        self.skims = true;
+        let taken = self.feed_into(text, &mut |_| {});
+        self.skims = false;
+        taken
     }
 
     /// Ends the text: what was held is settled, and the message is complete.
@@ -294,7 +307,7 @@ impl Parser {
 
     /// Closes the region the parser is in, where it is in one; `span` is what closes it.
     fn close(&mut self, span: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        let Some(region) = self.region.take() else { return Ok(()) };
+        let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
         let plan = self.plan.clone();
         let (Some(field), Some(known)) = (plan.template.fields().get(region.field), plan.fields.get(region.field))
         else {

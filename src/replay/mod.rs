@@ -21,6 +21,7 @@
 //! ```
 
 mod compare;
+mod cut;
 mod kept;
 mod message;
 mod moment;

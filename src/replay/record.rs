@@ -8,7 +8,7 @@ use super::recording::{
     Closed, Entry, Feed, Hold, Kind, Lag, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
 use crate::content::coerce::Tools;
-use crate::parser::{EventRef, Mode, Options, Parser, Span};
+use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
 use crate::template::Template;
 
 /// What to run.
@@ -53,24 +53,7 @@ impl Recording {
         if u32::try_from(text.len()).is_err() || u16::try_from(run.template.fields().len()).is_err() {
             return Err(TooLarge);
         }
-        let output = run.prefix.len();
-        let recording = Recording {
-            template: run.template.clone(),
-            mode: run.mode,
-            text: text.clone(),
-            origin: output,
-            output,
-            feeds: Vec::new(),
-            lags: Vec::new(),
-            entries: Vec::new(),
-            rows: Vec::new(),
-            opens: Vec::new(),
-            closes: Vec::new(),
-            holds: Vec::new(),
-            pending: Vec::new(),
-            outcome: Outcome::Finished { missing: Vec::new() },
-        };
-        let mut recorder = Recorder { recording, pending: Vec::new() };
+        let mut recorder = Recorder::new(run.template, run.mode, text.clone(), run.prefix.len());
         recorder.run(run, &text, ends);
         let mut recording = recorder.recording;
         recording.feeds.shrink_to_fit();
@@ -85,13 +68,33 @@ impl Recording {
     }
 }
 
-struct Recorder {
-    recording: Recording,
+pub(super) struct Recorder {
+    pub recording: Recording,
     /// What is held for after the feed at hand.
-    pending: Vec<Pending>,
+    pub pending: Vec<Pending>,
 }
 
 impl Recorder {
+    pub fn new(template: &Template, mode: Mode, text: Arc<str>, output: usize) -> Self {
+        let recording = Recording {
+            template: template.clone(),
+            mode,
+            text,
+            origin: output,
+            output,
+            feeds: Vec::new(),
+            lags: Vec::new(),
+            entries: Vec::new(),
+            rows: Vec::new(),
+            opens: Vec::new(),
+            closes: Vec::new(),
+            holds: Vec::new(),
+            pending: Vec::new(),
+            outcome: Outcome::Finished { missing: Vec::new() },
+        };
+        Self { recording, pending: Vec::new() }
+    }
+
     fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>) {
         let output = self.recording.output;
         let options = Options { mode: run.mode, tools: run.tools.clone() };
@@ -109,12 +112,10 @@ impl Recorder {
         self.held(&parser, output);
         let mut start = output;
         for end in ends {
-            let fed = parser.feed_into(text.get(start..end).unwrap_or(""), &mut |event| self.take(event));
-            if let Err(error) = fed {
+            if let Err(error) = self.feed(&mut parser, text.get(start..end).unwrap_or(""), end) {
                 self.recording.outcome = Outcome::Failed(error);
                 return self.fed(end, self.last_end());
             }
-            self.held(&parser, end);
             start = end;
         }
         match parser.finish() {
@@ -125,6 +126,13 @@ impl Recorder {
             Err(error) => self.recording.outcome = Outcome::Failed(error),
         }
         self.fed(start, start);
+    }
+
+    /// Gives the parser a feed, which ends at a place of the text, and keeps what happens.
+    pub fn feed(&mut self, parser: &mut Parser, feed: &str, end: usize) -> Result<(), ParseError> {
+        parser.feed_into(feed, &mut |event| self.take(event))?;
+        self.held(parser, end);
+        Ok(())
     }
 
     /// Where the last event ended.

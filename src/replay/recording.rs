@@ -392,10 +392,20 @@ impl Recording {
         if span.is_empty() || self.is_inside_feed(moment) {
             return None;
         }
-        let at = self.holds.partition_point(|hold| hold.feed as usize <= moment.feed);
-        let first = at.checked_sub(1).and_then(|at| self.holds.get(at)).map_or(0, |hold| hold.first as usize);
-        let end = self.holds.get(at).map_or(self.pending.len(), |next| next.first as usize);
-        Some(Held { span, pending: self.pending.get(first..end).unwrap_or(&[]) })
+        Some(Held { span, pending: self.pending_after(moment.feed) })
+    }
+
+    /// The delimiters that text is held for after a feed.
+    pub(super) fn pending_after(&self, feed: usize) -> &[Pending] {
+        let last = self.holds.partition_point(|hold| hold.feed as usize <= feed).checked_sub(1);
+        let first = last.and_then(|last| self.holds.get(last)).map_or(0, |hold| hold.first as usize);
+        self.pending.get(first..self.first_pending(feed + 1) as usize).unwrap_or(&[])
+    }
+
+    /// Where those begin that are kept for a feed, or for one behind it.
+    pub(super) fn first_pending(&self, feed: usize) -> u32 {
+        let at = self.holds.partition_point(|hold| (hold.feed as usize) < feed);
+        self.holds.get(at).map_or(narrow(self.pending.len()), |hold| hold.first)
     }
 
     /// The text held back.

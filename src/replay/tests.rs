@@ -1,3 +1,6 @@
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
 use super::*;
 use crate::json::Value;
 use crate::parser::Mode;
@@ -270,6 +273,41 @@ fn the_worst_cut_is_found() {
             (Worst::Nothing { tried, possible }, true) => assert_eq!((tried, possible), (10, 10)),
             (found, _) => panic!("{found:?}"),
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn cuts_leave_what_is_recorded_of_a_text_that_was_cut_there_from_the_start(
+        pieces in proptest::collection::vec(
+            select(vec!["<t>", "</t>", "</", "<call f>", "{\"a\": 1}", "</call>", "</call>;", "<end>", "hé\n", "<"]),
+            0..12,
+        ),
+        feeds in proptest::collection::vec(any::<Index>(), 0..6),
+        cuts in proptest::collection::vec(any::<Index>(), 1..6),
+        prefix in select(vec!["", "<user>x<bot>", "<bot><t>"]),
+        close in select(vec!["</t>", "</t>|$"]),
+    ) {
+        let output = pieces.concat();
+        let template = template(&TEMPLATE.replace(r#""close": "</t>""#, &format!(r#""close_pattern": "{close}""#)));
+        let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None };
+        let places: Vec<usize> = (0..=output.len()).filter(|place| output.is_char_boundary(*place)).collect();
+        let place = |index: &Index| prefix.len() + index.get(&places);
+        let record = |mut ends: Vec<usize>| {
+            ends.push(prefix.len() + output.len());
+            ends.sort_unstable();
+            ends.dedup();
+            ends.retain(|end| *end > prefix.len() || output.is_empty());
+            Recording::of_text(&run, format!("{prefix}{output}").into(), ends).unwrap()
+        };
+        let feeds: Vec<usize> = feeds.iter().map(place).collect();
+        let cuts: Vec<usize> = cuts.iter().map(place).collect();
+        let mut recording = record(feeds.clone());
+        for cut in &cuts {
+            prop_assert!(recording.cut(None, *cut));
+        }
+        let anew = record([feeds, cuts].concat());
+        prop_assert_eq!(format!("{recording:?}"), format!("{anew:?}"));
     }
 }
 

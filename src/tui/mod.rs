@@ -22,7 +22,7 @@ mod tests;
 
 pub use action::Effect;
 pub use app::{App, Showing, Start};
-pub use chunking::Chunking;
+pub use chunking::{ChunkRule, Chunking};
 pub use desk::{Derived, Desk, Material, Problem, Rival, View};
 pub use screen::run;
 pub use theme::Theme;

@@ -251,9 +251,9 @@ fn steps_of_every_kind_with_counts() {
 fn a_step_by_character_cuts_a_longer_chunk() {
     let mut bench = opened();
     bench.press("rw");
-    assert_eq!(bench.app.chunking, Chunking::Rule(Chunks::Whole));
+    assert_eq!(bench.app.chunking, Chunks::Whole.into());
     bench.press("g..");
-    assert_eq!((bench.at(), bench.app.chunking.clone()), (2, Chunking::Cuts(vec![1, 2])));
+    assert_eq!((bench.at(), bench.app.chunking.clone()), (2, Chunking::at([1, 2])));
     bench.press("G");
     assert_eq!(bench.at(), 105);
 }
@@ -285,9 +285,8 @@ fn the_worst_cut_is_gone_to() {
     while bench.app.hunt.is_some() {
         bench.app.work(std::time::Instant::now());
     }
-    let Chunking::Cuts(cuts) = &bench.app.chunking else { panic!("no cut was found: {}", bench.notice()) };
     assert_eq!(bench.app.sides.len(), 2);
-    assert_eq!(bench.at(), isize::try_from(cuts[0]).unwrap());
+    assert_eq!(bench.at(), isize::try_from(bench.app.chunking.cuts[0]).unwrap());
     assert!(bench.notice().contains("transformers gives another answer"), "{}", bench.notice());
 }
 
@@ -667,7 +666,7 @@ fn a_question_shows_what_can_be_answered() {
         assert!(screen.ends_with("> /x"), "{screen}");
     }
     bench.press("⎋rncut:17⏎");
-    assert_eq!(bench.app.chunking, Chunking::Cuts(vec![17]));
+    assert_eq!(bench.app.chunking, Chunking::at([17]));
 }
 
 #[test]

@@ -537,13 +537,8 @@ impl Desk for Bench {
         for (name, value) in &self.variables {
             option("--set", &format!("{name}={value}"));
         }
-        match &view.chunking {
-            Chunking::Recorded => {}
-            Chunking::Rule(rule) => option("--chunks", &rule.to_string()),
-            Chunking::Cuts(cuts) => {
-                let cuts: Vec<String> = cuts.iter().map(usize::to_string).collect();
-                option("--chunks", &format!("cut:{}", cuts.join(",")));
-            }
+        if view.chunking != Chunking::RECORDED {
+            option("--chunks", &view.chunking.written());
         }
         match view.showing {
             Showing::Modes => option("--mode", "both"),

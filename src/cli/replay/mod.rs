@@ -55,7 +55,8 @@ pub struct Replay {
     /// The character of the output to go to, or `end`
     #[arg(long, value_name = "N")]
     at: Option<At>,
-    /// How the output is cut: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places
+    /// How the output is cut: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
+    /// `4+N,N` is every 4 characters and at these places
     #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
     /// Whose answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
@@ -204,8 +205,8 @@ impl Replay {
     fn recording(&self, material: &Material, template: &Template, mode: Mode) -> Result<Recording, Failure> {
         let chunking = match (&self.chunks, &material.chunks) {
             (Some(chunking), _) => chunking.clone(),
-            (None, Some(_)) => Chunking::Recorded,
-            (None, None) => Chunking::Rule(Chunks::Whole),
+            (None, Some(_)) => Chunking::RECORDED,
+            (None, None) => Chunks::Whole.into(),
         };
         let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
         let ends = chunking.ends(&material.output, material.chunks.as_deref());

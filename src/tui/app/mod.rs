@@ -372,8 +372,8 @@ impl App {
 
 fn default_chunking(material: &Material) -> Chunking {
     match &material.chunks {
-        Some(_) => Chunking::Recorded,
-        None if material.output.chars().nth(SHORT).is_some() => Chunking::Rule(Chunks::Every(4)),
-        None => Chunking::Rule(Chunks::Every(1)),
+        Some(_) => Chunking::RECORDED,
+        None if material.output.chars().nth(SHORT).is_some() => Chunks::Every(4).into(),
+        None => Chunks::Every(1).into(),
     }
 }

@@ -2,8 +2,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 
-use super::super::Chunking;
 use super::super::action::Effect;
+use super::super::{ChunkRule, Chunking};
 use super::App;
 use crate::parser::Chunks;
 
@@ -206,19 +206,19 @@ impl App {
             return None;
         };
         match (choice, key) {
-            (Choice::Chunking, 'w') => self.rechunk(Chunking::Rule(Chunks::Whole)),
+            (Choice::Chunking, 'w') => self.rechunk(Chunks::Whole.into()),
             (Choice::Chunking, 'n') => self.overlay = Some(Overlay::ask(Ask::Chunking)),
             (Choice::Chunking, 'r') => {
-                let seed = match self.chunking {
-                    Chunking::Rule(Chunks::Random(seed)) => seed.wrapping_add(1),
+                let seed = match self.chunking.rule {
+                    ChunkRule::Asked(Chunks::Random(seed)) => seed.wrapping_add(1),
                     _ => 1,
                 };
-                self.rechunk(Chunking::Rule(Chunks::Random(seed)));
+                self.rechunk(Chunks::Random(seed).into());
             }
-            (Choice::Chunking, 'o') => self.rechunk(Chunking::Recorded),
+            (Choice::Chunking, 'o') => self.rechunk(Chunking::RECORDED),
             (Choice::Chunking, 'x') => self.start_hunt(),
             (Choice::Chunking, digit) => match digit.to_digit(10).filter(|digit| *digit > 0) {
-                Some(length) => self.rechunk(Chunking::Rule(Chunks::Every(length as usize))),
+                Some(length) => self.rechunk(Chunks::Every(length as usize).into()),
                 None => self.overlay = Some(Overlay::Choose(choice)),
             },
             (Choice::Copy, 'r') => return self.copy_region(),

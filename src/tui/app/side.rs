@@ -70,13 +70,7 @@ impl App {
                 return;
             }
         }
-        self.generation += 1;
-        self.difference = match self.sides.as_slice() {
-            [one, other] => first_difference(&one.recording, &other.recording),
-            _ => None,
-        };
-        self.judge_events();
-        self.panes.follow();
+        self.look_over();
         match place {
             Some((_, true)) => self.set_moment(|recording, _| recording.end()),
             Some((byte, false)) => {
@@ -87,6 +81,17 @@ impl App {
             }
             None => self.set_moment(|recording, _| recording.start()),
         }
+    }
+
+    /// Takes note of recordings that are new, or were changed.
+    pub(super) fn look_over(&mut self) {
+        self.generation += 1;
+        self.difference = match self.sides.as_slice() {
+            [one, other] => first_difference(&one.recording, &other.recording),
+            _ => None,
+        };
+        self.judge_events();
+        self.panes.follow();
     }
 
     /// Finds the events that are wrong, or look it.

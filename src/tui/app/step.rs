@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::super::Chunking;
 use super::super::action::Action;
+use super::super::{ChunkRule, Chunking};
 use super::App;
 use crate::replay::{Hunt, Moment, Recording, Stop, Worst, quoted};
 
@@ -69,22 +69,13 @@ impl App {
 
     /// Adds a cut to the chunks there are.
     fn cut_at(&mut self, byte: usize) {
-        let Some(recording) = self.recording() else { return };
-        let output = recording.output_start();
-        let ends = self.chunking.ends(&self.material.output, self.material.chunks.as_deref());
-        let mut ends: Vec<usize> = ends.collect();
-        ends.push(byte - output);
-        ends.sort_unstable();
-        ends.pop();
-        let mut at = 0;
-        let mut characters = 0;
-        let cuts = ends.into_iter().map(|end| {
-            characters += self.material.output.get(at..end).unwrap_or("").chars().count();
-            at = end;
-            characters
-        });
-        self.chunking = Chunking::Cuts(cuts.collect());
-        self.record();
+        let Some(offset) = self.recording().map(|recording| recording.offset_of(byte)) else { return };
+        self.chunking.cut(usize::try_from(offset).unwrap_or(0));
+        let tools = &self.material.tools;
+        match self.sides.iter_mut().all(|side| side.recording.cut(tools.clone(), byte)) {
+            true => self.look_over(),
+            false => self.record(),
+        }
     }
 
     /// Goes to a character of the output; to the end where there are not so many.
@@ -235,7 +226,7 @@ impl App {
 
     /// Cuts the output another way.
     pub(super) fn rechunk(&mut self, chunking: Chunking) {
-        if chunking == Chunking::Recorded && self.material.chunks.is_none() {
+        if chunking.rule == ChunkRule::Recorded && self.material.chunks.is_none() {
             self.notice = Some("how this output was cut was not recorded".to_owned());
             return;
         }
@@ -282,7 +273,7 @@ impl App {
     fn show_worst(&mut self, cuts: &[usize]) {
         let Some(recording) = self.recording() else { return };
         let offsets = cuts.iter().map(|cut| usize::try_from(recording.offset_of(*cut)).unwrap_or(0));
-        self.chunking = Chunking::Cuts(offsets.collect());
+        self.chunking = Chunking::at(offsets);
         self.showing = super::Showing::Modes;
         self.record();
         let first = cuts.first().copied().unwrap_or(0);

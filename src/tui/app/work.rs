@@ -2,9 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::super::Chunking;
 use super::super::action::Effect;
 use super::super::desk::{Material, Problem, View};
+use super::super::{ChunkRule, Chunking};
 use super::overlay::{Overlay, Verdict};
 use super::{App, Edit};
 use crate::diagnostic::{Format, line_column, render};
@@ -66,7 +66,7 @@ impl App {
 
     fn take(&mut self, material: Material) {
         self.material = material;
-        if self.chunking == Chunking::Recorded && self.material.chunks.is_none() {
+        if self.chunking.rule == ChunkRule::Recorded && self.material.chunks.is_none() {
             self.chunking = super::default_chunking(&self.material);
         }
         self.judge_shown();
@@ -111,10 +111,11 @@ impl App {
             Ok(material) => {
                 self.problem = None;
                 self.sides.clear();
-                self.chunking = match (&self.chunking, &material.chunks) {
-                    (Chunking::Rule(rule), None) => Chunking::Rule(*rule),
-                    _ => super::default_chunking(&material),
-                };
+                // Cuts belong to the output they were made in.
+                let asked = self.chunking.rule != ChunkRule::Recorded && self.chunking.cuts.is_empty();
+                if !asked || material.chunks.is_some() {
+                    self.chunking = super::default_chunking(&material);
+                }
                 self.take(material);
                 self.tell_what_is_wrong();
             }
@@ -248,7 +249,7 @@ impl App {
         self.edits.insert(self.output, Edit { text: self.material.output.clone(), lengths: lengths.clone() });
         self.material.chunks = Some(lengths);
         self.material.expected = None;
-        self.chunking = Chunking::Recorded;
+        self.chunking = Chunking::RECORDED;
         self.record();
         self.set_moment(|recording, _| recording.before_end());
     }
