@@ -101,6 +101,19 @@ impl Session {
         self.until(text, |screen| screen.contents().contains(text));
     }
 
+    /// Waits until the process is stopped: it gives the terminal back a little before.
+    fn stops(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        let id = self.child.id().to_string();
+        loop {
+            let state = Command::new("ps").args(["-o", "stat=", "-p", &id]).output().unwrap();
+            if state.stdout.starts_with(b"T") {
+                return;
+            }
+            assert!(Instant::now() < deadline, "never stopped: {}", String::from_utf8_lossy(&state.stdout));
+        }
+    }
+
     /// Waits for the end.
     fn ends(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;
@@ -361,6 +374,7 @@ fn suspended_and_resumed() {
             _ => session.signal("TSTP"),
         }
         session.is_given_back();
+        session.stops();
         session.signal("CONT");
         session.until("the workbench again", |screen| {
             screen.alternate_screen() && screen.contents().contains("chunk 0/51")
