@@ -517,20 +517,51 @@ fn an_output_is_typed_where_none_is_named() {
 }
 
 #[test]
-fn the_waiting_for_a_pipe_is_told() {
+fn an_output_is_looked_at_while_it_comes() {
     let folder = folder();
     let (read, mut write) = std::io::pipe().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
     let arguments = ["replay", "template.json", "-", "--prefix", "prompt.txt"];
     let mut session = Session::start(binary, &arguments, folder.path(), (24, 80), Some(read.into()));
-    session.sees("reading standard input … 0 bytes");
-    write.write_all(b"<think>").unwrap();
-    session.sees("reading standard input … 7 bytes");
+    session.sees("char 0/0");
+    session.sees("<stdin> … more to come");
+    write.write_all(b"<think>Hm, is 1 </thi").unwrap();
+    session.sees("char 21/21");
+    session.sees("could become the close of `thought`");
+    session.press("3,");
+    session.sees("char 18/21");
+    write.write_all(b"nk>Yes. caf\xc3").unwrap();
+    session.sees("char 18/32");
+    session.press("?");
+    session.sees("j k scroll, esc closes");
+    session.press("\x1b");
+    session.until("the keys gone", |screen| !screen.contents().contains("j k scroll"));
+    session.press("G");
+    session.sees("char 32/32");
+    write.write_all(b"\xa9.<stop>").unwrap();
+    session.sees("char 40/40");
+    session.sees("closed `content`");
     drop(write);
-    session.sees("char 0/7");
+    session.sees("the message is complete");
+    assert!(!session.screen.screen().contents().contains("more to come"));
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
-    session.until("nothing left of it", |screen| !screen.contents().contains("reading"));
+    session.is_given_back();
+}
+
+#[test]
+fn a_pipe_that_gives_no_text_is_told_of() {
+    let folder = folder();
+    let (read, mut write) = std::io::pipe().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
+    let mut session = Session::start(binary, &["replay", "template.json"], folder.path(), (24, 80), Some(read.into()));
+    write.write_all(b"<think>").unwrap();
+    session.sees("char 7/7");
+    write.write_all(b"Hm\xff").unwrap();
+    session.sees("not UTF-8");
+    session.sees("char 7/7");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
 }
 
 #[test]

@@ -17,6 +17,11 @@ pub trait Desk {
     /// Reads an output and all that belongs to it, as the files are now.
     fn material(&self, index: usize) -> Result<Material, Problem>;
 
+    /// Whether all of an output is there.
+    fn arrival(&self, _index: usize) -> Arrival {
+        Arrival::Whole
+    }
+
     /// The files that it is read from.
     fn files(&self, index: usize) -> Vec<PathBuf>;
 
@@ -34,6 +39,17 @@ pub trait Desk {
 
     /// The command line that shows what is on the screen, or why there is none.
     fn command(&self, index: usize, view: &View) -> Result<String, String>;
+}
+
+/// How much of an output is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// All of it.
+    Whole,
+    /// As much as was read; more may come.
+    Awaited,
+    /// More than was read.
+    More,
 }
 
 /// An output, and what it is read with.

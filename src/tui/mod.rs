@@ -23,6 +23,6 @@ mod tests;
 pub use action::Effect;
 pub use app::{App, Showing, Start};
 pub use chunking::{ChunkRule, Chunking};
-pub use desk::{Derived, Desk, Material, Problem, Rival, View};
+pub use desk::{Arrival, Derived, Desk, Material, Problem, Rival, View};
 pub use screen::run;
 pub use theme::Theme;

@@ -100,7 +100,7 @@ impl Desk for TestDesk {
     }
 
     fn command(&self, index: usize, view: &View) -> Result<String, String> {
-        Ok(format!("replay {index} --at {:?} --chunks {:?} {:?}", view.at, view.chunking, view.showing))
+        Ok(format!("replay {index} --at {:?} --chunks {} {:?}", view.at, view.chunking.written(), view.showing))
     }
 }
 
@@ -372,7 +372,7 @@ fn effects_for_the_world() {
     let Some(Effect::Copy(message)) = bench.press("Gym") else { panic!("nothing was copied") };
     assert!(json::read(&message).unwrap().get("tool_calls").is_some());
     let Some(Effect::Copy(command)) = bench.press("gyc") else { panic!("nothing was copied") };
-    assert_eq!(command, "replay 0 --at Some(0) --chunks Rule(Every(1)) One(Stable)");
+    assert_eq!(command, "replay 0 --at Some(0) --chunks 1 One(Stable)");
     assert!(bench.screen(80, 24).contains(&command), "it can be taken by hand");
     bench.press("⎋Gy");
     let Some(Effect::Copy(command)) = bench.press("c") else { panic!("nothing was copied") };

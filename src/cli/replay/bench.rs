@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::{self, IsTerminal, Read as _, Write as _};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use super::Replay;
 use super::bless::{blessed, new_fixture, write};
 use super::files::{holds_cases, is_recorded, recorded};
+use super::piped::Piped;
 use crate::chat;
 use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
@@ -23,7 +24,7 @@ use crate::json::{self, Object, Value};
 use crate::parser::Mode;
 use crate::template::Template;
 use crate::template::source::{self, Opened};
-use crate::tui::{Chunking, Derived, Desk, Material, Problem, Rival, Showing, View};
+use crate::tui::{Arrival, Chunking, Derived, Desk, Material, Problem, Rival, Showing, View};
 
 /// The file of a model folder that may hold both templates.
 const CONFIG: &str = "tokenizer_config.json";
@@ -66,6 +67,8 @@ pub struct Bench {
     variables: Vec<(String, Value)>,
     /// What standard input held: it can be read once only.
     stdin: Option<String>,
+    /// Standard input, where it is an output that is looked at while it comes.
+    piped: Option<Piped>,
     /// Whether there is no output yet, because it is to be typed.
     is_typed: bool,
     origin: Option<Origin>,
@@ -134,18 +137,18 @@ impl Bench {
         }
         let inputs =
             [bench.template.as_deref(), bench.prefix.as_deref(), bench.tools.as_deref(), bench.rival.as_deref()];
-        let output = bench.items.iter().map(|item| matches!(item, Item::Text(path) if path == "-"));
-        let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + output.filter(|is| *is).count();
+        let is_output = bench.items.iter().any(|item| matches!(item, Item::Text(path) if path == "-"));
+        let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + usize::from(is_output);
         if times > 1 {
             return Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
                 .help("name a file for all inputs but one; the output itself is read from standard input where it is left out")
                 .into());
         }
-        if times == 1 {
-            bench.stdin = Some(match bench.is_typed {
-                true => String::new(),
-                false => stdin(on_screen)?,
-            });
+        match times {
+            1 if bench.is_typed => bench.stdin = Some(String::new()),
+            1 if is_output && on_screen => bench.piped = Some(Piped::new(io::stdin())),
+            1 => bench.stdin = Some(input::text("-")?),
+            _ => {}
         }
         Ok(bench)
     }
@@ -162,6 +165,7 @@ impl Bench {
             chat_template: None,
             variables: Vec::new(),
             stdin: None,
+            piped: None,
             is_typed: false,
             origin,
             read: RefCell::default(),
@@ -273,8 +277,9 @@ impl Bench {
     }
 
     fn text(&self, path: &str) -> Result<String, Problem> {
-        match (path, &self.stdin) {
-            ("-", Some(text)) => Ok(text.clone()),
+        match (path, &self.stdin, &self.piped) {
+            ("-", Some(text), _) => Ok(text.clone()),
+            ("-", None, Some(piped)) => piped.text().map_err(problem),
             _ => input::text(path).map_err(problem),
         }
     }
@@ -397,6 +402,13 @@ impl Desk for Bench {
                 Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
             }
             None => Err(Diagnostic::error("no-output", "there is no output").into()),
+        }
+    }
+
+    fn arrival(&self, index: usize) -> Arrival {
+        match (self.items.get(index), &self.piped) {
+            (Some(Item::Text(path)), Some(piped)) if path == "-" => piped.arrival(),
+            _ => Arrival::Whole,
         }
     }
 
@@ -553,30 +565,6 @@ impl Desk for Bench {
 /// What a derivation gave, as the workbench shows it.
 pub fn derived(derivation: &derive::Derivation) -> Derived {
     Derived { status: derivation.headline(), template: derivation.response_template.clone() }
-}
-
-/// Reads standard input whole. Somebody who waits for it at a terminal is told how much has come.
-fn stdin(on_screen: bool) -> Result<String, Failure> {
-    let tells = on_screen && io::stderr().is_terminal();
-    let mut bytes = Vec::new();
-    let mut piece = vec![0; 1 << 16];
-    let mut input = io::stdin().lock();
-    loop {
-        if tells {
-            // Where standard error is gone there is nobody left to tell.
-            let _ = write!(io::stderr(), "\rreading standard input … {} bytes ", bytes.len());
-        }
-        match input.read(&mut piece) {
-            Ok(0) => break,
-            Ok(count) => bytes.extend_from_slice(piece.get(..count).unwrap_or(&[])),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(input::cannot_read("-", &error).into()),
-        }
-    }
-    if tells {
-        let _ = write!(io::stderr(), "\r\x1b[K");
-    }
-    input::of_bytes("-", bytes)
 }
 
 pub fn problem(failure: Failure) -> Problem {

@@ -3,6 +3,7 @@
 mod bench;
 mod bless;
 mod files;
+mod piped;
 mod table;
 
 use std::collections::HashSet;

@@ -6,7 +6,7 @@ mod step;
 mod work;
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
@@ -14,7 +14,7 @@ use ratatui::layout::Position;
 use super::Chunking;
 use super::action::{Action, Effect};
 use super::clock::Clock;
-use super::desk::{Desk, Material, Problem};
+use super::desk::{Arrival, Desk, Material, Problem};
 use super::keys;
 use super::panes::{Pane, Panes};
 use super::theme::Theme;
@@ -86,6 +86,10 @@ pub struct App {
     pub(super) can_derive: bool,
     /// The byte of the output that was gone to, and the moment that comes nearest with the chunks there are.
     pub(super) stood: Option<(usize, Moment)>,
+    /// Whether more of the output may come.
+    pub(super) is_awaited: bool,
+    /// Before this nothing more of it is read.
+    pub(super) rest_until: Option<Instant>,
 }
 
 /// An output that was typed on.
@@ -94,6 +98,9 @@ pub struct Edit {
     pub text: String,
     pub lengths: Vec<usize>,
 }
+
+/// How often it is looked whether more of an output has come.
+const AWAITED: Duration = Duration::from_millis(40);
 
 /// A text of up to this many characters is cut into single characters where nothing is said; longer ones by four.
 const SHORT: usize = 20_000;
@@ -141,16 +148,21 @@ impl App {
             can_edit: false,
             can_derive: false,
             stood: None,
+            is_awaited: false,
+            rest_until: None,
         };
         if let Some(problem) = problem {
             app.cannot_show(problem);
             return Ok(app);
         }
+        app.is_awaited = app.desk.arrival(output) != Arrival::Whole;
         app.judge_shown();
         app.record();
         app.look_around();
-        if let Some(at) = start.at {
-            app.go_to(at);
+        match start.at {
+            Some(at) => app.go_to(at),
+            None if app.is_awaited => app.set_moment(|recording, _| recording.before_end()),
+            None => {}
         }
         match (app.sides.len(), start.at) {
             (2.., None) => app.show_difference(),
@@ -348,10 +360,11 @@ impl App {
 
     /// Does a little of what takes long; true where the screen changes.
     pub fn work(&mut self, now: Instant) -> bool {
+        let grown = self.take_more(now);
         let played = self.play(now);
         let hunted = self.hunt_on(now);
         let judged = self.judge_one();
-        played || hunted || judged
+        grown || played || hunted || judged
     }
 
     /// Whether there is work that should not wait.
@@ -360,8 +373,9 @@ impl App {
     }
 
     /// How long until something is due.
-    pub fn wait(&self, now: Instant) -> Option<std::time::Duration> {
-        self.clock.wait(now)
+    pub fn wait(&self, now: Instant) -> Option<Duration> {
+        let piece = self.is_awaited.then_some(AWAITED);
+        self.clock.wait(now).into_iter().chain(piece).min()
     }
 
     /// The files that are shown.

@@ -97,6 +97,8 @@ impl App {
     /// Finds the events that are wrong, or look it.
     pub(super) fn judge_events(&mut self) {
         self.wrong = match (&self.material.expected, self.recording()) {
+            // What more text would make good is not wrong yet.
+            _ if self.is_awaited => Vec::new(),
             (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
             (Some(expected), Some(recording)) => recording.wrong_events(expected),
             (None, Some(recording)) => recording.suspicious_events(),

@@ -1,9 +1,11 @@
 //! Working on template and outputs: reload, walk the list, type, edit, derive, bless, copy.
 
+use std::time::Instant;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::action::Effect;
-use super::super::desk::{Material, Problem, View};
+use super::super::desk::{Arrival, Material, Problem, View};
 use super::super::{ChunkRule, Chunking};
 use super::overlay::{Overlay, Verdict};
 use super::{App, Edit};
@@ -64,7 +66,45 @@ impl App {
             && now.expected == material.expected
     }
 
+    /// Takes what has come of an output since it was read; true where the screen changes. Who stands at its end stays
+    /// there.
+    pub(super) fn take_more(&mut self, now: Instant) -> bool {
+        let was_awaited = self.is_awaited;
+        let arrival = self.desk.arrival(self.output);
+        self.is_awaited = arrival != Arrival::Whole;
+        if arrival != Arrival::More || self.rest_until.is_some_and(|rest| now < rest) {
+            return self.is_awaited != was_awaited;
+        }
+        let follows = self.side().is_none_or(|side| side.moment >= side.recording.before_end());
+        let is_default = self.chunking == super::default_chunking(&self.material);
+        match self.read(self.output) {
+            Ok(material) => {
+                if is_default {
+                    self.chunking = super::default_chunking(&material);
+                }
+                self.is_awaited = self.desk.arrival(self.output) != Arrival::Whole;
+                self.problem = None;
+                self.take(material);
+                if follows {
+                    let is_awaited = self.is_awaited;
+                    self.set_moment(|recording, _| if is_awaited { recording.before_end() } else { recording.end() });
+                }
+                if !self.is_awaited {
+                    self.tell_what_is_wrong();
+                }
+            }
+            Err(problem) => {
+                self.notice = None;
+                self.problem = Some(problem);
+            }
+        }
+        // Each time the whole text is parsed again; the keyboard gets most of the time.
+        self.rest_until = Some(now + now.elapsed() * 4);
+        true
+    }
+
     fn take(&mut self, material: Material) {
+        self.hunt = None;
         self.material = material;
         if self.chunking.rule == ChunkRule::Recorded && self.material.chunks.is_none() {
             self.chunking = super::default_chunking(&self.material);

@@ -66,6 +66,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
             Some(Verdict::Passed) => (" ✓", " as expected", theme.good()),
             Some(Verdict::Failed) => (" ✗", " not as expected", theme.bad()),
             Some(Verdict::Excused) => (" ·", " not as expected, which is allowed", theme.quiet()),
+            _ if app.is_awaited => (" …", " more to come", theme.quiet()),
             _ if app.edits.contains_key(&app.output) => (" ✎", " typed", theme.strong()),
             _ => ("", "", theme.quiet()),
         };
