@@ -140,13 +140,9 @@ impl Scan {
             search.clear_to(self.clear_to);
             return search.resume(pattern, &buffer.text, buffer.base, ended);
         }
-        if ended {
-            search.look_again(pattern, from);
-            return search.resume(pattern, &buffer.text, buffer.base, true);
-        }
-        let found = search.look_partially(pattern, from, &buffer.text, buffer.base)?;
+        let found = search.look(pattern, from, &buffer.text, buffer.base, ended)?;
         Ok(match found {
-            Found::Match { start, end } if end == buffer.end() && (start == end || plan.can_grow) => {
+            Found::Match { start, end } if !ended && end == buffer.end() && (start == end || plan.can_grow) => {
                 Found::Waits { start }
             }
             found => found,

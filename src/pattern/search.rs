@@ -33,7 +33,12 @@ pub(crate) struct Search {
     attempt: Attempt,
     facts: Facts,
     spent: u64,
+    /// What the last look found, and in how much text.
+    looked: Option<(Extent, Found)>,
 }
+
+/// Where a text that was looked at ends, and whether that is its end for good.
+type Extent = (usize, bool);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -55,6 +60,7 @@ impl Search {
             self.facts.forget();
         }
         (self.from, self.at, self.not_empty, self.state) = (from, from, not_empty, State::Looking);
+        self.looked = None;
     }
 
     /// Makes it a search from a later place on; what is known already and still holds is kept.
@@ -78,7 +84,7 @@ impl Search {
     }
 
     /// Looks again from a place on, as if nothing were known but what was passed over there.
-    pub fn look_again(&mut self, pattern: &Pattern, from: usize) {
+    fn look_again(&mut self, pattern: &Pattern, from: usize) {
         self.facts.forget();
         self.spent = 0;
         self.begin(pattern, from, self.not_empty && from == self.from);
@@ -146,21 +152,37 @@ impl Search {
         self.attempt.group(index)
     }
 
-    /// Looks again from a place on, over what there is, as partial matching of Python's `regex` has it: a complete match
-    /// anywhere, and only without one the leftmost place where an attempt runs into the end.
-    pub fn look_partially(
+    /// Looks from a place on over what there is, whatever earlier text gave. Unless the text has ended, that is what
+    /// partial matching of Python's `regex` does: it takes a complete match anywhere, and only without one the leftmost
+    /// place where an attempt runs into the end.
+    pub fn look(
         &mut self,
         pattern: &Pattern,
         from: usize,
         text: &str,
         base: usize,
+        ended: bool,
     ) -> Result<Found, TooMuchWork> {
-        self.look_again(pattern, from);
-        let complete = self.advance(pattern, Hay { text, base, edge: Edge::End })?;
-        if matches!(complete, Found::Match { .. }) {
-            return Ok(complete);
+        let extent = (base + text.len(), ended);
+        if let Some(found) = self.seen(pattern, from, extent) {
+            return Ok(found);
         }
         self.look_again(pattern, from);
-        self.advance(pattern, Hay { text, base, edge: Edge::Partial })
+        let mut found = self.advance(pattern, Hay { text, base, edge: Edge::End })?;
+        if !ended && !matches!(found, Found::Match { .. }) {
+            self.look_again(pattern, from);
+            found = self.advance(pattern, Hay { text, base, edge: Edge::Partial })?;
+        }
+        self.looked = Some((extent, found));
+        Ok(found)
+    }
+
+    /// What the last look found, where a look from this place on would find it too: in the same text, at or behind the
+    /// place. Without this a text of many regions would be gone through to its end for each of them.
+    fn seen(&self, pattern: &Pattern, from: usize, extent: Extent) -> Option<Found> {
+        let (looked, found) = self.looked?;
+        let is_behind = found == Found::Nothing || self.attempt.start() >= from;
+        let depends = self.not_empty || pattern.program().depends_on_search_start;
+        (looked == extent && self.from <= from && is_behind && !depends).then_some(found)
     }
 }

@@ -1,5 +1,8 @@
 //! What Python's `regex` gives, in tables. Expected values were taken from regex 2026.11.15.
 
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use super::*;
 
 /// Every match of a pattern as `start-end`, in characters.
@@ -283,4 +286,41 @@ fn look_behinds_say_how_far_they_reach() {
     {
         assert_eq!(Pattern::new(source).unwrap().reach_behind(), reach, "{source}");
     }
+}
+
+proptest! {
+    /// Looking on from a later place in the same text, or in more of it, gives what looking anew would.
+    #[test]
+    fn what_was_seen_is_what_would_be_seen_again(
+        source in select(vec![
+            "<x>", "<x>|$", r"<\w*>", "a*", "a|", r"(?=<)", r"(?<=a)<", r"\Ga", r"a\K<", r"\bx", "<(?!x)", r"(a+)<\1", "<x>$", "^<",
+        ]),
+        pieces in proptest::collection::vec(select(vec!["a", "<", "x", ">", "<x>", "\n", " ", "é"]), 1..12),
+        steps in proptest::collection::vec((0_usize..6, any::<bool>(), any::<bool>()), 1..12),
+    ) {
+        let pattern = Pattern::new(source).unwrap();
+        let mut search = Search::default();
+        let (mut from, mut count) = (0, 1);
+        for (on, grows, ended) in steps {
+            count = (count + usize::from(grows)).min(pieces.len());
+            let text = pieces[..count].concat();
+            let places: Vec<usize> = (from..=text.len()).filter(|place| text.is_char_boundary(*place)).collect();
+            from = places[on.min(places.len() - 1)];
+            let mut fresh = Search::default();
+            let seen = |search: &mut Search| {
+                let found = search.look(&pattern, from, &text, 0, ended);
+                let group = matches!(found, Ok(Found::Match { .. })).then(|| search.group(0));
+                (found.ok(), search.pending(), group)
+            };
+            prop_assert_eq!(seen(&mut search), seen(&mut fresh), "{} in {:?} from {}", source, text, from);
+        }
+    }
+}
+
+#[test]
+fn a_pattern_that_asks_where_the_search_began_is_looked_for_anew() {
+    let pattern = Pattern::new(r"\Ga").unwrap();
+    let mut search = Search::default();
+    assert_eq!(search.look(&pattern, 0, "<a", 0, true).unwrap(), Found::Nothing);
+    assert_eq!(search.look(&pattern, 1, "<a", 0, true).unwrap(), Found::Match { start: 1, end: 2 });
 }
