@@ -1,5 +1,8 @@
 //! Whole screens, from keys to cells.
 
+mod steps;
+mod work;
+
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -223,194 +226,6 @@ fn no_size_and_no_key_breaks_the_screen() {
 }
 
 #[test]
-fn steps_of_every_kind_with_counts() {
-    let mut bench = opened();
-    for (keys, at) in [
-        ("l", 1),
-        ("4l", 5),
-        ("2h", 3),
-        ("J", 17),
-        ("K", 0),
-        (":20⏎", 20),
-        ("7g", 7),
-        ("g", 0),
-        ("G", 105),
-        ("g.", 1),
-        ("3.", 4),
-        ("2,", 2),
-        ("j", 26),
-        ("k", 0),
-        ("12→", 12),
-    ] {
-        bench.press(keys);
-        assert_eq!(bench.at(), at, "after {keys}");
-    }
-}
-
-#[test]
-fn a_step_by_character_cuts_a_longer_chunk() {
-    let mut bench = opened();
-    bench.press("rw");
-    assert_eq!(bench.app.chunking, Chunks::Whole.into());
-    bench.press("g..");
-    assert_eq!((bench.at(), bench.app.chunking.clone()), (2, Chunking::at([1, 2])));
-    bench.press("G");
-    assert_eq!(bench.at(), 105);
-}
-
-#[test]
-fn chunks_as_asked() {
-    let mut bench = bench(&[OUTPUT, OUTPUT], &start());
-    for (keys, chunking) in [
-        ("rw", "one chunk"),
-        ("r1", "chunks of 1"),
-        ("r7", "chunks of 7"),
-        ("rn12⏎", "chunks of 12"),
-        ("rnrandom:9⏎", "random chunks, seed 9"),
-        ("rr", "random chunks, seed 10"),
-        ("ro", "random chunks, seed 10"),
-        ("]", "chunks as recorded"),
-        ("r3", "chunks of 3"),
-        ("ro", "chunks as recorded"),
-    ] {
-        bench.press(keys);
-        assert_eq!(bench.app.chunking.to_string(), chunking, "after {keys}");
-    }
-}
-
-#[test]
-fn the_worst_cut_is_gone_to() {
-    let mut bench = bench(&["</think>First.\nSecond.<stop>"], &start());
-    bench.press("rww");
-    while bench.app.hunt.is_some() {
-        bench.app.work(std::time::Instant::now());
-    }
-    assert_eq!(bench.app.sides.len(), 2);
-    assert_eq!(bench.at(), isize::try_from(bench.app.chunking.cuts[0]).unwrap());
-    assert!(bench.notice().contains("transformers gives another answer"), "{}", bench.notice());
-}
-
-#[test]
-fn breakpoints_and_search() {
-    let mut bench = opened();
-    bench.press("c");
-    assert!(bench.notice().starts_with("no breakpoint is set"));
-    bench.press("smalformed⏎c");
-    assert_eq!((bench.at(), bench.notice()), (99, "stopped at `malformed`"));
-    bench.press("sno-field⏎");
-    assert!(bench.notice().starts_with("`no-field` is no field"));
-    bench.press("s/(⏎");
-    assert!(!bench.notice().is_empty());
-    bench.press("SDg/paris⏎");
-    assert_eq!(bench.at(), 67);
-    bench.press("n");
-    assert!(bench.notice().contains("does not occur"));
-    bench.press("g/<call>⏎n");
-    assert_eq!(bench.at(), 83);
-    bench.press("N");
-    assert_eq!(bench.at(), 52);
-}
-
-#[test]
-fn it_plays_and_stops() {
-    let mut bench = opened();
-    let start = std::time::Instant::now();
-    bench.press(" ");
-    bench.app.clock.play(start);
-    assert!(!bench.app.work(start));
-    assert!(bench.app.work(start + std::time::Duration::from_millis(340)));
-    assert_eq!(bench.at(), 5);
-    bench.press("s7⏎");
-    bench.app.clock.play(start);
-    bench.app.work(start + std::time::Duration::from_secs(3));
-    assert_eq!((bench.at(), bench.app.clock.is_playing()), (7, false));
-}
-
-#[test]
-fn a_template_that_no_longer_loads_leaves_the_last_good_state() {
-    let mut bench = opened();
-    bench.press("30l");
-    bench.world.borrow_mut().template = Some(TEMPLATE.replace("\"open\": \"<call>\"", "\"opens\": \"<call>\""));
-    bench.app.reload();
-    let screen = bench.screen(80, 24);
-    assert!(screen.contains("unknown key `opens` in a field"), "{screen}");
-    assert_eq!(bench.at(), 30);
-    bench.press("⏎");
-    assert!(bench.screen(80, 24).contains("rename it to `open`"));
-    bench.world.borrow_mut().template = Some(TEMPLATE.replace("</think>", "</thought>"));
-    bench.press("⎋");
-    bench.app.reload();
-    assert!(bench.app.problem.is_none());
-    assert_eq!(bench.at(), 30, "the place is kept");
-    bench.press("G");
-    assert!(bench.screen(80, 24).contains("reasoning"));
-}
-
-#[test]
-fn the_first_wrong_event_is_gone_to() {
-    let mut bench = opened();
-    let expected = r#"{"role": "assistant", "reasoning": "Look it up.\u001b[31m\nIs 2 < 3?", "content": "One moment.",
-                       "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
-    bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
-    bench.app.reload();
-    assert_eq!(bench.app.verdict(), Some(Verdict::Failed));
-    bench.press("x");
-    assert!(bench.notice().ends_with("is not as expected"), "{}", bench.notice());
-    let side = bench.app.side().unwrap();
-    let happened = side.recording.event_in_words(side.recording.last_event(side.moment).unwrap());
-    assert_eq!(happened, "the opening of `tool_calls` ended `content`, which replaces its value `\"One moment.\"`");
-}
-
-#[test]
-fn effects_for_the_world() {
-    let mut bench = opened();
-    assert_eq!(bench.press("q"), Some(Effect::Quit));
-    assert_eq!(bench.app.key(KeyEvent::new(KeyCode::Char('z'), KeyModifiers::CONTROL)), Some(Effect::Suspend));
-    bench.press("26l");
-    assert_eq!(bench.press("e"), Some(Effect::Edit { file: "template.json".into(), line: 5 }));
-    assert_eq!(bench.press("yr"), Some(Effect::Copy("Look it up.\u{1b}[31m\nIs 2 < 3?".to_owned())));
-    let Some(Effect::Copy(message)) = bench.press("Gym") else { panic!("nothing was copied") };
-    assert!(json::read(&message).unwrap().get("tool_calls").is_some());
-    let Some(Effect::Copy(command)) = bench.press("gyc") else { panic!("nothing was copied") };
-    assert_eq!(command, "replay 0 --at Some(0) --chunks 1 One(Stable)");
-    assert!(bench.screen(80, 24).contains(&command), "it can be taken by hand");
-    bench.press("⎋Gy");
-    let Some(Effect::Copy(command)) = bench.press("c") else { panic!("nothing was copied") };
-    assert!(command.contains("--at None"), "behind the end: {command}");
-    bench.press("⎋iz⎋y");
-    assert_eq!(bench.press("c"), None);
-    assert!(bench.notice().starts_with("no command shows what was typed"), "{}", bench.notice());
-}
-
-#[test]
-fn the_message_is_blessed_and_the_template_derived_again() {
-    let mut bench = opened();
-    bench.press("b");
-    let screen = bench.screen(80, 24);
-    assert!(screen.contains("+  \"reasoning\": ") && screen.contains("y writes it"), "{screen}");
-    assert!(bench.world.borrow().blessed.is_none());
-    bench.press("n");
-    assert!(bench.world.borrow().blessed.is_none());
-    bench.press("by");
-    assert_eq!(bench.notice(), "blessed");
-    let written = bench.world.borrow().blessed.clone();
-    bench.world.borrow_mut().expected = written;
-    bench.app.reload();
-    assert_eq!(bench.notice(), "blessed", "what was written is no news");
-    bench.press("b");
-    assert_eq!(bench.notice(), "the fixture holds this very message");
-    let blessed = bench.world.borrow().blessed.clone().unwrap();
-    assert_eq!(blessed.get("tool_calls").unwrap().to_string(), r#"[{"city": "Paris"}]"#);
-    assert_eq!(bench.app.verdict(), Some(Verdict::Passed));
-    bench.press("d");
-    assert_eq!(bench.notice(), "deriving gives no template: proved");
-    bench.world.borrow_mut().derived = json::read(&TEMPLATE.replace("<think>", "<thought>")).ok();
-    bench.press("d");
-    let screen = bench.screen(100, 40);
-    assert!(screen.contains("-    \"reasoning\": {\"open\": \"<think>\"") || screen.contains("<thought>"), "{screen}");
-}
-
-#[test]
 fn a_list_is_walked() {
     let mut bench = bench(&[OUTPUT, "</think>Hi<stop>", ""], &start());
     while bench.app.is_busy() {
@@ -428,21 +243,6 @@ fn a_list_is_walked() {
     insta::assert_snapshot!("outputs_80x24", bench.screen(80, 24));
     bench.press("k⏎");
     assert!(bench.app.problem.is_none());
-}
-
-#[test]
-fn an_output_is_typed_and_pasted() {
-    let mut bench = bench(&["x"], &start());
-    bench.press("i");
-    bench.app.paste("y</thi");
-    assert_eq!(bench.at(), 7);
-    bench.press("nk>");
-    let side = bench.app.side().unwrap();
-    assert_eq!(side.recording.happened(side.moment), "`</think>` closed `reasoning`");
-    bench.press("⌫⌫a⎋");
-    assert_eq!(bench.app.material.output, "xy</thina");
-    assert_eq!(bench.app.material.chunks.as_deref(), Some(&[1, 6, 1, 1][..]));
-    assert!(!bench.app.is_typing);
 }
 
 #[test]
@@ -516,21 +316,6 @@ fn without_colours_nothing_is_lost() {
 }
 
 #[test]
-fn a_problem_is_not_hidden_by_what_was_told_before() {
-    let mut bench = opened();
-    bench.press("y");
-    bench.press("m");
-    assert!(bench.notice().starts_with("copied"));
-    bench.world.borrow_mut().template = Some("{".to_owned());
-    bench.app.reload();
-    assert!(bench.screen(80, 24).lines().last().unwrap().starts_with('✗'), "{}", bench.screen(80, 24));
-    bench.app.tell("the editor `x` cannot be run".to_owned());
-    assert!(bench.screen(80, 24).ends_with("the editor `x` cannot be run"));
-    bench.press("l");
-    assert!(bench.screen(80, 24).lines().last().unwrap().starts_with('✗'), "and it is there again at the next key");
-}
-
-#[test]
 fn text_with_marks_over_and_under_it_is_whole() {
     let text = "</think>cafe\u{301} कि ที่<stop>";
     let mut bench = bench(&[text], &start());
@@ -588,57 +373,6 @@ fn why_text_is_held_can_be_read_whole() {
 }
 
 #[test]
-fn what_was_typed_is_kept() {
-    let mut bench = bench(&["x", "y"], &start());
-    bench.press("iab⎋");
-    bench.app.reload();
-    assert_eq!(bench.app.material.output, "xab");
-    assert!(bench.notice().contains("what was typed is kept"), "{}", bench.notice());
-    assert!(bench.screen(80, 24).starts_with("output-0.txt 1/2 ✎ typed"), "{}", bench.screen(80, 24));
-    bench.press("]");
-    assert_eq!(bench.app.material.output, "y");
-    bench.press("[");
-    assert_eq!(bench.app.material.output, "xab");
-    bench.press("u");
-    assert_eq!(bench.app.material.output, "x");
-    bench.press("u");
-    assert_eq!(bench.notice(), "nothing was typed");
-}
-
-#[test]
-fn the_place_outlives_longer_chunks() {
-    let mut bench = opened();
-    bench.press("20grwr1");
-    assert_eq!(bench.at(), 20);
-    bench.press("lrwr1");
-    assert_eq!(bench.at(), 21);
-    bench.press("rw30gr1");
-    assert_eq!(bench.at(), 30, "a place inside a chunk is one too");
-}
-
-#[test]
-fn no_number_breaks_a_step() {
-    let mut bench = opened();
-    for keys in ["5g0,", "0.", "0l", "0h", "0j", "0]", "0["] {
-        bench.press(keys);
-        assert_eq!(bench.at(), 5, "after {keys}");
-    }
-    bench.press("999999g");
-    assert_eq!(bench.app.side().map(|side| side.moment), bench.app.side().map(|side| side.recording.end()));
-}
-
-#[test]
-fn an_output_that_cannot_be_read_does_not_block_the_list() {
-    let mut bench = bench(&["", "x"], &start());
-    let screen = bench.screen(80, 24);
-    assert!(screen.starts_with("output-0.txt 1/2"), "{screen}");
-    assert!(screen.contains("cannot read the file"), "{screen}");
-    bench.press("jlkhGgmv.,⏎");
-    bench.press("⎋]");
-    assert_eq!((bench.app.material.output.as_str(), bench.app.problem.is_none()), ("x", true));
-}
-
-#[test]
 fn the_header_keeps_what_counts() {
     let mut bench = bench(&[OUTPUT], &start());
     bench.app.names = vec!["a/very/long/path/to/a/folder/of/many/fixtures.fixture#and-a-long-case".to_owned()];
@@ -670,49 +404,12 @@ fn a_question_shows_what_can_be_answered() {
 }
 
 #[test]
-fn breakpoints_are_listed() {
-    let mut bench = opened();
-    bench.press("sclose⏎s5⏎s/th.nk/⏎");
-    let screen = bench.screen(80, 24);
-    assert!(screen.lines().next().unwrap().contains("●3"), "{screen}");
-    assert!(screen.lines().any(|line| line.starts_with("R  ●<bot><think>Look it up")), "{screen}");
-    bench.press("S");
-    let screen = bench.screen(80, 24);
-    for line in ["1  close", "2  5", "3  /th.nk/"] {
-        assert!(screen.contains(line), "{screen}");
-    }
-    bench.press("jd");
-    assert_eq!(bench.app.stops.iter().map(ToString::to_string).collect::<Vec<_>>(), ["close", "/th.nk/"]);
-    bench.press("dd");
-    assert_eq!((bench.app.stops.len(), bench.notice()), (0, "no breakpoints any more"));
-    bench.press("S");
-    assert!(bench.notice().starts_with("no breakpoint is set"));
-}
-
-#[test]
 fn every_region_of_a_row_is_told_without_colour() {
     let text = "a</think>b<call>{}</call>c<call>{}</call>d<stop>";
     let mut bench = bench(&[text], &Start { theme: Theme::Plain, ..start() });
     bench.press("G");
     let screen = bench.screen(80, 24);
     assert!(screen.lines().any(|line| line.starts_with("RC+ <bot><think>a</think>b<call>")), "{screen}");
-}
-
-#[test]
-fn an_event_has_one_number() {
-    let mut bench = opened();
-    bench.press("jjj");
-    let listed = |screen: &str| {
-        let row = screen.lines().find(|line| line.starts_with('▶')).unwrap();
-        row.trim_start_matches('▶').split_whitespace().next().unwrap().to_owned()
-    };
-    let number = listed(&bench.screen(80, 24));
-    bench.press("⏎");
-    assert!(bench.screen(80, 24).contains(&format!(" Event {number} ")), "{}", bench.screen(80, 24));
-    bench.press("⎋a");
-    let number = listed(&bench.screen(80, 24));
-    bench.press("⏎");
-    assert!(bench.screen(80, 24).contains(&format!(" Event {number} ")), "{}", bench.screen(80, 24));
 }
 
 #[test]
@@ -726,33 +423,6 @@ fn long_lines_of_a_text_go_on_in_the_next() {
             assert!(shown.contains(binding.words), "{} at {width}: {screen}", binding.words);
         }
     }
-}
-
-#[test]
-fn what_looks_like_a_mark_looks_wrong() {
-    let mut bench =
-        bench(&["</think>I look.\n<cal>{\"city\": \"Oslo\"}</call><stop>", "</think>Is a < b?<stop>"], &start());
-    assert_eq!(bench.notice(), "! 1 event looks wrong: x goes there");
-    bench.press("x");
-    assert!(bench.notice().ends_with("looks wrong: `<cal>` is left in its text"), "{}", bench.notice());
-    while bench.app.is_busy() {
-        bench.app.work(std::time::Instant::now());
-    }
-    bench.press("o");
-    assert!(bench.screen(80, 24).contains("Outputs: 1 looking wrong, 1 in order"), "{}", bench.screen(80, 24));
-    bench.press("⎋]x");
-    assert_eq!(bench.notice(), "no event looks wrong; what the message should be is not said");
-}
-
-#[test]
-fn another_message_may_be_allowed() {
-    let mut bench = opened();
-    bench.world.borrow_mut().expected = json::read(r#"{"content": "x"}"#).unwrap().as_object().cloned();
-    bench.world.borrow_mut().is_excused = true;
-    bench.app.reload();
-    assert_eq!(bench.app.verdict(), Some(Verdict::Excused));
-    assert!(!bench.app.has_failed(0));
-    assert!(bench.notice().contains("which is allowed"), "{}", bench.notice());
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! Moving about.
+
+use super::*;
+
+#[test]
+fn steps_of_every_kind_with_counts() {
+    let mut bench = opened();
+    for (keys, at) in [
+        ("l", 1),
+        ("4l", 5),
+        ("2h", 3),
+        ("J", 17),
+        ("K", 0),
+        (":20⏎", 20),
+        ("7g", 7),
+        ("g", 0),
+        ("G", 105),
+        ("g.", 1),
+        ("3.", 4),
+        ("2,", 2),
+        ("j", 26),
+        ("k", 0),
+        ("12→", 12),
+    ] {
+        bench.press(keys);
+        assert_eq!(bench.at(), at, "after {keys}");
+    }
+}
+
+#[test]
+fn a_step_by_character_cuts_a_longer_chunk() {
+    let mut bench = opened();
+    bench.press("rw");
+    assert_eq!(bench.app.chunking, Chunks::Whole.into());
+    bench.press("g..");
+    assert_eq!((bench.at(), bench.app.chunking.clone()), (2, Chunking::at([1, 2])));
+    bench.press("G");
+    assert_eq!(bench.at(), 105);
+}
+
+#[test]
+fn chunks_as_asked() {
+    let mut bench = bench(&[OUTPUT, OUTPUT], &start());
+    for (keys, chunking) in [
+        ("rw", "one chunk"),
+        ("r1", "chunks of 1"),
+        ("r7", "chunks of 7"),
+        ("rn12⏎", "chunks of 12"),
+        ("rnrandom:9⏎", "random chunks, seed 9"),
+        ("rr", "random chunks, seed 10"),
+        ("ro", "random chunks, seed 10"),
+        ("]", "chunks as recorded"),
+        ("r3", "chunks of 3"),
+        ("ro", "chunks as recorded"),
+    ] {
+        bench.press(keys);
+        assert_eq!(bench.app.chunking.to_string(), chunking, "after {keys}");
+    }
+}
+
+#[test]
+fn the_worst_cut_is_gone_to() {
+    let mut bench = bench(&["</think>First.\nSecond.<stop>"], &start());
+    bench.press("rww");
+    while bench.app.hunt.is_some() {
+        bench.app.work(std::time::Instant::now());
+    }
+    assert_eq!(bench.app.sides.len(), 2);
+    assert_eq!(bench.at(), isize::try_from(bench.app.chunking.cuts[0]).unwrap());
+    assert!(bench.notice().contains("transformers gives another answer"), "{}", bench.notice());
+}
+
+#[test]
+fn breakpoints_and_search() {
+    let mut bench = opened();
+    bench.press("c");
+    assert!(bench.notice().starts_with("no breakpoint is set"));
+    bench.press("smalformed⏎c");
+    assert_eq!((bench.at(), bench.notice()), (99, "stopped at `malformed`"));
+    bench.press("sno-field⏎");
+    assert!(bench.notice().starts_with("`no-field` is no field"));
+    bench.press("s/(⏎");
+    assert!(!bench.notice().is_empty());
+    bench.press("SDg/paris⏎");
+    assert_eq!(bench.at(), 67);
+    bench.press("n");
+    assert!(bench.notice().contains("does not occur"));
+    bench.press("g/<call>⏎n");
+    assert_eq!(bench.at(), 83);
+    bench.press("N");
+    assert_eq!(bench.at(), 52);
+}
+
+#[test]
+fn it_plays_and_stops() {
+    let mut bench = opened();
+    let start = std::time::Instant::now();
+    bench.press(" ");
+    bench.app.clock.play(start);
+    assert!(!bench.app.work(start));
+    assert!(bench.app.work(start + std::time::Duration::from_millis(340)));
+    assert_eq!(bench.at(), 5);
+    bench.press("s7⏎");
+    bench.app.clock.play(start);
+    bench.app.work(start + std::time::Duration::from_secs(3));
+    assert_eq!((bench.at(), bench.app.clock.is_playing()), (7, false));
+}
+
+#[test]
+fn the_first_wrong_event_is_gone_to() {
+    let mut bench = opened();
+    let expected = r#"{"role": "assistant", "reasoning": "Look it up.\u001b[31m\nIs 2 < 3?", "content": "One moment.",
+                       "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
+    bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
+    bench.app.reload();
+    assert_eq!(bench.app.verdict(), Some(Verdict::Failed));
+    bench.press("x");
+    assert!(bench.notice().ends_with("is not as expected"), "{}", bench.notice());
+    let side = bench.app.side().unwrap();
+    let happened = side.recording.event_in_words(side.recording.last_event(side.moment).unwrap());
+    assert_eq!(happened, "the opening of `tool_calls` ended `content`, which replaces its value `\"One moment.\"`");
+}
+
+#[test]
+fn the_place_outlives_longer_chunks() {
+    let mut bench = opened();
+    bench.press("20grwr1");
+    assert_eq!(bench.at(), 20);
+    bench.press("lrwr1");
+    assert_eq!(bench.at(), 21);
+    bench.press("rw30gr1");
+    assert_eq!(bench.at(), 30, "a place inside a chunk is one too");
+}
+
+#[test]
+fn no_number_breaks_a_step() {
+    let mut bench = opened();
+    for keys in ["5g0,", "0.", "0l", "0h", "0j", "0]", "0["] {
+        bench.press(keys);
+        assert_eq!(bench.at(), 5, "after {keys}");
+    }
+    bench.press("999999g");
+    assert_eq!(bench.app.side().map(|side| side.moment), bench.app.side().map(|side| side.recording.end()));
+}
+
+#[test]
+fn breakpoints_are_listed() {
+    let mut bench = opened();
+    bench.press("sclose⏎s5⏎s/th.nk/⏎");
+    let screen = bench.screen(80, 24);
+    assert!(screen.lines().next().unwrap().contains("●3"), "{screen}");
+    assert!(screen.lines().any(|line| line.starts_with("R  ●<bot><think>Look it up")), "{screen}");
+    bench.press("S");
+    let screen = bench.screen(80, 24);
+    for line in ["1  close", "2  5", "3  /th.nk/"] {
+        assert!(screen.contains(line), "{screen}");
+    }
+    bench.press("jd");
+    assert_eq!(bench.app.stops.iter().map(ToString::to_string).collect::<Vec<_>>(), ["close", "/th.nk/"]);
+    bench.press("dd");
+    assert_eq!((bench.app.stops.len(), bench.notice()), (0, "no breakpoints any more"));
+    bench.press("S");
+    assert!(bench.notice().starts_with("no breakpoint is set"));
+}
+
+#[test]
+fn an_event_has_one_number() {
+    let mut bench = opened();
+    bench.press("jjj");
+    let listed = |screen: &str| {
+        let row = screen.lines().find(|line| line.starts_with('▶')).unwrap();
+        row.trim_start_matches('▶').split_whitespace().next().unwrap().to_owned()
+    };
+    let number = listed(&bench.screen(80, 24));
+    bench.press("⏎");
+    assert!(bench.screen(80, 24).contains(&format!(" Event {number} ")), "{}", bench.screen(80, 24));
+    bench.press("⎋a");
+    let number = listed(&bench.screen(80, 24));
+    bench.press("⏎");
+    assert!(bench.screen(80, 24).contains(&format!(" Event {number} ")), "{}", bench.screen(80, 24));
+}
+
+#[test]
+fn what_looks_like_a_mark_looks_wrong() {
+    let mut bench =
+        bench(&["</think>I look.\n<cal>{\"city\": \"Oslo\"}</call><stop>", "</think>Is a < b?<stop>"], &start());
+    assert_eq!(bench.notice(), "! 1 event looks wrong: x goes there");
+    bench.press("x");
+    assert!(bench.notice().ends_with("looks wrong: `<cal>` is left in its text"), "{}", bench.notice());
+    while bench.app.is_busy() {
+        bench.app.work(std::time::Instant::now());
+    }
+    bench.press("o");
+    assert!(bench.screen(80, 24).contains("Outputs: 1 looking wrong, 1 in order"), "{}", bench.screen(80, 24));
+    bench.press("⎋]x");
+    assert_eq!(bench.notice(), "no event looks wrong; what the message should be is not said");
+}
