@@ -131,91 +131,21 @@ pub(super) fn full(prober: &Prober, history: &[Message], answer: &Answer, settin
 }
 
 fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, history: &[Message], turn: &mut Turn) {
-    let mut header: Option<String> = None;
-    let mut generated = false;
-    let mut rendered = String::new();
-    let mut others: Vec<String> = Vec::new();
-    let mut ends: Vec<(Setting, String)> = Vec::new();
-    for setting in settings {
-        let Some(prompt) = prober.render(history, setting, true) else { continue };
-        let start = after_history(&prompt, prompt.len());
-        let generation = prober
-            .render(history, setting, false)
-            .and_then(|bare| prompt.starts_with(&bare).then_some(bare.len()))
-            .filter(|at| *at < prompt.len())
-            // What other prompts write after their header is no header here.
-            .filter(|at| {
-                turn.headers.first().is_none_or(|first| !ends_inside(&first.text, prompt.get(*at..).unwrap_or("")))
-            })
-            .or_else(|| Some(start + user_end(prober, prompt.get(start..)?)?).filter(|_| after == USER_MESSAGE));
-        let after_needles = prompt.get(start..).unwrap_or("").to_owned();
-        let tail = prompt.get(start.max(generation.unwrap_or(0))..).unwrap_or("").to_owned();
-        generated |= generation.is_some();
-        let lead = generation.map_or(0, |at| at.saturating_sub(start));
-        let shown = full(prober, history, &Answer::content(needle::CONTENT), setting).and_then(|text| {
-            let content = text.rfind(needle::CONTENT)?;
-            let start = after_history(&text, content);
-            text.get(start + lead..content).map(str::to_owned)
-        });
-        let mut shared = match &shown {
-            Some(shown) => marks::shared_start(&tail, shown).to_owned(),
-            None => tail.clone(),
-        };
-        if shared.trim().is_empty() {
-            let answer = full(prober, history, &Answer::content(needle::CONTENT), setting);
-            shared = before_prefill(&after_needles, lead, answer.as_deref()).unwrap_or(&tail).to_owned();
-        }
-        header = Some(match header {
-            None => {
-                rendered = shown.unwrap_or_default();
-                shared
-            }
-            Some(known) => {
-                let common = marks::shared_start(&known, &shared).to_owned();
-                let rest = tail.get(common.len()..).unwrap_or("");
-                if common == known || common.trim().is_empty() || !belongs(&known, &common, rest, &rendered) {
-                    if !after_needles.contains(&known) {
-                        others.push(tail.clone());
-                    }
-                    known
-                } else {
-                    common
-                }
-            }
-        });
-        ends.push((setting.clone(), after_needles));
-    }
-    let Some(mut header) = header else { return };
-    // Templates strip the reasoning of earlier turns, so that their header shows less than the prompt's.
-    if let Some(earlier) = earlier_header(prober, &header) {
-        header = earlier;
-    }
-    if after != TOOL_RESULT {
-        let alone = Answer::calls(vec![call(0, 1)]);
-        for answer in [alone.clone().with_content(needle::CONTENT), alone] {
-            header = call_header(prober, history, &answer, &header).unwrap_or(header);
-        }
-    }
-    if after == TOOL_RESULT {
-        let at = ends.first().and_then(|(_, tail)| Some(tail.get(tail.find(&header)? + header.len()..)?.to_owned()));
-        let prefill = at.unwrap_or_default();
-        header = common_to_results(prober, header, &prefill);
-        // Without a generation prompt only the mark that ends the results introduces the answer.
-        if !generated
-            && let Some(last) = marks::split(&header).last().copied().filter(|mark| marks::is_sign(mark))
-            && let Some(at) = header.rfind(last)
-        {
-            header.drain(..at);
-        }
-    }
+    let introduced = |setting| introduction(prober, setting, after, history, &turn.headers);
+    let introductions: Vec<Introduction<'_>> = settings.iter().filter_map(introduced).collect();
+    let Some((header, others)) = common_header(prober, history, &introductions) else { return };
+    let header = match after {
+        TOOL_RESULT => header_after_result(prober, header, &introductions),
+        _ => header_of_any_turn(prober, history, header),
+    };
     if header.trim().is_empty() {
         return;
     }
-    for (setting, tail) in ends {
+    for Introduction { setting, text, .. } in introductions {
         // What belongs to the result was cut off the header's front.
-        if let Some(at) = tail.find(&header) {
-            let prefill = tail.get(at + header.len()..).unwrap_or("").to_owned();
-            turn.prompts.push(PromptEnd { after, setting, prefill });
+        if let Some(at) = text.find(&header) {
+            let prefill = text.get(at + header.len()..).unwrap_or("").to_owned();
+            turn.prompts.push(PromptEnd { after, setting: setting.clone(), prefill });
         }
     }
     for other in others {
@@ -227,6 +157,108 @@ fn find_header(prober: &Prober, settings: &[Setting], after: &'static str, histo
         }
     }
     turn.headers.push(Header { after, text: header });
+}
+
+/// How a prompt introduces the answer.
+struct Introduction<'s> {
+    setting: &'s Setting,
+    /// What follows the history's own words.
+    text: String,
+    /// How many bytes of that are there without a generation prompt; nothing where there is none.
+    generated: Option<usize>,
+}
+
+impl Introduction<'_> {
+    fn lead(&self) -> usize {
+        self.generated.unwrap_or(0)
+    }
+
+    /// The generation prompt, or all of it.
+    fn tail(&self) -> &str {
+        self.text.get(self.lead()..).unwrap_or("")
+    }
+}
+
+fn introduction<'s>(
+    prober: &Prober,
+    setting: &'s Setting,
+    after: &'static str,
+    history: &[Message],
+    known: &[Header],
+) -> Option<Introduction<'s>> {
+    let prompt = prober.render(history, setting, true)?;
+    let start = after_history(&prompt, prompt.len());
+    let generated = prober
+        .render(history, setting, false)
+        .and_then(|bare| prompt.starts_with(&bare).then_some(bare.len()))
+        .filter(|at| *at < prompt.len())
+        // What other prompts write after their header is no header here.
+        .filter(|at| known.first().is_none_or(|first| !ends_inside(&first.text, prompt.get(*at..).unwrap_or(""))))
+        .or_else(|| Some(start + user_end(prober, prompt.get(start..)?)?).filter(|_| after == USER_MESSAGE))
+        .map(|at| at.saturating_sub(start));
+    Some(Introduction { setting, text: prompt.get(start..).unwrap_or("").to_owned(), generated })
+}
+
+/// The header that all introductions have, and the generation prompts that have another one.
+fn common_header(
+    prober: &Prober,
+    history: &[Message],
+    introductions: &[Introduction<'_>],
+) -> Option<(String, Vec<String>)> {
+    let mut header: Option<String> = None;
+    let mut rendered = String::new();
+    let mut others = Vec::new();
+    for introduction in introductions {
+        let (lead, tail) = (introduction.lead(), introduction.tail());
+        let answer = full(prober, history, &Answer::content(needle::CONTENT), introduction.setting);
+        let shown = answer.as_deref().and_then(|answer| {
+            let content = answer.rfind(needle::CONTENT)?;
+            answer.get(after_history(answer, content) + lead..content)
+        });
+        let mut shared = shown.map_or(tail, |shown| marks::shared_start(tail, shown));
+        if shared.trim().is_empty() {
+            shared = before_prefill(&introduction.text, lead, answer.as_deref()).unwrap_or(tail);
+        }
+        let Some(known) = &header else {
+            rendered = shown.unwrap_or("").to_owned();
+            header = Some(shared.to_owned());
+            continue;
+        };
+        let common = marks::shared_start(known, shared);
+        let rest = tail.get(common.len()..).unwrap_or("");
+        if common != known && !common.trim().is_empty() && belongs(known, common, rest, &rendered) {
+            header = Some(common.to_owned());
+        } else if !introduction.text.contains(known) {
+            others.push(tail.to_owned());
+        }
+    }
+    Some((header?, others))
+}
+
+/// The part of the header that earlier turns and turns with calls have too.
+fn header_of_any_turn(prober: &Prober, history: &[Message], header: String) -> String {
+    // Templates strip the reasoning of earlier turns, so that their header shows less than the prompt's.
+    let mut header = earlier_header(prober, &header).unwrap_or(header);
+    let alone = Answer::calls(vec![call(0, 1)]);
+    for answer in [alone.clone().with_content(needle::CONTENT), alone] {
+        header = call_header(prober, history, &answer, &header).unwrap_or(header);
+    }
+    header
+}
+
+/// The header behind a tool's result, without what belongs to the result.
+fn header_after_result(prober: &Prober, header: String, introductions: &[Introduction<'_>]) -> String {
+    let header = earlier_header(prober, &header).unwrap_or(header);
+    let prefill = introductions.first().and_then(|first| first.text.get(first.text.find(&header)? + header.len()..));
+    let mut header = common_to_results(prober, header, prefill.unwrap_or(""));
+    // Without a generation prompt only the mark that ends the results introduces the answer.
+    if introductions.iter().all(|introduction| introduction.generated.is_none())
+        && let Some(last) = marks::split(&header).last().copied().filter(|mark| marks::is_sign(mark))
+        && let Some(at) = header.rfind(last)
+    {
+        header.drain(..at);
+    }
+    header
 }
 
 /// The header where a turn shows nothing of what the prompt adds: what stands before that in both, or the end of it
