@@ -4,9 +4,9 @@ use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::conversation::{Answer, Message};
 use super::findings::Findings;
+use super::header;
 use super::marks;
 use super::probe::{Prober, Setting, call, histories, needle};
-use super::turn;
 use crate::json::Value;
 
 /// Two renders and their differences.
@@ -74,7 +74,7 @@ fn pieces(text: &str) -> Vec<&str> {
 pub(super) fn collect(prober: &Prober, findings: &Findings) -> Vec<Evidence> {
     let base = Setting::new();
     let user = [Message::User(needle::USER.to_owned())];
-    let full = |answer: &Answer, setting: &Setting| turn::full(prober, &user, answer, setting);
+    let full = |answer: &Answer, setting: &Setting| header::full(prober, &user, answer, setting);
     let mut evidence = Vec::new();
     let mut add = |finding: &'static str, without: (&str, Option<String>), with: (&str, Option<String>)| {
         if let (Some(a), Some(b)) = (&without.1, &with.1) {

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::calls::{Beside, Layout};
 use super::evidence::{Change, Evidence};
+use super::header::PromptEnd;
 use super::probe::needle;
 use super::report::{Derivation, Status, Story};
-use super::turn::PromptEnd;
 use crate::diagnostic::{escape, escape_lines, shortened};
 use crate::json::Value;
 

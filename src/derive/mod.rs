@@ -2,8 +2,8 @@
 //!
 //! Nothing here knows any model. Conversations that differ in one thing are rendered, every value in them a needle that
 //! cannot occur by accident, and where the needles land tells what the template writes around them. The phases run in
-//! the order of the modules `turn`, `reasoning`, `calls` (with `arguments`) and `content`; `draft` turns what they
-//! found into a response template, and `verify` renders other conversations and parses them back with it.
+//! the order of the modules `turn` (with `header`), `reasoning`, `calls` (with `arguments`) and `content`; `draft` turns
+//! what they found into a response template, and `verify` renders other conversations and parses them back with it.
 
 mod arguments;
 mod calls;
@@ -14,6 +14,7 @@ mod draft;
 mod evidence;
 mod explain;
 mod findings;
+mod header;
 mod limits;
 mod marks;
 mod probe;
