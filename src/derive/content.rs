@@ -4,7 +4,7 @@ use super::calls::{Beside, Calls};
 use super::conversation::Answer;
 use super::marks;
 use super::probe::{Prober, Setting, call, needle};
-use super::reasoning::{Reasoning, without_empty};
+use super::reasoning::{Reasoning, counterparts, without_empty};
 use super::turn::Turn;
 
 /// How content is set off.
@@ -34,13 +34,14 @@ pub(super) fn find(prober: &Prober, turn: &Turn, reasoning: Option<&Reasoning>, 
     let mut content = Content { wraps, ..Content::default() };
     let plain = Answer::content(needle::CONTENT);
     let Some(alone) = sides(prober, turn, reasoning, &plain, &Setting::new()) else { return content };
-    let lead = match reasoning.and_then(|reasoning| alone.lead.strip_prefix(&reasoning.close)) {
-        Some(rest) => {
-            content.closes_reasoning = true;
-            rest.trim().to_owned()
-        }
-        None => alone.lead.clone(),
+    let closed = |lead: &str| {
+        let rest = lead.strip_prefix(&reasoning?.close)?;
+        Some(rest.trim().to_owned())
     };
+    content.closes_reasoning = closed(&alone.lead).is_some();
+    let lead = closed(&alone.lead).unwrap_or_else(|| alone.lead.clone());
+    let opens_calls = calls.map(|calls| format!("{}{}", calls.section_open, calls.open)).unwrap_or_default();
+    let opens_calls = opens_calls.trim();
     let mut others = Vec::new();
     if let Some(reasoning) = reasoning {
         let answer = plain.clone().with_reasoning(needle::REASONING);
@@ -48,9 +49,15 @@ pub(super) fn find(prober: &Prober, turn: &Turn, reasoning: Option<&Reasoning>, 
     }
     if let Some(calls) = calls.filter(|calls| calls.content == Beside::Before) {
         let answer = Answer { calls: vec![call(0, 1)], ..plain };
-        if let Some(beside) = sides(prober, turn, reasoning, &answer, &calls.setting) {
-            let first = format!("{}{}", calls.section_open, calls.open);
-            content.ends_at_calls = beside.tail.trim() == first.trim();
+        if let Some(mut beside) = sides(prober, turn, reasoning, &answer, &calls.setting) {
+            let tail = beside.tail.trim();
+            content.ends_at_calls = tail == opens_calls || !opens_calls.is_empty() && tail.starts_with(opens_calls);
+            // A mark that opens calls closes no content, unless it closes what opened it.
+            let shuts = |mark: &&str| counterparts(&beside.lead).iter().any(|close| close == mark);
+            if content.ends_at_calls && marks::split(&beside.tail).first().filter(|mark| shuts(mark)).is_none() {
+                beside.tail.clear();
+            }
+            beside.lead = closed(&beside.lead).unwrap_or(beside.lead);
             others.push(beside);
         }
     }
