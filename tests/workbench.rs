@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -319,9 +320,7 @@ fn an_editor_is_opened_at_the_field() {
     let folder = folder();
     let editor = folder.path().join("editor.sh");
     fs::write(&editor, "#!/bin/sh\necho \"edits $1 $2\" > edited.txt\nsed -i 's/thought/musing/' \"$1\"\n").unwrap();
-    let mut set = fs::metadata(&editor).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut set, 0o755);
-    fs::set_permissions(&editor, set).unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
     let script =
         format!("VISUAL={} exec {} replay {}", editor.display(), env!("CARGO_BIN_EXE_backchat"), OPEN.join(" "));
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
@@ -330,6 +329,49 @@ fn an_editor_is_opened_at_the_field() {
     session.sees("M musing");
     assert!(session.screen.screen().alternate_screen(), "the workbench has the terminal again");
     assert_eq!(fs::read_to_string(folder.path().join("edited.txt")).unwrap(), "edits template.json \n");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn an_editor_is_stopped_and_continued_with_the_workbench() {
+    let folder = folder();
+    let script = folder.path().join("editor");
+    fs::write(
+        &script,
+        "#!/bin/sh\ntest -t 0 || echo no terminal >> edited.txt\nkill -TSTP 0\necho back >> edited.txt\n",
+    )
+    .unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let (read, mut write) = std::io::pipe().unwrap();
+    let line = format!("EDITOR=./editor exec '{}' replay template.json -", env!("CARGO_BIN_EXE_backchat"));
+    let mut session = Session::start(Path::new("/bin/sh"), &["-c", &line], folder.path(), (24, 80), Some(read.into()));
+    write.write_all(b"<think>Hm").unwrap();
+    session.sees("char 9/9");
+    session.press("e");
+    session.stops();
+    let group = format!("-{}", session.child.id());
+    assert!(Command::new("kill").args(["-CONT", "--", &group]).status().unwrap().success());
+    session.until("the workbench again", |screen| screen.alternate_screen() && screen.contents().contains("char 9/9"));
+    assert_eq!(fs::read_to_string(folder.path().join("edited.txt")).unwrap(), "back\n");
+    write.write_all(b", well").unwrap();
+    session.sees("char 15/15");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn what_came_through_a_pipe_with_a_name_is_kept() {
+    let folder = folder();
+    let line = format!(
+        "exec '{}' replay <(cat template.json) <(printf '<think>Hm</think>Yes') --prefix prompt.txt",
+        env!("CARGO_BIN_EXE_backchat")
+    );
+    let mut session = Session::start(Path::new("bash"), &["-c", &line], folder.path(), (24, 80), None);
+    session.sees("char 0/20");
+    fs::write(folder.path().join("prompt.txt"), "<user>Again\n<bot>").unwrap();
+    session.sees("Again");
+    session.sees("char 0/20");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -528,6 +570,9 @@ fn an_output_is_looked_at_while_it_comes() {
     write.write_all(b"<think>Hm, is 1 </thi").unwrap();
     session.sees("char 21/21");
     session.sees("could become the close of `thought`");
+    session.press("jjG");
+    session.settles();
+    assert!(session.screen.screen().contents().contains("could become the close"), "the end is not known yet");
     session.press("3,");
     session.sees("char 18/21");
     write.write_all(b"nk>Yes. caf\xc3").unwrap();
@@ -547,6 +592,24 @@ fn an_output_is_looked_at_while_it_comes() {
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
     session.is_given_back();
+}
+
+#[test]
+fn a_place_that_has_not_come_yet_is_waited_for() {
+    let folder = folder();
+    let (read, mut write) = std::io::pipe().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
+    let arguments = ["replay", "template.json", "--prefix", "prompt.txt", "--at", "12", "--chunks", "1"];
+    let mut session = Session::start(binary, &arguments, folder.path(), (24, 80), Some(read.into()));
+    write.write_all(b"<think>").unwrap();
+    session.sees("char 7/7");
+    write.write_all(b"Hm, is it so?").unwrap();
+    session.sees("char 12/20");
+    drop(write);
+    session.until("the end", |screen| !screen.contents().contains("more to come"));
+    session.sees("char 12/20");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
 }
 
 #[test]
@@ -575,9 +638,7 @@ fn a_row_with_its_own_template_is_edited_at_its_line() {
     fs::write(folder.path().join("rows.jsonl"), rows).unwrap();
     let editor = folder.path().join("vi");
     fs::write(&editor, "#!/bin/sh\necho \"edits $1 $2\" > edited.txt\nexit 3\n").unwrap();
-    let mut set = fs::metadata(&editor).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut set, 0o755);
-    fs::set_permissions(&editor, set).unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
     let script = format!("VISUAL={} exec {} replay rows.jsonl", editor.display(), env!("CARGO_BIN_EXE_backchat"));
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
     session.sees("rows.jsonl#a 1/2");

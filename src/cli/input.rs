@@ -28,7 +28,11 @@ pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Failure> {
 
 /// The JSON value of a file, or of standard input.
 pub fn json(path: &str) -> Result<Value, Failure> {
-    let text = text(path)?;
+    json_of(path, text(path)?)
+}
+
+/// The JSON value that the text of a file is.
+pub fn json_of(path: &str, text: String) -> Result<Value, Failure> {
     crate::json::read(&text).map_err(|error| Failure::Diagnostics {
         diagnostics: vec![
             Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))

@@ -15,7 +15,7 @@ impl Recording {
     /// In stable mode the answer does not depend on how the text is cut, so only the feed at hand is recorded anew. False
     /// where that is not so, and the whole text has to be: in reference mode, and of a parse that failed.
     pub fn cut(&mut self, tools: Option<Arc<Tools>>, place: usize) -> bool {
-        if self.mode != Mode::Stable || !matches!(self.outcome, Outcome::Finished { .. }) {
+        if self.mode != Mode::Stable || matches!(self.outcome, Outcome::Failed(_)) {
             return false;
         }
         let feed = self.moment_at(place).feed;

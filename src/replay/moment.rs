@@ -1,7 +1,7 @@
 //! The moments of a recording, and the ways from one to another.
 
 use super::Recording;
-use super::recording::Kind;
+use super::recording::{Kind, Outcome};
 
 /// A moment of a recorded parse: so many feeds given, so many events taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,11 @@ impl Recording {
     /// After everything.
     pub fn end(&self) -> Moment {
         self.moment_of_feed(self.feeds.len().saturating_sub(1))
+    }
+
+    /// Whether all is over: the output has ended, or the parse failed.
+    pub fn has_ended(&self, moment: Moment) -> bool {
+        moment == self.end() && !matches!(self.outcome, Outcome::Open)
     }
 
     /// The moment at which a feed was read whole.
@@ -51,18 +56,21 @@ impl Recording {
             return whole;
         }
         // So many events as tell of no more text. Of events that end at the same place, the one that says the same.
-        let first = whole.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize);
         let place = other.settled(moment);
-        let events = self.entries.get(first..whole.event).unwrap_or(&[]);
-        let up_to = events.partition_point(|event| (event.end as usize) <= place);
+        let up_to = self.entries.partition_point(|event| (event.end as usize) <= place).min(whole.event);
         let said = |recording: &Recording, event: usize| {
             let entry = recording.entries.get(event)?;
             Some((entry.end, entry.kind, recording.field_name(entry.field.into()).to_owned()))
         };
         let last = other.last_event(moment).and_then(|event| said(other, event));
         let ends_here = |event: &usize| self.entries.get(*event).is_some_and(|event| event.end as usize == place);
-        let same = (first..first + up_to).rev().take_while(ends_here).find(|event| said(self, *event) == last);
-        Moment { feed: whole.feed, event: same.map_or(first + up_to, |event| event + 1) }
+        let same = (0..up_to).rev().take_while(ends_here).find(|event| said(self, *event) == last);
+        let event = same.map_or(up_to, |event| event + 1);
+        match whole.feed.checked_sub(1).map_or(0, |before| self.feed(before).events as usize) <= event {
+            true => Moment { feed: whole.feed, event },
+            // Shorter feeds have brought it before.
+            false => event.checked_sub(1).map_or_else(|| self.start(), |last| self.moment_of_event(last)),
+        }
     }
 
     /// The last moment before the end of the output is known.

@@ -50,11 +50,29 @@ impl Recording {
 
     /// Parses a text that holds the prompt and then the output, cut at the places where the feeds of the output end.
     pub fn of_text(run: &Run<'_>, text: Arc<str>, ends: impl IntoIterator<Item = usize>) -> Result<Self, TooLarge> {
+        Self::of(run, text, ends, true)
+    }
+
+    /// The same of a text of which more may come: its end is not its end for good.
+    pub fn of_open_text(
+        run: &Run<'_>,
+        text: Arc<str>,
+        ends: impl IntoIterator<Item = usize>,
+    ) -> Result<Self, TooLarge> {
+        Self::of(run, text, ends, false)
+    }
+
+    fn of(
+        run: &Run<'_>,
+        text: Arc<str>,
+        ends: impl IntoIterator<Item = usize>,
+        is_whole: bool,
+    ) -> Result<Self, TooLarge> {
         if u32::try_from(text.len()).is_err() || u16::try_from(run.template.fields().len()).is_err() {
             return Err(TooLarge);
         }
         let mut recorder = Recorder::new(run.template, run.mode, text.clone(), run.prefix.len());
-        recorder.run(run, &text, ends);
+        recorder.run(run, &text, ends, is_whole);
         let mut recording = recorder.recording;
         recording.feeds.shrink_to_fit();
         recording.lags.shrink_to_fit();
@@ -95,7 +113,7 @@ impl Recorder {
         Self { recording, pending: Vec::new() }
     }
 
-    fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>) {
+    fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>, is_whole: bool) {
         let output = self.recording.output;
         let options = Options { mode: run.mode, tools: run.tools.clone() };
         let mut parser = match Parser::new(run.template, run.prefix, options) {
@@ -117,6 +135,10 @@ impl Recorder {
                 return self.fed(end, self.last_end());
             }
             start = end;
+        }
+        if !is_whole {
+            self.recording.outcome = Outcome::Open;
+            return;
         }
         match parser.finish() {
             Ok(finished) => {

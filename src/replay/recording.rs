@@ -158,6 +158,8 @@ pub enum Outcome {
         /// The required fields that are absent.
         missing: Vec<String>,
     },
+    /// More of the output may come.
+    Open,
     /// It could not go on.
     Failed(ParseError),
 }
@@ -254,6 +256,7 @@ impl Recording {
     pub fn chunk_count(&self) -> usize {
         let end = match &self.outcome {
             Outcome::Finished { .. } => true,
+            Outcome::Open => false,
             Outcome::Failed(error) => error.stage == Stage::Finalize,
         };
         self.feeds.len().saturating_sub(1 + usize::from(end))

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
+use std::sync::Arc;
+
 use super::*;
 use crate::json::Value;
 use crate::parser::Mode;
@@ -423,8 +425,18 @@ fn two_recordings_keep_step_inside_a_chunk() {
     };
     let (one, other) = (record(Mode::Stable), record(Mode::Reference));
     assert_eq!(first_difference(&one, &other), None);
+    let run = Run { template: &template, prefix: "<user>x<bot><t>", mode: Mode::Stable, tools: None };
+    let text: Arc<str> = one.text().clone();
+    let single = Recording::of_text(&run, text.clone(), run.prefix.len() + 1..=text.len()).unwrap();
     for moment in walk(one.start(), one.end(), |moment| one.next_event(moment)) {
         assert_eq!(other.moment_like(&one, moment), moment);
+        let said = |recording: &Recording, moment: Moment| {
+            recording.last_event(moment).map(|event| {
+                let event = recording.event(event).unwrap();
+                (event.kind, event.field, event.span.end)
+            })
+        };
+        assert_eq!(said(&single, single.moment_like(&one, moment)), said(&one, moment), "one character at a time");
     }
 }
 

@@ -37,7 +37,7 @@ impl Recording {
         if !acted {
             return match moment {
                 _ if moment == self.start() => "nothing yet: the output begins here".to_owned(),
-                _ if moment == self.end() => "the output ended".to_owned(),
+                _ if self.has_ended(moment) => "the output ended".to_owned(),
                 _ => self.silence_in_words(moment),
             };
         }
@@ -117,7 +117,7 @@ impl Recording {
 
     /// Why nothing more is released, in one sentence without a full stop.
     pub fn why(&self, moment: Moment) -> String {
-        if moment == self.end() {
+        if self.has_ended(moment) {
             return self.end_in_words();
         }
         if self.is_inside_feed(moment) {
@@ -212,6 +212,7 @@ impl Recording {
     fn end_in_words(&self) -> String {
         match &self.outcome {
             Outcome::Failed(_) => "the parser cannot go on after this".to_owned(),
+            Outcome::Open => "more of the output may come".to_owned(),
             Outcome::Finished { missing } if !missing.is_empty() => {
                 let names: Vec<String> = missing.iter().map(|name| format!("`{}`", quote_whole(name))).collect();
                 format!("the message is complete, but required fields are absent: {}", names.join(", "))

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
 use crate::template::Template;
 
-use super::{Chunking, Showing};
+use super::{At, Chunking, Showing};
 
 /// What lies on the bench: outputs, the template that reads them, and what can be done to either.
 pub trait Desk {
@@ -131,8 +131,8 @@ impl Problem {
 /// What is on the screen, as far as a command line can say it.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// The character of the output; none behind its end.
-    pub at: Option<usize>,
+    /// The moment.
+    pub at: At,
     /// How the output is cut.
     pub chunking: Chunking,
     /// Whose answer is shown.

@@ -5,6 +5,7 @@
 
 mod action;
 mod app;
+mod at;
 mod chunking;
 mod clock;
 mod desk;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use action::Effect;
 pub use app::{App, Showing, Start};
+pub use at::At;
 pub use chunking::{ChunkRule, Chunking};
 pub use desk::{Arrival, Derived, Desk, Material, Problem, Rival, View};
 pub use screen::run;

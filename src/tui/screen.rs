@@ -25,6 +25,14 @@ const GLANCE: Duration = Duration::from_millis(1);
 pub fn run(app: &mut App) -> io::Result<Option<i32>> {
     let signals = Signals::heed()?;
     let mut term = Term::take()?;
+    match run_in(app, &mut term, &signals) {
+        // A terminal that is gone fails before its signal is looked at.
+        Err(error) => signals.end().map(Some).ok_or(error),
+        ended => ended,
+    }
+}
+
+fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Option<i32>> {
     let mut files = Stamps::of(app.files());
     let mut beat = Instant::now();
     let mut is_dirty = true;
@@ -42,7 +50,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
                 is_dirty |= changed;
                 if let Some(effect) = effect {
                     is_dirty = true;
-                    if perform(effect, app, &mut term)? {
+                    if perform(effect, app, term, signals)? {
                         return Ok(None);
                     }
                     break;
@@ -57,7 +65,7 @@ pub fn run(app: &mut App) -> io::Result<Option<i32>> {
             return Ok(Some(signal));
         }
         if signals.suspend() {
-            perform(Effect::Suspend, app, &mut term)?;
+            perform(Effect::Suspend, app, term, signals)?;
             is_dirty = true;
         }
         if signals.resumed() {
@@ -97,7 +105,7 @@ fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
 }
 
 /// Does what the state asks for; true where that is the end.
-fn perform(effect: Effect, app: &mut App, term: &mut Term) -> io::Result<bool> {
+fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<bool> {
     match effect {
         Effect::Quit => return Ok(true),
         Effect::Redraw => term.anew()?,
@@ -107,7 +115,10 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term) -> io::Result<bool> {
             let editor = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
             let editor = editor.into_iter().find(|editor| !editor.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
             let mut command: Command = editor::command(&editor, &file, line);
-            match term.lend(|| command.status())? {
+            if let Some(terminal) = own_terminal() {
+                command.stdin(terminal);
+            }
+            match signals.give_way(|| term.lend(|| command.status()))? {
                 Ok(status) if status.success() => {}
                 Ok(status) => app.tell(format!("the editor `{editor}` ended with {status}")),
                 Err(error) => {
@@ -119,8 +130,22 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term) -> io::Result<bool> {
     Ok(false)
 }
 
+/// The terminal as the standard input of another program, where this one's is a pipe that it would read from.
+#[cfg(unix)]
+fn own_terminal() -> Option<std::fs::File> {
+    use std::io::IsTerminal;
+    if io::stdin().is_terminal() { None } else { std::fs::File::open("/dev/tty").ok() }
+}
+
+#[cfg(not(unix))]
+fn own_terminal() -> Option<std::fs::File> {
+    None
+}
+
 /// The signals that end the process or stop it for a while.
 struct Signals {
+    /// Whether another program has the terminal, for which they are meant then.
+    lent: Arc<AtomicBool>,
     end: Arc<AtomicUsize>,
     suspend: Arc<AtomicBool>,
     resumed: Arc<AtomicBool>,
@@ -134,6 +159,8 @@ impl Signals {
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
             signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
         }
+        // What stops the program that has the terminal stops the one that waits for it, or the shell waits for ever.
+        signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
         signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
         signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
         Ok(signals)
@@ -149,7 +176,21 @@ impl Signals {
 
 impl Signals {
     fn none() -> Self {
-        Self { end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() }
+        Self { lent: Arc::default(), end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() }
+    }
+
+    /// Runs another program in the terminal. Its user's interrupts are its own.
+    fn give_way<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.lent.store(true, Ordering::Relaxed);
+        let result = run();
+        self.lent.store(false, Ordering::Relaxed);
+        self.suspend();
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
+            let signal = usize::try_from(signal).unwrap_or(0);
+            let _ = self.end.compare_exchange(signal, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        result
     }
 
     fn end(&self) -> Option<i32> {

@@ -2,6 +2,7 @@
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, Write, stderr, stdout};
+use std::mem::ManuallyDrop;
 use std::sync::{Mutex, Once, PoisonError};
 
 use crossterm::cursor::Show;
@@ -26,7 +27,8 @@ static PANICS: Mutex<Option<String>> = Mutex::new(None);
 
 /// The terminal while the workbench has it. Dropping it gives it back.
 pub struct Term {
-    screen: Screen,
+    /// Not dropped: it would panic where it cannot show the cursor, because the terminal is gone. Giving back shows it.
+    screen: ManuallyDrop<Screen>,
 }
 
 impl Term {
@@ -50,7 +52,7 @@ impl Term {
         match Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))) {
             Ok(screen) => {
                 *panics() = Some(String::new());
-                Ok(Self { screen })
+                Ok(Self { screen: ManuallyDrop::new(screen) })
             }
             Err(error) => {
                 give_back();
@@ -77,7 +79,7 @@ impl Term {
     /// every terminal answers.
     pub fn anew(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
-        self.screen = Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?;
+        self.screen = ManuallyDrop::new(Terminal::new(CrosstermBackend::new(BufWriter::new(stdout())))?);
         Ok(())
     }
 

@@ -103,7 +103,7 @@ impl Desk for TestDesk {
     }
 
     fn command(&self, index: usize, view: &View) -> Result<String, String> {
-        Ok(format!("replay {index} --at {:?} --chunks {} {:?}", view.at, view.chunking.written(), view.showing))
+        Ok(format!("replay {index} --at {} --chunks {} {:?}", view.at, view.chunking.written(), view.showing))
     }
 }
 

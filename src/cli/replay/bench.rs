@@ -23,7 +23,7 @@ use crate::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
 use crate::json::{self, Object, Value};
 use crate::parser::Mode;
 use crate::template::Template;
-use crate::template::source::{self, Opened};
+use crate::template::source::{self, Opened, SourceError};
 use crate::tui::{Arrival, Chunking, Derived, Desk, Material, Problem, Rival, Showing, View};
 
 /// The file of a model folder that may hold both templates.
@@ -67,6 +67,8 @@ pub struct Bench {
     variables: Vec<(String, Value)>,
     /// What standard input held: it can be read once only.
     stdin: Option<String>,
+    /// What pipes with a name held (`<(…)` of a shell): each can be read once only, too.
+    once: RefCell<HashMap<String, String>>,
     /// Standard input, where it is an output that is looked at while it comes.
     piped: Option<Piped>,
     /// Whether there is no output yet, because it is to be typed.
@@ -122,8 +124,8 @@ impl Bench {
             (output, false) => {
                 bench.template = Some(asked.template.clone());
                 // Nobody pipes anything in: the output is typed on the screen.
-                bench.is_typed = output.is_none() && on_screen && io::stdin().is_terminal();
                 let output = output.clone().unwrap_or_else(|| "-".to_owned());
+                bench.is_typed = output == "-" && on_screen && io::stdin().is_terminal();
                 let name = if bench.is_typed { "typed output" } else { input::name(&output) };
                 bench.names.push(name.to_owned());
                 bench.items.push(Item::Text(output));
@@ -165,6 +167,7 @@ impl Bench {
             chat_template: None,
             variables: Vec::new(),
             stdin: None,
+            once: RefCell::default(),
             piped: None,
             is_typed: false,
             origin,
@@ -268,7 +271,7 @@ impl Bench {
             (Some(name), _) if name == "-" => {
                 source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default())
             }
-            (Some(name), _) => input::template(name),
+            (Some(name), _) => self.named_template(name),
             (None, Some(TemplateSource::File(path))) => source::open(&path.display().to_string()),
             (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
             (None, None) => source::open("-"),
@@ -280,7 +283,23 @@ impl Bench {
         match (path, &self.stdin, &self.piped) {
             ("-", Some(text), _) => Ok(text.clone()),
             ("-", None, Some(piped)) => piped.text().map_err(problem),
-            _ => input::text(path).map_err(problem),
+            _ if !is_pipe(path) => input::text(path).map_err(problem),
+            _ => {
+                let known = self.once.borrow().get(path).cloned();
+                let text = known.map_or_else(|| input::text(path), Ok).map_err(problem)?;
+                self.once.borrow_mut().insert(path.to_owned(), text.clone());
+                Ok(text)
+            }
+        }
+    }
+
+    fn named_template(&self, name: &str) -> Result<Opened, SourceError> {
+        if !is_pipe(name) {
+            return input::template(name);
+        }
+        match self.text(name) {
+            Ok(text) => source::from_text(name.to_owned(), text),
+            Err(Problem { diagnostics, sources }) => Err(SourceError { diagnostics, sources }),
         }
     }
 
@@ -291,7 +310,7 @@ impl Bench {
                 let text = self.stdin.clone().unwrap_or_default();
                 Some(json::read(&text).map_err(|error| Diagnostic::error("invalid-json", error.message))?)
             }
-            (None, Some(path)) => Some(input::json(path).map_err(problem)?),
+            (None, Some(path)) => Some(input::json_of(path, self.text(path)?).map_err(problem)?),
         };
         let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
         match Tools::new(value) {
@@ -307,7 +326,7 @@ impl Bench {
         let Some(name) = &self.rival else { return Ok(None) };
         let opened = match name.as_str() {
             "-" => source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default()),
-            name => input::template(name),
+            name => self.named_template(name),
         };
         let opened = opened.map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?;
         Ok(Some(Rival { name: name.clone(), template: opened.loaded.template }))
@@ -557,7 +576,7 @@ impl Desk for Bench {
             Showing::One(Mode::Reference) | Showing::Templates(Mode::Reference) => option("--mode", "reference"),
             Showing::One(Mode::Stable) | Showing::Templates(Mode::Stable) => {}
         }
-        option("--at", &view.at.map_or_else(|| "end".to_owned(), |at| at.to_string()));
+        option("--at", &view.at.to_string());
         Ok(words.join(" "))
     }
 }
@@ -565,6 +584,11 @@ impl Desk for Bench {
 /// What a derivation gave, as the workbench shows it.
 pub fn derived(derivation: &derive::Derivation) -> Derived {
     Derived { status: derivation.headline(), template: derivation.response_template.clone() }
+}
+
+/// Whether a file is a pipe, which gives its text once.
+fn is_pipe(path: &str) -> bool {
+    path != "-" && std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
 pub fn problem(failure: Failure) -> Problem {

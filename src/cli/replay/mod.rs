@@ -8,9 +8,7 @@ mod table;
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
-use std::num::ParseIntError;
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use self::bench::Bench;
 use self::files::holds_cases;
@@ -21,7 +19,7 @@ use crate::json::Value;
 use crate::parser::{Chunks, Mode};
 use crate::replay::{Recording, Run};
 use crate::template::Template;
-use crate::tui::{self, App, Chunking, Desk, Material, Problem, Showing, Start, Theme};
+use crate::tui::{self, App, At, Chunking, Desk, Material, Problem, Showing, Start, Theme};
 
 pub use self::bench::{Given, Origin, derived, problem};
 
@@ -53,7 +51,7 @@ pub struct Replay {
     /// The tools the model was given, a JSON list: arguments of calls are cast to their types
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// The character of the output to go to, or `end`
+    /// Where to go: a character of the output, `end`, or `event:N` behind so many events
     #[arg(long, value_name = "N")]
     at: Option<At>,
     /// How the output is cut: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
@@ -138,7 +136,7 @@ impl Replay {
         };
         let assumes = self.prefix.is_none() && bench.takes_prefix();
         let notice = assumes.then(|| NO_PREFIX.to_owned());
-        let at = self.at.map(|At(at)| at);
+        let at = self.at;
         let typing = bench.is_typed();
         Start { output: 0, at, chunking: self.chunks.clone(), showing, theme, notice, typing }
     }
@@ -246,18 +244,6 @@ impl ModeName {
             ModeName::Reference => Mode::Reference,
             ModeName::Stable | ModeName::Both => Mode::Stable,
         }
-    }
-}
-
-/// A character of the output; more than there are is its end.
-#[derive(Clone, Copy, Debug)]
-struct At(usize);
-
-impl FromStr for At {
-    type Err = ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, ParseIntError> {
-        if text == "end" { Ok(Self(usize::MAX)) } else { text.parse().map(Self) }
     }
 }
 

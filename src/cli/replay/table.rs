@@ -62,7 +62,7 @@ fn ending(recording: &Recording) -> String {
     let end = recording.end();
     match recording.outcome() {
         Outcome::Failed(_) => recording.happened(end),
-        Outcome::Finished { .. } => recording.why(end),
+        Outcome::Finished { .. } | Outcome::Open => recording.why(end),
     }
 }
 

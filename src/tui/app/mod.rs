@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use super::Chunking;
 use super::action::{Action, Effect};
 use super::clock::Clock;
 use super::desk::{Arrival, Desk, Material, Problem};
@@ -19,6 +18,7 @@ use super::keys;
 use super::panes::{Pane, Panes};
 use super::theme::Theme;
 use super::view;
+use super::{At, Chunking};
 use crate::parser::Chunks;
 use crate::replay::{Difference, Hunt, Moment, Recording, Stop};
 
@@ -30,8 +30,8 @@ pub use side::{Showing, Side, mode_name};
 pub struct Start {
     /// The output, counted from 0.
     pub output: usize,
-    /// The character to go to.
-    pub at: Option<usize>,
+    /// Where to go.
+    pub at: Option<At>,
     /// How the output is cut; as recorded, or one character at a time, where nothing is said.
     pub chunking: Option<Chunking>,
     /// Whose answer is shown.
@@ -51,6 +51,8 @@ pub struct App {
     pub(super) output: usize,
     pub(super) material: Material,
     pub(super) chunking: Chunking,
+    /// Whether somebody asked for this, rather than that nothing was said.
+    pub(super) is_cut_as_asked: bool,
     pub(super) showing: Showing,
     /// One recording, or two side by side.
     pub(super) sides: Vec<Side>,
@@ -65,6 +67,8 @@ pub struct App {
     pub(super) count: Option<usize>,
     pub(super) stops: Vec<Stop>,
     pub(super) sought: Option<String>,
+    /// The match that was gone to last, and the moment that shows it.
+    pub(super) found: Option<(Moment, usize)>,
     pub(super) clock: Clock,
     pub(super) hunt: Option<Hunt>,
     pub(super) is_typing: bool,
@@ -75,7 +79,10 @@ pub struct App {
     pub(super) notice: Option<String>,
     /// What keeps the files as they are now from being shown.
     pub(super) problem: Option<Problem>,
+    /// What became of each output, in stable mode.
     pub(super) verdicts: Vec<Option<Verdict>>,
+    /// What became of the answer that is shown.
+    pub(super) shown_verdict: Option<Verdict>,
     pub(super) drawn: view::Drawn,
     /// Counts the recordings that were made.
     pub(super) generation: u64,
@@ -88,6 +95,8 @@ pub struct App {
     pub(super) stood: Option<(usize, Moment)>,
     /// Whether more of the output may come.
     pub(super) is_awaited: bool,
+    /// Where to open, until that is reached.
+    pub(super) asked_at: Option<At>,
     /// Before this nothing more of it is read.
     pub(super) rest_until: Option<Instant>,
 }
@@ -120,6 +129,7 @@ impl App {
         let mut app = Self {
             chunking: start.chunking.clone().unwrap_or_else(|| default_chunking(&material)),
             verdicts: vec![None; names.len()],
+            shown_verdict: None,
             desk,
             names,
             output,
@@ -134,6 +144,7 @@ impl App {
             count: None,
             stops: Vec::new(),
             sought: None,
+            found: None,
             clock: Clock::default(),
             hunt: None,
             is_typing: false,
@@ -149,6 +160,8 @@ impl App {
             can_derive: false,
             stood: None,
             is_awaited: false,
+            asked_at: start.at,
+            is_cut_as_asked: start.chunking.is_some(),
             rest_until: None,
         };
         if let Some(problem) = problem {
@@ -156,14 +169,12 @@ impl App {
             return Ok(app);
         }
         app.is_awaited = app.desk.arrival(output) != Arrival::Whole;
-        app.judge_shown();
         app.record();
         app.look_around();
-        match start.at {
-            Some(at) => app.go_to(at),
-            None if app.is_awaited => app.set_moment(|recording, _| recording.before_end()),
-            None => {}
+        if app.is_awaited {
+            app.set_moment(|recording, _| recording.end());
         }
+        app.go_to_asked();
         match (app.sides.len(), start.at) {
             (2.., None) => app.show_difference(),
             _ => app.tell_what_is_wrong(),
@@ -240,7 +251,7 @@ impl App {
             A::NextCharacter => self.step_characters(true),
             A::PreviousCharacter => self.step_characters(false),
             A::ToStart => match self.count {
-                Some(offset) => self.go_to(offset),
+                Some(offset) => self.go_to(At::Character(offset)),
                 None => self.set_moment(|recording, _| recording.start()),
             },
             A::ToEnd => self.set_moment(|recording, _| recording.end()),

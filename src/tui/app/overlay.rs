@@ -186,14 +186,15 @@ impl App {
 
     fn answered(&mut self, ask: Ask, typed: &str) {
         match ask {
-            Ask::Offset => match typed.trim().parse() {
-                Ok(offset) => self.go_to(offset),
-                Err(_) => self.notice = Some("a number of characters is asked for".to_owned()),
+            Ask::Offset => match typed.parse() {
+                Ok(at) => self.go_to(at),
+                Err(wrong) => self.notice = Some(wrong),
             },
             Ask::Stop => self.toggle_stop(typed),
             Ask::Search if typed.is_empty() => self.sought = None,
             Ask::Search => {
                 self.sought = Some(typed.to_owned());
+                self.found = None;
                 self.go_to_match(true);
             }
             Ask::Chunking => self.rechunk_as(typed),

@@ -56,30 +56,31 @@ pub fn mode_name(mode: Mode) -> &'static str {
 impl App {
     /// Parses anew and keeps the place: the same text has come, and at the end it is the end.
     pub(super) fn record(&mut self) {
-        let place = self.side().map(|side| {
-            let at_end = side.moment == side.recording.end();
-            let here = side.recording.arrived(side.moment).saturating_sub(side.recording.output_start());
-            // Longer chunks may have carried the moment on from the place that was gone to.
-            let stood = self.stood.filter(|(_, moment)| *moment == side.moment).map(|(byte, _)| byte);
-            (stood.unwrap_or(here), at_end)
-        });
-        match self.recordings() {
-            Ok(sides) => self.sides = sides,
+        let before = match self.recordings() {
+            Ok(sides) => std::mem::replace(&mut self.sides, sides),
             Err(TooLarge) => {
                 self.problem = Some(Diagnostic::error("too-large", TooLarge.to_string()).into());
                 return;
             }
-        }
+        };
+        self.judge_shown();
         self.look_over();
-        match place {
-            Some((_, true)) => self.set_moment(|recording, _| recording.end()),
-            Some((byte, false)) => {
-                self.set_moment(|recording, _| {
-                    recording.moment_at(recording.output_start() + byte).min(recording.before_end())
-                });
-                self.stood = self.side().map(|side| (byte, side.moment));
-            }
-            None => self.set_moment(|recording, _| recording.start()),
+        let Some(Side { recording: before, moment, .. }) = before.into_iter().next() else {
+            return self.set_moment(|recording, _| recording.start());
+        };
+        let has_same_text = |new: &Recording| new.text() == before.text();
+        if moment == before.end() {
+            self.set_moment(|recording, _| recording.end());
+        } else if before.is_inside_feed(moment) && self.recording().is_some_and(has_same_text) {
+            self.set_moment(|recording, _| recording.moment_like(&before, moment));
+        } else {
+            // Longer chunks may have carried the moment on from the place that was gone to.
+            let stood = self.stood.filter(|(_, stood)| *stood == moment).map(|(byte, _)| byte);
+            let byte = stood.unwrap_or_else(|| before.arrived(moment).saturating_sub(before.output_start()));
+            self.set_moment(|recording, _| {
+                recording.moment_at(recording.output_start() + byte).min(recording.before_end())
+            });
+            self.stood = self.side().map(|side| (byte, side.moment));
         }
     }
 
@@ -117,7 +118,10 @@ impl App {
             let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
             let ends = self.chunking.ends(&material.output, material.chunks.as_deref());
             let ends = ends.map(|end| material.prefix.len() + end);
-            let recording = Recording::of_text(&run, text.clone(), ends)?;
+            let recording = match self.is_awaited {
+                true => Recording::of_open_text(&run, text.clone(), ends)?,
+                false => Recording::of_text(&run, text.clone(), ends)?,
+            };
             Ok(Side { name, moment: recording.start(), recording })
         };
         match (self.showing, &material.rival) {
@@ -170,6 +174,9 @@ impl App {
             return self.show_wrong();
         }
         let Some(difference) = self.difference else {
+            if !self.wrong.is_empty() {
+                return self.show_wrong();
+            }
             self.notice = Some("the two sides say the same from start to end".to_owned());
             return;
         };

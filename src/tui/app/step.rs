@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::action::Action;
-use super::super::{ChunkRule, Chunking};
+use super::super::{At, ChunkRule, Chunking};
 use super::App;
 use crate::replay::{Hunt, Moment, Recording, Stop, Worst, quoted};
 
@@ -43,7 +43,11 @@ impl App {
         let Some(recording) = self.recording() else { return };
         let Some(moment) = self.side().map(|side| side.moment) else { return };
         let count = self.count.unwrap_or(1);
-        let here = recording.arrived(moment);
+        // Inside a chunk one stands where the last event ended.
+        let here = match recording.is_inside_feed(moment) {
+            true => recording.settled(moment),
+            false => recording.arrived(moment),
+        };
         let text = recording.text();
         let output = recording.output_start();
         let (there, at_end) = if forward {
@@ -78,8 +82,20 @@ impl App {
         }
     }
 
-    /// Goes to a character of the output; to the end where there are not so many.
-    pub(super) fn go_to(&mut self, offset: usize) {
+    /// Goes to a moment; to the end where it is not reached.
+    pub(super) fn go_to(&mut self, at: At) {
+        match at {
+            At::Character(offset) => self.go_to_character(offset),
+            At::Event(0) => self.set_moment(|recording, _| recording.start()),
+            At::Event(count) => self.set_moment(|recording, _| match count <= recording.event_count() {
+                true => recording.moment_of_event(count - 1),
+                false => recording.end(),
+            }),
+            At::End => self.set_moment(|recording, _| recording.end()),
+        }
+    }
+
+    fn go_to_character(&mut self, offset: usize) {
         let Some(recording) = self.recording() else { return };
         let byte = recording.byte_at(offset);
         if isize::try_from(offset).map_or(true, |offset| offset > recording.offset_of(byte)) {
@@ -201,13 +217,19 @@ impl App {
         let Some(side) = self.side() else { return };
         let recording = &side.recording;
         let output = recording.output_start();
-        let found = match forward {
-            // A match that ends right here was the last one found.
-            true => {
+        // A chunk can hold several matches; they are gone through though the moment stays.
+        let last = self.found.filter(|(moment, _)| *moment == side.moment).map(|(_, at)| at);
+        let found = match (forward, last) {
+            (true, Some(at)) => find(recording.text(), &sought, at + 1, true),
+            (true, None) => {
                 let from = (recording.arrived(side.moment) + 1).saturating_sub(sought.len());
                 find(recording.text(), &sought, from.max(output), true)
             }
-            false => {
+            (false, Some(at)) => {
+                let before = (at + sought.len()).saturating_sub(1);
+                find(recording.text(), &sought, before, false).filter(|at| *at >= output)
+            }
+            (false, None) => {
                 let before = recording.arrived(recording.previous_feed(side.moment));
                 find(recording.text(), &sought, before, false).filter(|at| *at >= output)
             }
@@ -215,7 +237,13 @@ impl App {
         match found {
             Some(at) => {
                 let end = at + sought.len();
+                let stands_at = recording.offset_of(at);
                 self.set_moment(|recording, _| recording.moment_at(end).min(recording.before_end()));
+                self.found = self.side().map(|side| (side.moment, at));
+                if self.side().is_some_and(|side| side.recording.arrived(side.moment) != end) {
+                    self.notice =
+                        Some(format!("{} stands at character {stands_at}, inside this chunk", quoted(&sought)));
+                }
             }
             None => {
                 let way = if forward { "on" } else { "back" };
@@ -231,6 +259,7 @@ impl App {
             return;
         }
         self.chunking = chunking;
+        self.is_cut_as_asked = true;
         self.record();
         self.notice = Some(self.chunking.to_string());
     }

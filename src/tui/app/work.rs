@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::action::Effect;
 use super::super::desk::{Arrival, Material, Problem, View};
-use super::super::{ChunkRule, Chunking};
+use super::super::{At, ChunkRule, Chunking};
 use super::overlay::{Overlay, Verdict};
 use super::{App, Edit};
 use crate::diagnostic::{Format, line_column, render};
@@ -18,6 +18,10 @@ impl App {
     /// Reads the files again. What cannot be read leaves the last good state as it is, and what was typed is kept.
     pub fn reload(&mut self) {
         self.verdicts.fill(None);
+        self.hunt = None;
+        if matches!(self.overlay, Some(Overlay::Bless { .. })) {
+            self.overlay = None;
+        }
         match self.read(self.output) {
             Ok(material) => {
                 let told = self.notice.take();
@@ -76,7 +80,7 @@ impl App {
             return self.is_awaited != was_awaited;
         }
         let follows = self.side().is_none_or(|side| side.moment >= side.recording.before_end());
-        let is_default = self.chunking == super::default_chunking(&self.material);
+        let is_default = !self.is_cut_as_asked;
         match self.read(self.output) {
             Ok(material) => {
                 if is_default {
@@ -86,8 +90,8 @@ impl App {
                 self.problem = None;
                 self.take(material);
                 if follows {
-                    let is_awaited = self.is_awaited;
-                    self.set_moment(|recording, _| if is_awaited { recording.before_end() } else { recording.end() });
+                    self.set_moment(|recording, _| recording.end());
+                    self.go_to_asked();
                 }
                 if !self.is_awaited {
                     self.tell_what_is_wrong();
@@ -103,13 +107,28 @@ impl App {
         true
     }
 
+    /// Goes to where the workbench was asked to open, once that much of the output has come.
+    pub(super) fn go_to_asked(&mut self) {
+        let Some(at) = self.asked_at else { return };
+        let has_come = match (at, self.recording()) {
+            (At::Character(offset), Some(recording)) => {
+                let come = recording.offset_of(recording.text().len());
+                isize::try_from(offset).is_ok_and(|offset| offset <= come)
+            }
+            (At::Event(count), Some(recording)) => count <= recording.event_count(),
+            (At::End, _) | (_, None) => false,
+        };
+        if has_come || !self.is_awaited {
+            self.asked_at = None;
+            self.go_to(at);
+        }
+    }
+
     fn take(&mut self, material: Material) {
-        self.hunt = None;
         self.material = material;
         if self.chunking.rule == ChunkRule::Recorded && self.material.chunks.is_none() {
             self.chunking = super::default_chunking(&self.material);
         }
-        self.judge_shown();
         self.record();
         self.look_around();
     }
@@ -152,8 +171,9 @@ impl App {
                 self.problem = None;
                 self.sides.clear();
                 // Cuts belong to the output they were made in.
-                let asked = self.chunking.rule != ChunkRule::Recorded && self.chunking.cuts.is_empty();
-                if !asked || material.chunks.is_some() {
+                self.chunking.cuts.clear();
+                let rule = self.chunking.rule;
+                if !self.is_cut_as_asked || rule == ChunkRule::Recorded || material.chunks.is_some() {
                     self.chunking = super::default_chunking(&material);
                 }
                 self.take(material);
@@ -190,24 +210,35 @@ impl App {
     /// Judges the output that is shown.
     pub(super) fn judge_shown(&mut self) {
         let verdict = judge(&self.material);
+        // In stable mode the answer is the same for all chunks; in reference mode it is the one for these.
+        let shown = self.recording().filter(|recording| recording.mode() == Mode::Reference);
+        self.shown_verdict = Some(shown.map_or(verdict, |recording| verdict_of(&self.material, recording)));
         if let Some(slot) = self.verdicts.get_mut(self.output) {
             *slot = Some(verdict);
         }
     }
 
-    /// What is to be said of the output that is shown, where it is known what it should give.
+    /// What is to be said of the answer that is shown, where it is known what the output should give.
     pub(in super::super) fn verdict(&self) -> Option<Verdict> {
         self.material.expected.as_ref()?;
-        self.verdicts.get(self.output).copied().flatten()
+        self.shown_verdict
     }
 
     pub(super) fn start_typing(&mut self) {
-        if self.sides.is_empty() {
+        if self.sides.is_empty() || self.awaits_more() {
             return;
         }
         self.is_typing = true;
         self.set_moment(|recording, _| recording.before_end());
         self.notice = Some("type or paste; each key is a chunk, esc ends".to_owned());
+    }
+
+    /// Whether what is asked for has to wait until the whole output is there, which is told.
+    fn awaits_more(&mut self) -> bool {
+        if self.is_awaited {
+            self.notice = Some("more of this output is to come; that has to wait for its end".to_owned());
+        }
+        self.is_awaited
     }
 
     pub(super) fn typed(&mut self, key: KeyEvent) {
@@ -230,16 +261,15 @@ impl App {
 
     /// Takes a text that was pasted.
     pub fn paste(&mut self, text: &str) {
-        match &mut self.overlay {
-            Some(Overlay::Ask { typed, .. }) => typed.push_str(text),
-            Some(_) => {}
-            None if self.sides.is_empty() => {}
-            None => {
-                self.is_typing = true;
-                // Terminals send a carriage return for each line of a paste.
-                self.append(&text.replace("\r\n", "\n").replace('\r', "\n"));
-            }
+        if let Some(Overlay::Ask { typed, .. }) = &mut self.overlay {
+            return typed.push_str(text);
         }
+        if self.overlay.is_some() || self.sides.is_empty() || self.awaits_more() {
+            return;
+        }
+        self.is_typing = true;
+        // Terminals send a carriage return for each line of a paste.
+        self.append(&text.replace("\r\n", "\n").replace('\r', "\n"));
     }
 
     /// Lets the output go on with one more chunk.
@@ -370,6 +400,9 @@ impl App {
 
     /// Asks whether the message of the whole output is to be written into its fixture, and shows what that changes.
     pub(super) fn ask_to_bless(&mut self) {
+        if self.awaits_more() {
+            return;
+        }
         let Some(recording) = self.recording() else { return };
         if matches!(recording.outcome(), Outcome::Failed(_)) {
             self.notice = Some("this output gives no message that could be blessed".to_owned());
@@ -437,9 +470,12 @@ impl App {
             );
             return None;
         }
-        let at = side.recording.offset_of(side.recording.arrived(side.moment));
-        let at = usize::try_from(at).unwrap_or(0);
-        let at = (side.moment != side.recording.end()).then_some(at);
+        let arrived = side.recording.offset_of(side.recording.arrived(side.moment));
+        let at = match side.moment {
+            moment if moment == side.recording.end() => At::End,
+            moment if side.recording.is_inside_feed(moment) => At::Event(moment.event),
+            _ => At::Character(usize::try_from(arrived).unwrap_or(0)),
+        };
         let view = View { at, chunking: self.chunking.clone(), showing: self.showing };
         match self.desk.command(self.output, &view) {
             Ok(text) => {
@@ -538,7 +574,11 @@ fn judge(material: &Material) -> Verdict {
         mode: Mode::Stable,
         tools: material.tools.clone(),
     };
-    let Ok(recording) = Recording::new(&run, [material.output.as_str()]) else { return Verdict::Broken };
+    let recording = Recording::new(&run, [material.output.as_str()]);
+    recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))
+}
+
+fn verdict_of(material: &Material, recording: &Recording) -> Verdict {
     let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
     match &material.expected {
         Some(expected) if is_finished && recording.message(recording.end()) == *expected => Verdict::Passed,

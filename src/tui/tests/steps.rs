@@ -195,3 +195,54 @@ fn what_looks_like_a_mark_looks_wrong() {
     bench.press("⎋]x");
     assert_eq!(bench.notice(), "no event looks wrong; what the message should be is not said");
 }
+
+#[test]
+fn a_moment_inside_a_chunk_is_kept() {
+    let mut bench = opened();
+    bench.press("rwgjj");
+    let said = |bench: &Bench| {
+        let side = bench.app.side().unwrap();
+        side.recording.event_in_words(side.recording.last_event(side.moment).unwrap())
+    };
+    let here = said(&bench);
+    assert!(bench.app.side().is_some_and(|side| side.recording.is_inside_feed(side.moment)));
+    for keys in ["r4", "r1", "rnrandom:3⏎"] {
+        bench.press(keys);
+        assert_eq!(said(&bench), here, "after {keys}");
+        bench.press("rwgjj");
+    }
+    bench.app.reload();
+    assert_eq!(said(&bench), here, "after the files were read again");
+    bench.press("yc⎋G");
+    assert_ne!(said(&bench), here);
+    let event = bench.app.recording().map_or(0, |recording| recording.initial_count()) + 2;
+    bench.press(&format!(":event:{event}⏎"));
+    assert_eq!(said(&bench), here);
+}
+
+#[test]
+fn a_character_s_step_begins_where_one_stands_inside_a_chunk() {
+    let mut bench = opened();
+    bench.press("rwgjj");
+    let here = bench.app.side().map(|side| side.recording.offset_of(side.recording.settled(side.moment))).unwrap();
+    bench.press(".");
+    assert_eq!(bench.at(), here + 1);
+    bench.press("rwgjj,");
+    assert_eq!(bench.at(), here - 1);
+}
+
+#[test]
+fn every_match_in_a_chunk_is_gone_to() {
+    let mut bench = opened();
+    bench.press("rwg/call>⏎");
+    let mut told = vec![bench.notice().to_owned()];
+    for key in ["n", "n", "n", "n", "N", "N", "N", "N"] {
+        bench.press(key);
+        told.push(bench.notice().to_owned());
+    }
+    let places: Vec<&str> = told.iter().map(|told| told.split(' ').nth(4).unwrap_or("")).collect();
+    assert_eq!(places[..4], ["47,", "71,", "78,", "94,"], "{told:?}");
+    assert_eq!(told[4], "`call>` does not occur from here on");
+    assert_eq!(places[5..8], ["78,", "71,", "47,"], "{told:?}");
+    assert_eq!(told[8], "`call>` does not occur from here back");
+}

@@ -33,11 +33,11 @@ fn effects_for_the_world() {
     let Some(Effect::Copy(message)) = bench.press("Gym") else { panic!("nothing was copied") };
     assert!(json::read(&message).unwrap().get("tool_calls").is_some());
     let Some(Effect::Copy(command)) = bench.press("gyc") else { panic!("nothing was copied") };
-    assert_eq!(command, "replay 0 --at Some(0) --chunks 1 One(Stable)");
+    assert_eq!(command, "replay 0 --at 0 --chunks 1 One(Stable)");
     assert!(bench.screen(80, 24).contains(&command), "it can be taken by hand");
     bench.press("⎋Gy");
     let Some(Effect::Copy(command)) = bench.press("c") else { panic!("nothing was copied") };
-    assert!(command.contains("--at None"), "behind the end: {command}");
+    assert!(command.contains("--at end"), "behind the end: {command}");
     bench.press("⎋iz⎋y");
     assert_eq!(bench.press("c"), None);
     assert!(bench.notice().starts_with("no command shows what was typed"), "{}", bench.notice());
@@ -139,4 +139,19 @@ fn another_message_may_be_allowed() {
     assert_eq!(bench.app.verdict(), Some(Verdict::Excused));
     assert!(!bench.app.has_failed(0));
     assert!(bench.notice().contains("which is allowed"), "{}", bench.notice());
+}
+
+#[test]
+fn the_verdict_is_about_the_answer_that_is_shown() {
+    let mut bench = bench(&["Hm</think>Hi there<stop>"], &start());
+    let expected = r#"{"role": "assistant", "reasoning": "Hm", "content": "Hi there"}"#;
+    bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
+    bench.app.reload();
+    assert!(bench.screen(120, 24).contains("✓ as expected"));
+    bench.press("m");
+    assert!(bench.screen(120, 24).contains("✗ not as expected"), "these chunks change the reference's answer");
+    bench.press("rw");
+    assert!(bench.screen(120, 24).contains("✓ as expected"), "one chunk does not");
+    bench.press("mr1x");
+    assert!(bench.notice().contains("part at"), "{}", bench.notice());
 }

@@ -173,7 +173,7 @@ fn info(pane: Pane, app: &App) -> String {
                 false => format!("{bad}{taken}/{}", recording.row_count()),
             }
         }
-        Pane::Message if side.moment == side.recording.end() => "complete".to_owned(),
+        Pane::Message if side.recording.has_ended(side.moment) => "complete".to_owned(),
         Pane::Message => "as it stands".to_owned(),
         Pane::Template => app.material.template_file.clone(),
     }

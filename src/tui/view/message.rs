@@ -56,7 +56,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let key = Key {
             recording: app.generation,
             closed: side.recording.closed_count(side.moment),
-            is_end: side.moment == side.recording.end(),
+            is_end: side.recording.has_ended(side.moment),
             width: area.width,
         };
         let Some(cache) = app.drawn.message.sides.get_mut(index) else { continue };

@@ -1,0 +1,52 @@
+use std::fmt;
+use std::str::FromStr;
+
+/// A moment of a replay, as one can write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// So many characters of the output have come.
+    Character(usize),
+    /// So many events have happened, each chunk counted by itself: a moment inside a chunk of the output, too.
+    Event(usize),
+    /// The end.
+    End,
+}
+
+impl FromStr for At {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "use a number of characters, `end`, or `event:N` for a number of events".to_owned();
+        match (text.trim(), text.trim().strip_prefix("event:")) {
+            ("end", _) => Ok(Self::End),
+            (_, Some(events)) => events.parse().map(Self::Event).map_err(|_| wrong()),
+            (characters, None) => characters.parse().map(Self::Character).map_err(|_| wrong()),
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Character(characters) => write!(f, "{characters}"),
+            Self::Event(events) => write!(f, "event:{events}"),
+            Self::End => f.write_str("end"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_as_they_are_written() {
+        for (text, at) in [("17", At::Character(17)), ("event:3", At::Event(3)), ("end", At::End)] {
+            assert_eq!(text.parse(), Ok(at));
+            assert_eq!(at.to_string(), text);
+        }
+        for wrong in ["", "-1", "event:", "event:x", "start"] {
+            assert!(wrong.parse::<At>().is_err(), "{wrong}");
+        }
+    }
+}
