@@ -102,7 +102,7 @@ impl Recording {
                 let event = (moment.event..self.entries.len()).find(|event| self.meets(stop, *event))?;
                 Some(self.moment_of_event(event))
             }
-            Stop::Offset(offset) => Some(self.moment_at(self.byte_at(*offset))).filter(|found| *found > moment),
+            Stop::Offset(offset) => self.moment_of_offset(*offset).filter(|found| *found > moment),
             Stop::Pattern(pattern) => self.matches(pattern).find(|found| *found > moment),
         }
     }
@@ -115,9 +115,16 @@ impl Recording {
                     events.rev().find(|event| self.meets(stop, *event) && self.moment_of_event(*event) < moment)?;
                 Some(self.moment_of_event(event))
             }
-            Stop::Offset(offset) => Some(self.moment_at(self.byte_at(*offset))).filter(|found| *found < moment),
+            Stop::Offset(offset) => self.moment_of_offset(*offset).filter(|found| *found < moment),
             Stop::Pattern(pattern) => self.matches(pattern).take_while(|found| *found < moment).last(),
         }
+    }
+
+    /// The moment at which so many characters of the output had come, where there are so many.
+    fn moment_of_offset(&self, offset: usize) -> Option<Moment> {
+        let byte = self.byte_at(offset);
+        let is_reached = usize::try_from(self.offset_of(byte)).is_ok_and(|reached| reached == offset);
+        is_reached.then(|| self.moment_at(byte))
     }
 
     fn meets(&self, stop: &Stop, event: usize) -> bool {

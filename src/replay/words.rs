@@ -7,7 +7,7 @@ use crate::template::Delimiter;
 /// The longest text quoted in a sentence, in characters.
 const LONGEST: usize = 32;
 
-/// How many events of a chunk are told.
+/// How many events of a chunk are told; of more, only the last.
 const TOLD: usize = 3;
 
 /// A text as a sentence quotes it: on one line, escaped, its middle left out where it is long.
@@ -46,13 +46,14 @@ impl Recording {
             true => moment.event.saturating_sub(1)..moment.event,
             false => before..moment.event,
         };
-        let told: Vec<String> = events.clone().rev().take(TOLD).map(|event| self.event_in_words(event)).collect();
-        let told = told.into_iter().rev().collect::<Vec<_>>().join("; ");
-        match (events.len().saturating_sub(TOLD), moment.feed) {
-            (0, 0) => format!("the prompt itself: {told}"),
-            (0, _) => told,
-            (1, _) => format!("after 1 more event: {told}"),
-            (more, _) => format!("after {more} more events: {told}"),
+        let last = moment.event.saturating_sub(1);
+        if events.len() > TOLD {
+            return format!("{}, the last of {} events", self.event_in_words(last), events.len());
+        }
+        let told: Vec<String> = events.map(|event| self.event_in_words(event)).collect();
+        match moment.feed {
+            0 => format!("the prompt itself: {}", told.join("; ")),
+            _ => told.join("; "),
         }
     }
 

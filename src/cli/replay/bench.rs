@@ -78,8 +78,8 @@ pub struct Bench {
     read: RefCell<HashMap<PathBuf, Read>>,
 }
 
-/// A file of cases, and when it was last changed before it was read.
-type Read = (Option<SystemTime>, Rc<FixtureFile>);
+/// A file of cases, and when it and the prompt beside it were last changed before it was read.
+type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
 
 /// An output.
 enum Item {
@@ -151,6 +151,9 @@ impl Bench {
             1 if is_output && on_screen => bench.piped = Some(Piped::new(io::stdin())),
             1 => bench.stdin = Some(input::text("-")?),
             _ => {}
+        }
+        if let Some(prefix) = &bench.prefix {
+            bench.text(prefix).map_err(super::failure)?;
         }
         Ok(bench)
     }
@@ -226,7 +229,8 @@ impl Bench {
 
     /// A file of cases, read again where it was changed.
     fn file(&self, path: &Path) -> Rc<FixtureFile> {
-        let changed = std::fs::metadata(path).and_then(|data| data.modified()).ok();
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+        let changed = [changed(path), self.prefix.as_ref().and_then(|prefix| changed(Path::new(prefix)))];
         if let Some((then, read)) = self.read.borrow().get(path)
             && *then == changed
         {
@@ -240,7 +244,7 @@ impl Bench {
     fn read_cases(&self, path: &Path) -> FixtureFile {
         let Some(template) = &self.template else { return fixture::read(path) };
         let stand_in = TemplateSource::File(PathBuf::from(template));
-        let prefix = self.prefix.as_deref().map_or(Some(String::new()), |prefix| input::text(prefix).ok());
+        let prefix = self.prefix.as_deref().map_or(Some(String::new()), |prefix| self.text(prefix).ok());
         fixture::read_with(path, |shared: Shared| shared.standing_in(stand_in, prefix))
     }
 
@@ -304,14 +308,7 @@ impl Bench {
     }
 
     fn tools(&self, own: Option<&Value>) -> Result<Option<Arc<Tools>>, Problem> {
-        let named = match (own, &self.tools) {
-            (Some(_), _) | (None, None) => None,
-            (None, Some(path)) if path == "-" => {
-                let text = self.stdin.clone().unwrap_or_default();
-                Some(json::read(&text).map_err(|error| Diagnostic::error("invalid-json", error.message))?)
-            }
-            (None, Some(path)) => Some(input::json_of(path, self.text(path)?).map_err(problem)?),
-        };
+        let named = if own.is_none() { self.named_tools()? } else { None };
         let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
         match Tools::new(value) {
             Ok(tools) => Ok(Some(Arc::new(tools))),
@@ -320,6 +317,12 @@ impl Bench {
                 .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
                 .into()),
         }
+    }
+
+    /// The tools of the command line.
+    fn named_tools(&self) -> Result<Option<Value>, Problem> {
+        let Some(path) = &self.tools else { return Ok(None) };
+        Ok(Some(input::json_of(path, self.text(path)?).map_err(problem)?))
     }
 
     fn rival(&self) -> Result<Option<Rival>, Problem> {
@@ -513,7 +516,8 @@ impl Desk for Bench {
                     .help("save the template, and replay with its file")
                     .into());
                 };
-                write(&file, &new_fixture(&file, template, material, message))?;
+                let tools = self.named_tools()?;
+                write(&file, &new_fixture(&file, template, material, tools.as_ref(), message))?;
                 Ok(format!("blessed: wrote {}", file.display()))
             }
             _ => Err(Diagnostic::error("no-fixture", "this output is in no file beside which a fixture could stand")

@@ -12,16 +12,23 @@ use crate::template::source;
 use crate::tui::{Material, Problem};
 
 /// A fixture that holds an output and the message it gives.
-pub fn new_fixture(file: &Path, template: &str, material: &Material, message: &Object) -> String {
+pub fn new_fixture(
+    file: &Path,
+    template: &str,
+    material: &Material,
+    tools: Option<&Value>,
+    message: &Object,
+) -> String {
     let folder = file.parent().unwrap_or(Path::new(""));
     let template = path_from(folder, Path::new(template));
     let prefix = match material.prefix.is_empty() {
         true => "=== prefix none\n".to_owned(),
         false => fixture::write_section("prefix", &material.prefix),
     };
+    let tools = tools.map(|tools| format!("=== tools\n{}\n", tools.to_pretty("  "))).unwrap_or_default();
     let output = fixture::write_section("output", &material.output);
     let message = Value::Object(message.clone()).to_pretty("  ");
-    format!("template: {template}\n\n{prefix}{output}=== message\n{message}\n")
+    format!("template: {template}\n\n{prefix}{tools}{output}=== message\n{message}\n")
 }
 
 /// What a case means: the message, what is wrong, the events.

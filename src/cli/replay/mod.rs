@@ -94,6 +94,14 @@ enum ThemeName {
 
 impl Replay {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if self.mode == ModeName::Both && self.with.is_some() {
+            return Err(Diagnostic::error(
+                "four-sides",
+                "`--mode both` and `--with` each show two answers side by side",
+            )
+            .help("leave one of them out; on the screen, `m` goes through the modes of both templates")
+            .into());
+        }
         let on_screen = has_screen();
         if !on_screen
             && !global.is_quiet()

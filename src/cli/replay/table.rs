@@ -13,6 +13,10 @@ const WIDTH: usize = 60;
 pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
     let fields = recording.template().fields();
     let name_width = fields.iter().map(|field| escape(&field.name).chars().count()).chain([5]).max().unwrap_or(5);
+    let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
+    let is_met = |expected: &Object| is_finished && recording.message(recording.end()) == *expected;
+    let wrong = expected.filter(|expected| !is_met(expected)).map(|expected| recording.wrong_events(expected));
+    let wrong = wrong.unwrap_or_default();
     let mut out = String::new();
     // Writing to a string does not fail.
     let _ = writeln!(out, "{:>6}  {:<10} {:<name_width$}  TEXT", "CHAR", "EVENT", "FIELD");
@@ -31,20 +35,30 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
         };
         let at = recording.offset_of(event.span.start);
         let name = escape(recording.field_name(event.field));
-        let line = format!("{at:>6}  {:<10} {name:<name_width$}  {text}", event.kind.short());
+        let mark = if events.clone().any(|event| wrong.binary_search(&event).is_ok()) { "✗" } else { " " };
+        let line = format!("{at:>6}{mark} {:<10} {name:<name_width$}  {text}", event.kind.short());
         let _ = writeln!(out, "{}", line.trim_end());
     }
     held(recording, feed..recording.before_end().feed + 1, name_width, &mut out);
     let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
-    let _ = writeln!(out, "{:>6}  {}", "", shortened(&message(recording)));
-    if let Some(expected) = expected {
-        let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
-        let is_met = is_finished && recording.message(recording.end()) == *expected;
-        let _ = match is_met {
-            true => writeln!(out, "{:>6}  as expected", ""),
-            false => writeln!(out, "{:>6}  expected: {}", "", shortened(&Value::Object(expected.clone()).to_string())),
-        };
-    }
+    let _ = match expected {
+        None => writeln!(out, "{:>6}  {}", "", shortened(&message(recording))),
+        Some(expected) if is_met(expected) => {
+            writeln!(out, "{:>6}  {}\n{:>6}  as expected", "", shortened(&message(recording)), "")
+        }
+        // Whole, as the difference may stand anywhere.
+        Some(expected) => {
+            let expected = Value::Object(expected.clone()).to_string();
+            writeln!(
+                out,
+                "{:>6}  gives:    {}\n{:>6}✗ expected: {}",
+                "",
+                escape(&message(recording)),
+                "",
+                escape(&expected)
+            )
+        }
+    };
     out
 }
 
@@ -83,6 +97,28 @@ mod tests {
     use super::*;
     use crate::replay::Run;
     use crate::template::Template;
+
+    #[test]
+    fn what_is_not_as_expected_is_shown_whole() {
+        let template = r#"{"start_anchor": "<bot>", "fields": {"n": {"open": "<n>", "close": "</n>", "content": "int"},
+            "content": {}}}"#;
+        let template = Template::load(template).unwrap().template;
+        let run = Run { template: &template, prefix: "<bot>", mode: Default::default(), tools: None };
+        let recording = Recording::new(&run, ["<n>3</n>ok"]).unwrap();
+        let expected = [("n".to_owned(), "3".into()), ("content".to_owned(), "ok".into())].into_iter().collect();
+        insta::assert_snapshot!(table(&recording, Some(&expected)), @r#"
+          CHAR  EVENT      FIELD    TEXT
+             0  open       n        "<n>"
+             3  chunk      n        "3"
+             4✗ close      n        3
+             8  open       content
+             8  chunk      content  "ok"
+            10  close      content  "ok"
+           end  the message is complete
+                gives:    {"n": 3, "content": "ok"}
+              ✗ expected: {"n": "3", "content": "ok"}
+        "#);
+    }
 
     #[test]
     fn the_events_and_what_was_held() {

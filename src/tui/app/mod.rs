@@ -18,7 +18,7 @@ use super::keys;
 use super::panes::{Pane, Panes};
 use super::theme::Theme;
 use super::view;
-use super::{At, Chunking};
+use super::{At, ChunkRule, Chunking};
 use crate::parser::Chunks;
 use crate::replay::{Difference, Hunt, Moment, Recording, Stop};
 
@@ -126,8 +126,11 @@ impl App {
                 None => return Err(problem),
             },
         };
+        let is_known = |chunking: &&Chunking| chunking.rule != ChunkRule::Recorded || material.chunks.is_some();
+        let asked = start.chunking.as_ref().filter(is_known).cloned();
         let mut app = Self {
-            chunking: start.chunking.clone().unwrap_or_else(|| default_chunking(&material)),
+            is_cut_as_asked: asked.is_some(),
+            chunking: asked.unwrap_or_else(|| default_chunking(&material)),
             verdicts: vec![None; names.len()],
             shown_verdict: None,
             desk,
@@ -161,7 +164,6 @@ impl App {
             stood: None,
             is_awaited: false,
             asked_at: start.at,
-            is_cut_as_asked: start.chunking.is_some(),
             rest_until: None,
         };
         if let Some(problem) = problem {
@@ -178,6 +180,9 @@ impl App {
         match (app.sides.len(), start.at) {
             (2.., None) => app.show_difference(),
             _ => app.tell_what_is_wrong(),
+        }
+        if start.chunking.is_some() && !app.is_cut_as_asked {
+            app.notice = Some("how this output was cut was not recorded".to_owned());
         }
         if app.notice.is_none() {
             app.notice.clone_from(&start.notice);

@@ -329,6 +329,7 @@ impl App {
     pub(super) fn edit(&mut self) -> Option<Effect> {
         if let Some(place) = self.problem.as_ref().and_then(|problem| problem.diagnostics.first()?.place.clone())
             && let (Some(file), Some((line, _))) = (place.file, place.line_column)
+            && !file.starts_with('<')
         {
             return Some(Effect::Edit { file: file.into(), line });
         }
@@ -380,6 +381,10 @@ impl App {
 
     /// Derives again and shows what changed.
     pub(super) fn derive(&mut self) {
+        if !self.can_derive {
+            self.notice = Some("the chat template is not known: name it with --chat-template SOURCE".to_owned());
+            return;
+        }
         let derived = match self.desk.derive(self.output) {
             Ok(derived) => derived,
             Err(problem) => return self.show_problem("Derive", &problem),
@@ -465,9 +470,7 @@ impl App {
     pub(super) fn copy_command(&mut self) -> Option<Effect> {
         let side = self.side()?;
         if self.edits.contains_key(&self.output) {
-            self.notice = Some(
-                "no command shows what was typed here; b saves it as a fixture, or paste it into a file".to_owned(),
-            );
+            self.notice = Some("no command shows what was typed here; save it in a file, and replay that".to_owned());
             return None;
         }
         let arrived = side.recording.offset_of(side.recording.arrived(side.moment));

@@ -246,3 +246,10 @@ fn every_match_in_a_chunk_is_gone_to() {
     assert_eq!(places[5..8], ["78,", "71,", "47,"], "{told:?}");
     assert_eq!(told[8], "`call>` does not occur from here back");
 }
+
+#[test]
+fn a_breakpoint_behind_the_end_is_never_met() {
+    let mut bench = opened();
+    bench.press("gs99999⏎c");
+    assert_eq!(bench.notice(), "no breakpoint up to the end");
+}

@@ -74,11 +74,16 @@ fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
 }
 
 fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
+    // Each in one row, so that none of them is out of sight on a small screen.
+    let width = usize::from(area.width).saturating_sub(8);
     let lines: Vec<Line<'_>> = choice
         .options()
         .iter()
         .map(|(key, words)| {
-            Line::from(vec![Span::styled(format!(" {key} "), app.theme.key()), Span::raw(format!(" {words}"))])
+            Line::from(vec![
+                Span::styled(format!(" {key} "), app.theme.key()),
+                Span::raw(format!(" {}", fit(words, width))),
+            ])
         })
         .collect();
     page(out, area, app, choice.title(), &lines, 0);
