@@ -66,6 +66,7 @@ fn peculiar_wire_formats() {
         ("thinking_is_all_the_prompt_adds", Status::Proved),
         ("turn_of_the_user_stays_open", Status::Proved),
         ("reasoning_is_always_closed", Status::Proved),
+        ("thinking_is_stripped", Status::Proved),
         ("no_content", Status::Failed),
         ("runs_forever", Status::Failed),
     ];

@@ -193,7 +193,8 @@ fn removed(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasonin
                 (!lead.is_empty()).then(|| lead.to_owned())
             })
             .or_else(|| prefill(turn, close.trim()))
-            .or_else(|| literals.iter().find(|open| counterparts(open).contains(close)).map(|open| (*open).clone()));
+            .or_else(|| literals.iter().find(|open| counterparts(open).contains(close)).map(|open| (*open).clone()))
+            .or_else(|| opening(close.trim()));
         if let Some(open) = open {
             return Some(Reasoning {
                 open,
@@ -276,18 +277,28 @@ fn side_by_side(text: &str) -> Vec<(String, String)> {
     pairs
 }
 
+/// The opening mark that a closing one is paired with, where nothing shows it.
+fn opening(close: &str) -> Option<String> {
+    let words = PAIRS.iter().map(|(from, to)| close.replacen(to, from, 1));
+    let mut found = words.chain([close.replacen('/', "", 1)]);
+    found.find(|open| open != close && counterparts(open).iter().any(|other| other == close))
+}
+
+/// The words of opening marks, and those of their closing ones.
+const PAIRS: [(&str, &str); 7] = [
+    ("START", "END"),
+    ("Start", "End"),
+    ("start", "end"),
+    ("BEGIN", "END"),
+    ("Begin", "End"),
+    ("begin", "end"),
+    ("open", "close"),
+];
+
 /// The closing marks people pair with an opening one: `<x>` with `</x>`, `<|x_start|>` with `<|x_end|>`, and so on.
 pub(super) fn counterparts(open: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for (from, to) in [
-        ("START", "END"),
-        ("Start", "End"),
-        ("start", "end"),
-        ("BEGIN", "END"),
-        ("Begin", "End"),
-        ("begin", "end"),
-        ("open", "close"),
-    ] {
+    for (from, to) in PAIRS {
         if open.contains(from) {
             found.push(open.replacen(from, to, 1));
         }

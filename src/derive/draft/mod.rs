@@ -41,10 +41,14 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
     if let Some(reasoning) = &findings.reasoning {
         let mut field = Object::new();
         field.insert("open".to_owned(), reasoning.open.as_str().into());
+        // A model that stops while it thinks has thought all the same. A stop that looks like a closing tag may be text.
+        let stops = findings.stops.iter().filter(|stop| !stop.starts_with("</") && **stop != reasoning.close);
+        let closes: Vec<String> = [&reasoning.close].into_iter().chain(stops).cloned().collect();
         if joins {
-            field.insert("close_pattern".to_owned(), format!("{}\\s*", escape(&reasoning.close)).into());
+            let patterns: Vec<String> = closes.iter().map(|close| escape(close)).collect();
+            field.insert("close_pattern".to_owned(), format!("{}\\s*", any_of(patterns)).into());
         } else {
-            field.insert("close".to_owned(), reasoning.close.as_str().into());
+            field.insert("close".to_owned(), one_or_many(closes));
         }
         field.insert("content".to_owned(), "text".into());
         if joins {
@@ -91,6 +95,11 @@ fn opens(findings: &Findings) -> Vec<&str> {
     reasoning.chain(content).chain(calls).map(str::trim).filter(|mark| !mark.is_empty()).collect()
 }
 
+/// A pattern that any of these matches.
+fn any_of(mut patterns: Vec<String>) -> String {
+    if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) }
+}
+
 fn one_or_many(mut texts: Vec<String>) -> Value {
     match texts.len() {
         1 => texts.remove(0).into(),
@@ -132,8 +141,7 @@ fn content_field(findings: &Findings, joins: bool, leeway: Leeway) -> Object {
     findings.stops.iter().for_each(|stop| add(stop));
     if !closes.is_empty() {
         // White space after the end must not begin a new piece of content.
-        let mut patterns: Vec<String> = closes.iter().map(|close| flexible(close)).collect();
-        let pattern = if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) };
+        let pattern = any_of(closes.iter().map(|close| flexible(close)).collect());
         if content.opens.is_empty() {
             field.insert("close_pattern".to_owned(), format!("{pattern}\\s*").into());
         } else if let Some(calls) = findings.calls.as_ref().filter(|_| content.ends_at_calls) {
