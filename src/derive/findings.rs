@@ -16,6 +16,8 @@ use crate::chat::ChatTemplate;
 pub(super) struct Findings {
     pub turn: Turn,
     pub reasoning: Option<Reasoning>,
+    /// Whether reasoning leaves a trace in renders at all.
+    pub shows_reasoning: bool,
     pub reasoning_field: String,
     pub content: Content,
     pub calls: Option<Calls>,
@@ -33,6 +35,8 @@ pub(super) fn find(template: &ChatTemplate, prober: &mut Prober, options: &Optio
     let reads = &reads::find(template, prober, &options.variables);
     let mut turn = turn::find(prober, &reads.settings)?;
     let reasoning = reasoning::find(prober, &reads.settings, &reads.carriers, &reads.literals, &mut turn);
+    let shows_reasoning =
+        reasoning.is_some() || reasoning::leaves_a_trace(prober, &reads.settings, &reads.carriers, &turn);
     let mut calls = calls::find(prober, &reads.settings, &turn, reasoning.as_ref());
     if let Some(calls) = &mut calls {
         give_back_open(calls, &mut turn);
@@ -49,6 +53,7 @@ pub(super) fn find(template: &ChatTemplate, prober: &mut Prober, options: &Optio
     Some(Findings {
         turn,
         reasoning,
+        shows_reasoning,
         reasoning_field,
         content,
         calls,

@@ -72,6 +72,19 @@ fn answers() -> [Answer; 3] {
     ]
 }
 
+/// Whether reasoning shows in renders at all, under a key that is called so.
+pub(super) fn leaves_a_trace(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], turn: &Turn) -> bool {
+    let found = carriers.iter().filter(|carrier| carrier.is_named_for_reasoning()).any(|carrier| {
+        let mut shows = |carrier: Carrier| {
+            prober.carrier = Some(carrier);
+            settings.iter().any(|setting| answers().iter().any(|answer| shows_reasoning(prober, turn, answer, setting)))
+        };
+        !shows(carrier.unread()) && shows(carrier.clone())
+    });
+    prober.carrier = None;
+    found
+}
+
 /// A way to carry reasoning that shows in renders.
 struct Candidate {
     carrier: Carrier,

@@ -136,6 +136,14 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
                 .help("the draft reads content and reasoning; calls stay in the content as text"),
         );
     }
+    let knows_reasoning = findings.reasoning.is_some() || !findings.shows_reasoning;
+    if !knows_reasoning {
+        let message = "the chat template renders reasoning in a form no response template was found for";
+        diagnostics.push(
+            Diagnostic::new(Severity::Warning, "derive-reasoning-unknown", message)
+                .help("reasoning stays in the content as text, or is lost; write the field by hand, and hold it against real outputs"),
+        );
+    }
     if let (None, Some(error)) = (&findings.calls, prober.refuses_calls()) {
         let message = format!("the chat template refuses every conversation with a tool call: {error}");
         let note = Diagnostic::new(Severity::Note, "derive-calls-refused", message);
@@ -159,7 +167,7 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
     }
     let status = match &findings.calls {
         None if findings.shows_calls => Status::Inexpressible,
-        _ if proof.holds() && departures.is_empty() && saw_calls => Status::Proved,
+        _ if proof.holds() && departures.is_empty() && saw_calls && knows_reasoning => Status::Proved,
         _ => Status::Partial,
     };
     for failure in &proof.failures {
