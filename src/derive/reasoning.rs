@@ -205,7 +205,7 @@ fn removed(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasonin
                 let lead = text.get(start..end)?.trim();
                 (!lead.is_empty()).then(|| lead.to_owned())
             })
-            .or_else(|| prefill(turn, close.trim()))
+            .or_else(|| prefill(turn, |mark| mark != close.trim()))
             .or_else(|| literals.iter().find(|open| counterparts(open).contains(close)).map(|open| (*open).clone()))
             .or_else(|| opening(close.trim()));
         if let Some(open) = open {
@@ -224,13 +224,21 @@ fn removed(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasonin
 }
 
 /// A mark, other than the closing one, that prompts write after the header though rendered turns have none there.
-fn prefill(turn: &Turn, close: &str) -> Option<String> {
-    let marks = turn.prompts.iter().flat_map(|prompt| marks::split(&prompt.prefill).into_iter().next());
-    marks.into_iter().find(|mark| *mark != close).map(str::to_owned)
+fn prefill(turn: &Turn, counts: impl Fn(&str) -> bool) -> Option<String> {
+    let mut marks = turn.prompts.iter().filter_map(|prompt| marks::split(&prompt.prefill).into_iter().next());
+    marks.find(|mark| counts(mark)).map(str::to_owned)
+}
+
+/// Whether a mark stands open where a call begins.
+fn opens_calls(mark: &str, prober: &Prober, turn: &Turn) -> bool {
+    let body = turn.body(prober, &Answer::calls(vec![call(0, 1)]), &Setting::new());
+    let before = body.as_deref().and_then(|body| body.get(..body.find(needle::NAMES[0])?));
+    let behind = before.and_then(|before| before.get(before.rfind(mark)?..));
+    behind.is_some_and(|behind| !counterparts(mark).iter().any(|close| behind.contains(close)))
 }
 
 fn prefilled(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasoning> {
-    let open = prefill(turn, "")?;
+    let open = prefill(turn, |mark| !opens_calls(mark, prober, turn))?;
     let body = turn.body(prober, &Answer::content(needle::CONTENT), &Setting::new())?;
     let candidates = counterparts(&open);
     // A prompt that closes it at once shows the closing mark too.
