@@ -156,7 +156,15 @@ pub(super) fn keywords_field(calls: &Calls, head: &[Piece], spelled: &Spelled, f
             // others lose them and are read as they stand.
             let q = escape(&quote.to_string());
             let simple = format!("{q}[^{q}\\\\]*{q}(?={end})");
-            let value = format!("(?:(?!{simple}){q})?(?P<value>{simple}|{nested}|.*?(?={q}?{end}))");
+            let value = match quote {
+                '"' => format!("(?:(?!{simple}){q})?(?P<value>{simple}|{nested}|.*?(?={q}?{end}))"),
+                // Models write JSON's quotes as well; around this kind of quote they are taken off, as this kind is.
+                _ => {
+                    let around = format!("\"[^\"\\\\]*{q}[^\"\\\\]*\"(?={end})");
+                    let other = format!("(?<=\")[^\"\\\\]*(?=\"{end})|\"(?:[^\"\\\\]|\\\\.)*\"(?={end})");
+                    format!("(?:(?={around})\"|(?!{simple}){q})?(?P<value>{other}|{simple}|{nested}|.*?(?={q}?{end}))")
+                }
+            };
             (value, Some(delims(&quote.to_string(), &quote.to_string())))
         }
         _ => (format!("(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|{nested}|.*?(?={end}))"), None),
