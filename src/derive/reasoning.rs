@@ -10,6 +10,8 @@ use super::turn::Turn;
 pub(super) struct Reasoning {
     pub open: String,
     pub close: String,
+    /// What ends it instead where something else follows.
+    pub other_ends: Vec<String>,
     /// The message key or content block the template reads it from, where it reads it at all.
     pub carrier: Option<Carrier>,
     /// Every key that does the same.
@@ -90,6 +92,7 @@ struct Candidate {
     carrier: Carrier,
     open: String,
     close: String,
+    other_ends: Vec<String>,
     setting: Setting,
 }
 
@@ -104,8 +107,8 @@ fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], tur
         }
         prober.carrier = Some(carrier.clone());
         let found = settings.iter().find_map(|setting| {
-            let (open, close) = marks_under(prober, turn, setting)?;
-            Some(Candidate { carrier: carrier.clone(), open, close, setting: setting.clone() })
+            let (open, close, other_ends) = marks_under(prober, turn, setting)?;
+            Some(Candidate { carrier: carrier.clone(), open, close, other_ends, setting: setting.clone() })
         });
         candidates.extend(found);
     }
@@ -124,6 +127,7 @@ fn rendered(prober: &mut Prober, settings: &[Setting], carriers: &[Carrier], tur
     Some(Reasoning {
         open: best.open.clone(),
         close: best.close.clone(),
+        other_ends: best.other_ends.clone(),
         carrier: Some(best.carrier.clone()),
         keys: keys.collect(),
         setting: best.setting.clone(),
@@ -136,16 +140,20 @@ fn shows_reasoning(prober: &Prober, turn: &Turn, answer: &Answer, setting: &Sett
     turn.body(prober, answer, setting).is_some_and(|body| body.contains(needle::REASONING))
 }
 
-/// The marks around the reasoning of the first answer that shows it.
-fn marks_under(prober: &Prober, turn: &Turn, setting: &Setting) -> Option<(String, String)> {
-    let mut found = None;
+/// The marks around the reasoning of the first answer that shows it, and what ends it in others.
+fn marks_under(prober: &Prober, turn: &Turn, setting: &Setting) -> Option<(String, String, Vec<String>)> {
+    let mut found: Option<(String, String, Vec<String>)> = None;
     for answer in answers() {
         let Some(body) = turn.body(prober, &answer, setting).filter(|body| body.contains(needle::REASONING)) else {
             continue;
         };
         // What stands behind the content, or is set off from it by nothing, is no reasoning.
-        let marks = around(&body, turn)?;
-        found = found.or(Some(marks));
+        let (open, close) = around(&body, turn)?;
+        match &mut found {
+            None => found = Some((open, close, Vec::new())),
+            Some((_, first, others)) if *first != close && !others.contains(&close) => others.push(close),
+            Some(_) => {}
+        }
     }
     found
 }
@@ -212,6 +220,7 @@ fn removed(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reasonin
             return Some(Reasoning {
                 open,
                 close: close.trim().to_owned(),
+                other_ends: Vec::new(),
                 carrier: None,
                 keys: Vec::new(),
                 setting: Setting::new(),
@@ -252,6 +261,7 @@ fn prefilled(prober: &Prober, literals: &[String], turn: &Turn) -> Option<Reason
     Some(Reasoning {
         open,
         close,
+        other_ends: Vec::new(),
         carrier: None,
         keys: Vec::new(),
         setting: Setting::new(),
@@ -274,6 +284,7 @@ fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
         named.then(|| Reasoning {
             open,
             close,
+            other_ends: Vec::new(),
             carrier: None,
             keys: Vec::new(),
             setting: setting.clone(),

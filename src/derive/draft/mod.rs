@@ -44,9 +44,15 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
         // A model that stops while it thinks has thought all the same. A stop that looks like a closing tag may be text.
         let stops = findings.stops.iter().filter(|stop| !stop.starts_with("</") && **stop != reasoning.close);
         let closes: Vec<String> = [&reasoning.close].into_iter().chain(stops).cloned().collect();
-        if joins {
+        // A mark that opens calls may be all that stands between.
+        let opening = findings.calls.as_ref().map(|calls| format!("{}{}", calls.section_open, calls.open));
+        let begins = |end: &&String| opening.as_ref().is_some_and(|opening| opening.trim().starts_with(end.as_str()));
+        let before_calls: Vec<String> =
+            reasoning.other_ends.iter().filter(begins).map(|end| format!("(?={})", escape(end))).collect();
+        if joins || !before_calls.is_empty() {
             let patterns: Vec<String> = closes.iter().map(|close| escape(close)).collect();
-            field.insert("close_pattern".to_owned(), format!("{}\\s*", any_of(patterns)).into());
+            let patterns = before_calls.into_iter().chain([format!("{}\\s*", any_of(patterns))]).collect::<Vec<_>>();
+            field.insert("close_pattern".to_owned(), patterns.join("|").into());
         } else {
             field.insert("close".to_owned(), one_or_many(closes));
         }
