@@ -67,6 +67,7 @@ fn peculiar_wire_formats() {
         ("turn_of_the_user_stays_open", Status::Proved),
         ("reasoning_is_always_closed", Status::Proved),
         ("thinking_is_stripped", Status::Proved),
+        ("objects_with_a_sign_between", Status::Proved),
         ("parts_that_nothing_closes", Status::Proved),
         ("prompt_begins_the_call", Status::Proved),
         ("reasoning_behind_the_answer", Status::Partial),

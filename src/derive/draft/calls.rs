@@ -127,11 +127,20 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
                 && paths.name == [name.as_str()]
                 && paths.arguments == [arguments.as_str()]
             {
-                return adjacent_field(&section, &inside, name, arguments, end, findings);
+                let separator = calls.separator.trim();
+                let between = if separator.is_empty() { String::new() } else { format!("{}\\s*", escape(separator)) };
+                return adjacent_field(&section, &between, &inside, name, arguments, end, findings);
             }
             delimiter(&mut field, "open", None, format!("{section}\\s*(?={start})|(?={start}){inside}"));
-            let end = end.map(|end| format!("|(?={end})"));
-            delimiter(&mut field, "close", None, format!("\\n{}", end.unwrap_or_default()));
+            let ends = end.map(|end| format!("(?={end})")).into_iter();
+            let stops = findings.stops.iter().filter(|stop| !stop.starts_with("</"));
+            let ends = ends.chain(stops.map(|stop| escape(stop)));
+            delimiter(
+                &mut field,
+                "close",
+                None,
+                ["\\n".to_owned()].into_iter().chain(ends).collect::<Vec<_>>().join("|"),
+            );
         } else {
             let after = format!("(?<={}\\s*)", flexible(own));
             delimiter(&mut field, "open", None, format!("{section}\\s*(?={start})|(?={start}){after}"));
@@ -160,9 +169,11 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
     field
 }
 
-/// One object right behind another: what begins a call takes its name, and its last brace closes it.
+/// One object behind another, with no mark between or a sign: what begins a call takes its name, and its last brace
+/// closes it.
 fn adjacent_field(
     section: &str,
+    between: &str,
     inside: &str,
     name: &str,
     arguments: &str,
@@ -173,9 +184,9 @@ fn adjacent_field(
     let key = |key: &str| format!("\\s*\"{}\"\\s*:\\s*", escape(key));
     let start = |value: &str| format!("\\{{{}\"{value}\"\\s*,{}", key(name), key(arguments));
     let named = start("(?P<name>[^\"]*)");
-    delimiter(&mut field, "open", None, format!("(?:{section}\\s*|{inside}){named}"));
+    delimiter(&mut field, "open", None, format!("(?:{section}\\s*|{between}{inside}){named}"));
     let stops = findings.stops.iter().map(|stop| escape(stop));
-    let ends: Vec<String> = [start("[^\"]*")].into_iter().chain(end).chain(stops).collect();
+    let ends: Vec<String> = [format!("{between}{}", start("[^\"]*"))].into_iter().chain(end).chain(stops).collect();
     delimiter(&mut field, "close", None, format!("\\}}\\s*(?:(?={})|$)", ends.join("|")));
     field.insert("repeats".to_owned(), true.into());
     field.insert("content".to_owned(), "json".into());
