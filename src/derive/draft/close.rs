@@ -56,7 +56,10 @@ fn own_mark(calls: &Calls, own: &str) -> String {
         && let Some(next) = marks::split(&calls.open).last().filter(|mark| marks::is_distinct(mark))
     {
         let outer: Vec<String> = outer.iter().map(|mark| escape(mark)).collect();
-        return format!("{}\\s*(?:{}|(?={}))", escape(inner), outer.join("\\s*"), escape(next));
+        // The next call may begin with its outer mark or without it.
+        let mut nexts = vec![escape(next)];
+        nexts.extend(marks::split(&calls.open).first().filter(|first| *first != next).map(|first| escape(first)));
+        return format!("{}\\s*(?:{}|(?={}))", escape(inner), outer.join("\\s*"), nexts.join("|"));
     }
     let parts = own.char_indices().skip(1).map(|(at, _)| own.split_at(at));
     let fenced = parts.into_iter().find(|(_, mark)| mark.starts_with(marks::opens) && marks::is_sign(mark));
