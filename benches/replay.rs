@@ -164,9 +164,12 @@ fn seek(bencher: Bencher<'_, '_>, offset: usize) {
 }
 
 /// A step on the keyboard and the screen drawn after it, in the middle of the text.
-#[divan::bench(args = ["chunk", "event", "back", "line", "end and start", "search"])]
+#[divan::bench(args = ["chunk", "event", "back", "line", "end and start", "search", "chunk, two sides"])]
 fn key_and_redraw(bencher: Bencher<'_, '_>, step: &str) {
     let mut app = open(mixed());
+    if step == "chunk, two sides" {
+        "mm".chars().for_each(|c| press(&mut app, KeyCode::Char(c)));
+    }
     for c in "600000g".chars() {
         press(&mut app, KeyCode::Char(c));
     }
@@ -180,7 +183,7 @@ fn key_and_redraw(bencher: Bencher<'_, '_>, step: &str) {
     bencher.bench_local(|| {
         turn = !turn;
         let key = match (step, turn) {
-            ("chunk", _) => 'l',
+            ("chunk" | "chunk, two sides", _) => 'l',
             ("event", _) => 'j',
             ("back", _) => 'k',
             ("line", _) => 'J',

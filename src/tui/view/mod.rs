@@ -24,7 +24,8 @@ use super::panes::Pane;
 pub struct Drawn {
     streams: Vec<stream::Place>,
     events: Vec<events::Place>,
-    wrapping: wrapping::Wrapping,
+    /// Of each side, which may not be of one width.
+    wrappings: Vec<wrapping::Wrapping>,
     message: message::Cache,
     /// The first row and the last that can be first, of each pane.
     rows: Vec<(Pane, usize, usize)>,

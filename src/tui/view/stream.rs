@@ -40,6 +40,7 @@ impl Place {
 }
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    app.drawn.wrappings.resize_with(app.sides.len(), Default::default);
     for (side, area) in halves(area, app.sides.len()).into_iter().enumerate() {
         draw_side(buffer, area, app, side);
     }
@@ -49,8 +50,8 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     let Some(side) = app.sides.get(index) else { return };
     let (recording, moment) = (&side.recording, side.moment);
     let width = area.width.saturating_sub(MARGIN).max(1);
-    app.drawn.wrapping.update(recording.text(), tail(recording), width, app.show_whitespace);
-    let wrapping = &app.drawn.wrapping;
+    let Some(wrapping) = app.drawn.wrappings.get_mut(index) else { return };
+    wrapping.update(recording.text(), tail(recording), width, app.show_whitespace);
     let arrived = recording.arrived(moment);
     // What stands right before the place is what just happened.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
@@ -59,7 +60,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
         0 => app.drawn.follow(Pane::Stream, app.panes.scrolled(Pane::Stream), here, count, area.height),
         _ => app.drawn.rows(Pane::Stream).0,
     };
-    let wrapping = &app.drawn.wrapping;
+    let Some(wrapping) = app.drawn.wrappings.get(index) else { return };
     let last = (top + usize::from(area.height)).min(count);
     let window = wrapping.row(top).start..wrapping.row(last.saturating_sub(1)).end;
     let painter = Painter {
