@@ -136,6 +136,11 @@ fn content_field(findings: &Findings, joins: bool, leeway: Leeway) -> Object {
             && let Some(reasoning) = &findings.reasoning
         {
             add(&reasoning.close);
+            // A token that opens reasoning together with a word is no text without the word, either.
+            let token = reasoning.open.trim_end_matches(char::is_alphanumeric);
+            if token != reasoning.open && marks::is_token(token) {
+                add(token);
+            }
         }
         if findings.turn.writes_header {
             add(findings.turn.header().trim());
