@@ -38,10 +38,11 @@ pub struct Recording {
     pub last: Option<Vec<Event>>,
 }
 
-/// Text that is held back.
+/// Text that is held back: where it begins, not what it says, as it may be long and is held for many feeds.
 #[derive(Debug)]
 pub struct HeldBack {
-    pub text: String,
+    /// Counted from the part of the prompt that belongs to the message.
+    pub start: usize,
     /// The field whose delimiter it could become.
     pub field: String,
     /// What that delimiter would do.
@@ -52,7 +53,7 @@ impl HeldBack {
     fn of(held: &Held<'_>) -> Self {
         let first = held.pending.iter().min_by_key(|pending| pending.start);
         Self {
-            text: held.text.to_owned(),
+            start: held.start,
             field: first.map(|pending| pending.field.to_owned()).unwrap_or_default(),
             why: match first {
                 Some(pending) if pending.closes => "may close it",

@@ -111,12 +111,15 @@ pub fn events(recording: &Recording, prefix: &str, feeds: &[&str], colour: bool)
         table.step("prompt", &tail(prefix));
         table.events(&recording.initial);
     }
+    let mut come = prefix.get(prefix.len() - recording.prefix_length..).unwrap_or("").to_owned();
     for (number, feed) in feeds.iter().enumerate() {
         let Some(events) = recording.feeds.get(number) else { break };
+        come.push_str(feed);
         table.step(&format!("feed {}", number + 1), &excerpt(feed));
         table.events(events);
-        if let Some(held) = recording.held.get(number).filter(|held| !held.text.is_empty()) {
-            table.line("held", &held.field, &format!("{}  {}", excerpt(&held.text), held.why), QUIET);
+        let held = recording.held.get(number).and_then(|held| Some((held, come.get(held.start..)?)));
+        if let Some((held, text)) = held.filter(|(_, text)| !text.is_empty()) {
+            table.line("held", &held.field, &format!("{}  {}", excerpt(text), held.why), QUIET);
         }
     }
     if let Some(last) = &recording.last {
