@@ -1,5 +1,6 @@
 //! The proof: conversations rendered, their last answer cut out and parsed back.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::calls::{Layout, Piece};
@@ -112,7 +113,7 @@ impl Proof {
 }
 
 fn cases(prober: &Prober, findings: &Findings, template: &Template) -> Vec<Case> {
-    let mut samples = sample::answers(&marks(template));
+    let mut samples = sample::answers(&marks(findings, template));
     let mut cases = Vec::new();
     let mut prompts: Vec<(usize, String)> = Vec::new();
     for (h, (after, history)) in sample::histories().iter().enumerate() {
@@ -138,11 +139,16 @@ fn cases(prober: &Prober, findings: &Findings, template: &Template) -> Vec<Case>
     cases
 }
 
-/// The texts of the draft's literal delimiters.
-fn marks(template: &Template) -> Vec<String> {
+/// What opens reasoning, and the texts of the draft's literal delimiters.
+fn marks(findings: &Findings, template: &Template) -> Vec<String> {
+    let open = findings.reasoning.iter().map(|reasoning| reasoning.open.clone());
     let fields = template.fields().iter();
     let delimiters = fields.flat_map(|field| field.open.iter().chain(&field.close));
-    delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned().collect()
+    let literals = delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned();
+    let mut marks: Vec<String> = open.chain(literals).collect();
+    let mut known = HashSet::new();
+    marks.retain(|mark| known.insert(mark.clone()));
+    marks
 }
 
 fn case(

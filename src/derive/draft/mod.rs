@@ -40,7 +40,13 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
     let joins = is_parted && findings.content.opens.is_empty();
     if let Some(reasoning) = &findings.reasoning {
         let mut field = Object::new();
-        field.insert("open".to_owned(), reasoning.open.as_str().into());
+        if joins {
+            // White space before it would be a piece of content, empty but for the join behind it. It is bounded: a run
+            // without end would be held, and gone through again from each of its characters.
+            field.insert("open_pattern".to_owned(), format!("\\s{{0,4}}{}", escape(&reasoning.open)).into());
+        } else {
+            field.insert("open".to_owned(), reasoning.open.as_str().into());
+        }
         // A model that stops while it thinks has thought all the same. A stop that looks like a closing tag may be text.
         let stops = findings.stops.iter().filter(|stop| !stop.starts_with("</") && **stop != reasoning.close);
         let closes: Vec<String> = [&reasoning.close].into_iter().chain(stops).cloned().collect();
