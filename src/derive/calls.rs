@@ -38,6 +38,13 @@ pub(super) struct Calls {
     pub opens_in_body: bool,
 }
 
+impl Calls {
+    /// What stands before the first call.
+    pub fn opening(&self) -> String {
+        format!("{}{}", self.section_open, self.open).trim().to_owned()
+    }
+}
+
 /// Where content stands in a turn that has calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {

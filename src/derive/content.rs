@@ -40,8 +40,7 @@ pub(super) fn find(prober: &Prober, turn: &Turn, reasoning: Option<&Reasoning>, 
     };
     content.closes_reasoning = closed(&alone.lead).is_some();
     let lead = closed(&alone.lead).unwrap_or_else(|| alone.lead.clone());
-    let opens_calls = calls.map(|calls| format!("{}{}", calls.section_open, calls.open)).unwrap_or_default();
-    let opens_calls = opens_calls.trim();
+    let opens_calls = calls.map(Calls::opening).unwrap_or_default();
     let mut others = Vec::new();
     if let Some(reasoning) = reasoning {
         let answer = plain.clone().with_reasoning(needle::REASONING);
@@ -51,7 +50,7 @@ pub(super) fn find(prober: &Prober, turn: &Turn, reasoning: Option<&Reasoning>, 
         let answer = Answer { calls: vec![call(0, 1)], ..plain };
         if let Some(mut beside) = sides(prober, turn, reasoning, &answer, &calls.setting) {
             let tail = beside.tail.trim();
-            content.ends_at_calls = tail == opens_calls || !opens_calls.is_empty() && tail.starts_with(opens_calls);
+            content.ends_at_calls = tail == opens_calls || !opens_calls.is_empty() && tail.starts_with(&opens_calls);
             // A mark that opens calls closes no content, unless it closes what opened it.
             let shuts = |mark: &&str| counterparts(&beside.lead).iter().any(|close| close == mark);
             if content.ends_at_calls && marks::split(&beside.tail).first().filter(|mark| shuts(mark)).is_none() {

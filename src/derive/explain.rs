@@ -61,7 +61,7 @@ impl Derivation {
             Some(calls) => format!(
                 "calls: {}, opened by {}, closed by {}{}",
                 calls.layout.name(),
-                match format!("{}{}", calls.section_open, calls.open).trim() {
+                match calls.opening().as_str() {
                     "" => "their own first characters".to_owned(),
                     open => code(open),
                 },

@@ -29,6 +29,13 @@ pub(super) struct Findings {
     pub stops: Vec<String>,
 }
 
+impl Findings {
+    /// The stops that end more than content. One that looks like a closing tag may be text of a thought or a value.
+    pub fn sure_stops(&self) -> impl Iterator<Item = &str> {
+        self.stops.iter().map(String::as_str).filter(|stop| !stop.starts_with("</"))
+    }
+}
+
 /// Runs every phase; nothing where the template shows no content.
 pub(super) fn find(template: &ChatTemplate, prober: &mut Prober, options: &Options) -> Option<Findings> {
     settle_content(prober)?;

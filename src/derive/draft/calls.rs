@@ -80,7 +80,7 @@ pub(super) fn object_start(paths: &Paths) -> String {
 
 /// An opening mark, guarded by what must follow it where prose could hold it; without any mark, what follows alone.
 fn guarded_open(field: &mut Object, calls: &Calls, start: &str) {
-    let mark = first_call_mark(calls);
+    let mark = calls.opening();
     if mark.is_empty() {
         // Where content never stands beside a call, only a call can begin the message.
         let whole = calls.content == Beside::Dropped;
@@ -94,11 +94,6 @@ fn guarded_open(field: &mut Object, calls: &Calls, start: &str) {
     } else {
         delimiter(field, "open", Some(&mark), String::new());
     }
-}
-
-/// The marks before the first call.
-fn first_call_mark(calls: &Calls) -> String {
-    format!("{}{}", calls.section_open, calls.open).trim().to_owned()
 }
 
 fn array_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
@@ -133,8 +128,7 @@ fn object_field(calls: &Calls, paths: &Paths, findings: &Findings) -> Object {
             }
             delimiter(&mut field, "open", None, format!("{section}\\s*(?={start})|(?={start}){inside}"));
             let ends = end.map(|end| format!("(?={end})")).into_iter();
-            let stops = findings.stops.iter().filter(|stop| !stop.starts_with("</"));
-            let ends = ends.chain(stops.map(|stop| escape(stop)));
+            let ends = ends.chain(findings.sure_stops().map(escape));
             delimiter(
                 &mut field,
                 "close",
@@ -363,7 +357,7 @@ pub(super) fn next_call(calls: &Calls, findings: &Findings) -> String {
     if begins_turn(calls) {
         return flexible(calls.separator.trim());
     }
-    let first = flexible(format!("{}{}", calls.section_open, calls.open).trim());
+    let first = flexible(&calls.opening());
     let Layout::Marked { head, arguments } = &calls.layout else { return first };
     let guard = argument_guard(calls, arguments);
     if guard.is_empty() {

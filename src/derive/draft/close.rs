@@ -1,7 +1,7 @@
 //! Where a call ends: at its own mark, and where a model leaves that out.
 
 use super::calls::{delimiter, next_call, object_start};
-use super::one_or_many;
+use super::{any_of, one_or_many};
 use crate::derive::calls::{Beside, Calls, Layout};
 use crate::derive::findings::Findings;
 use crate::derive::marks::{self, escape, flexible};
@@ -18,7 +18,7 @@ pub(super) fn close(field: &mut Object, calls: &Calls, findings: &Findings, next
     let pattern = own_mark(calls, own).replace(needle::NAMES[0], "[\\w.-]+");
     let pattern = if marks::is_distinct(own) {
         let ends: Vec<String> = [pattern].into_iter().chain(other_ends(calls, findings, own)).collect();
-        if ends.len() == 1 { format!("{}\\s*", ends.concat()) } else { format!("(?:{})\\s*", ends.join("|")) }
+        format!("{}\\s*", any_of(ends))
     } else {
         // A sign of JSON or code closes only where a call can end.
         let ends = followers(calls, findings);
@@ -73,9 +73,8 @@ fn own_mark(calls: &Calls, own: &str) -> String {
 /// stop that looks like a closing tag may stand in a value and is none of them.
 fn other_ends(calls: &Calls, findings: &Findings, own: &str) -> Vec<String> {
     let section = marks::groups(&calls.section_close).into_iter().filter(|mark| marks::is_sign(mark));
-    let stops = findings.stops.iter().map(String::as_str).filter(|stop| !stop.starts_with("</"));
     let mut ends: Vec<String> = Vec::new();
-    for end in section.chain(stops).filter(|mark| !own.contains(mark)).map(escape) {
+    for end in section.chain(findings.sure_stops()).filter(|mark| !own.contains(mark)).map(escape) {
         if !ends.contains(&end) {
             ends.push(end);
         }

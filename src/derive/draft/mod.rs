@@ -4,6 +4,7 @@ mod calls;
 mod close;
 mod values;
 
+use super::calls::Calls;
 use super::findings::Findings;
 use super::marks::{self, escape, flexible};
 use crate::json::{Object, Value};
@@ -47,12 +48,12 @@ pub(super) fn draft(findings: &Findings, leeway: Leeway) -> Value {
         } else {
             field.insert("open".to_owned(), reasoning.open.as_str().into());
         }
-        // A model that stops while it thinks has thought all the same. A stop that looks like a closing tag may be text.
-        let stops = findings.stops.iter().filter(|stop| !stop.starts_with("</") && **stop != reasoning.close);
-        let closes: Vec<String> = [&reasoning.close].into_iter().chain(stops).cloned().collect();
+        // A model that stops while it thinks has thought all the same.
+        let stops = findings.sure_stops().filter(|stop| *stop != reasoning.close);
+        let closes: Vec<String> = [reasoning.close.as_str()].into_iter().chain(stops).map(str::to_owned).collect();
         // A mark that opens calls may be all that stands between.
-        let opening = findings.calls.as_ref().map(|calls| format!("{}{}", calls.section_open, calls.open));
-        let begins = |end: &&String| opening.as_ref().is_some_and(|opening| opening.trim().starts_with(end.as_str()));
+        let opening = findings.calls.as_ref().map(Calls::opening).unwrap_or_default();
+        let begins = |end: &&String| opening.starts_with(end.as_str());
         let before_calls: Vec<String> =
             reasoning.other_ends.iter().filter(begins).map(|end| format!("(?={})", escape(end))).collect();
         if joins || !before_calls.is_empty() {
