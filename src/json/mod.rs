@@ -5,15 +5,24 @@
 //! surrogates, integers of any length), keeps the order of keys and the last of duplicate ones, and a diagnostic needs
 //! to know at which byte a value stands. No general crate gives all three, so this room does.
 
+mod map;
 mod number;
 mod place;
 mod read;
 mod value;
 mod write;
 
+#[doc(hidden)]
+pub use map::{Entry as MapEntry, Iter, IterMut};
+pub use map::{Map, Object};
 pub use number::Number;
+pub use place::Path;
 pub(crate) use place::offset_as_written;
-pub use place::{Path, Places, Step};
+// Where values are in their text: for diagnostics.
+#[doc(hidden)]
+pub use place::{Places, Step};
 pub(crate) use read::read_with_places_at;
-pub use read::{Entry, Error, MAX_DEPTH, read, read_entries, read_with_places};
-pub use value::{Object, Value};
+#[doc(hidden)]
+pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
+pub use read::{Error, read};
+pub use value::Value;

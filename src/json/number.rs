@@ -41,6 +41,13 @@ impl Number {
     }
 }
 
+impl Number {
+    /// The value as a 64-bit integer from 0, where it is one and fits.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.0.parse().ok()
+    }
+}
+
 impl From<f64> for Number {
     /// The shortest text that reads back as the same double, always with a point or an exponent.
     fn from(value: f64) -> Self {
@@ -53,8 +60,14 @@ impl From<f64> for Number {
     }
 }
 
-impl From<i64> for Number {
-    fn from(value: i64) -> Self {
-        Self(value.to_string().into())
-    }
+macro_rules! from_integer {
+    ($($integer:ty),*) => {$(
+        impl From<$integer> for Number {
+            fn from(value: $integer) -> Self {
+                Self(value.to_string().into())
+            }
+        }
+    )*};
 }
+
+from_integer!(i32, i64, u32, u64, usize);

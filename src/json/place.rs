@@ -2,7 +2,7 @@ use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use super::Map;
 
 /// One step down into a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,34 +21,40 @@ pub struct Path(Option<Arc<(Path, Step)>>);
 
 impl Path {
     /// The path of the document itself.
+    #[doc(hidden)]
     pub fn root() -> Self {
         Self::default()
     }
 
     /// The path of a key's value below this one.
     #[must_use]
+    #[doc(hidden)]
     pub fn key(&self, name: &str) -> Self {
         self.step(Step::Key(name.to_owned()))
     }
 
     /// The path of a list's element below this one.
     #[must_use]
+    #[doc(hidden)]
     pub fn index(&self, index: usize) -> Self {
         self.step(Step::Index(index))
     }
 
     /// The path one step below this one.
     #[must_use]
+    #[doc(hidden)]
     pub fn step(&self, step: Step) -> Self {
         Self(Some(Arc::new((self.clone(), step))))
     }
 
     /// The path of the value that holds this one, and the step from there.
+    #[doc(hidden)]
     pub fn split_last(&self) -> Option<(&Path, &Step)> {
         self.0.as_deref().map(|(above, step)| (above, step))
     }
 
     /// The steps from the root.
+    #[doc(hidden)]
     pub fn steps(&self) -> Vec<&Step> {
         let mut steps: Vec<_> =
             std::iter::successors(self.split_last(), |(above, _)| above.split_last()).map(|(_, step)| step).collect();
@@ -58,6 +64,7 @@ impl Path {
 
     /// This path, seen from a document in which its root stands at `base`.
     #[must_use]
+    #[doc(hidden)]
     pub fn below(&self, base: &Path) -> Self {
         self.steps().into_iter().fold(base.clone(), |path, step| path.step(step.clone()))
     }
@@ -102,7 +109,7 @@ pub(super) enum Below {
     #[default]
     Nothing,
     List(Vec<Places>),
-    Object(IndexMap<String, Places>),
+    Object(Map<Places>),
 }
 
 impl Places {

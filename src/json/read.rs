@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::place::Below;
-use super::{Number, Object, Places, Value};
+use super::{Map, Number, Object, Places, Value};
 
 /// Why a text is not JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,7 +230,7 @@ impl<'t> Reader<'t> {
     fn object(&mut self) -> Result<Value, Error> {
         let start = self.at;
         let mut entries = Object::new();
-        let mut below = indexmap::IndexMap::new();
+        let mut below = Map::new();
         let mut overridden = Vec::new();
         self.at += 1;
         self.skip_space();

@@ -1,7 +1,6 @@
-use super::Number;
+use std::ops::Index;
 
-/// A JSON object; keys keep their order.
-pub type Object = indexmap::IndexMap<String, Value>;
+use super::{Number, Object};
 
 /// Any JSON value.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -22,6 +21,18 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether it is what a message leaves out: null, or a string, list or object with nothing in it.
+    #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::List(items) => items.is_empty(),
+            Value::Object(entries) => entries.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -54,6 +65,27 @@ impl Value {
         }
     }
 
+    /// The value of an integer from 0 that fits into 64 bits.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Value::Number(number) => number.as_u64(),
+            _ => None,
+        }
+    }
+
+    /// The double nearest to a number.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Number(number) => Some(number.as_f64()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
     /// The truth of a bool.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -63,6 +95,7 @@ impl Value {
     }
 
     /// What a reader would call this kind of value: `a string`, `null`, …
+    #[doc(hidden)]
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -75,6 +108,7 @@ impl Value {
     }
 
     /// Whether Python takes it for true: anything but null, false, zero and what is empty.
+    #[doc(hidden)]
     pub fn is_truthy(&self) -> bool {
         match self {
             Value::Null => false,
@@ -110,15 +144,39 @@ impl From<bool> for Value {
     }
 }
 
-impl From<i64> for Value {
-    fn from(value: i64) -> Self {
-        Value::Number(value.into())
+macro_rules! from_number {
+    ($($number:ty),*) => {$(
+        impl From<$number> for Value {
+            fn from(value: $number) -> Self {
+                Value::Number(value.into())
+            }
+        }
+    )*};
+}
+
+from_number!(i32, i64, u32, u64, usize, f64, Number);
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
     }
 }
 
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Value::Number(value.into())
+/// The value of a key; null where this is not an object or lacks the key.
+impl Index<&str> for Value {
+    type Output = Value;
+
+    fn index(&self, key: &str) -> &Value {
+        self.get(key).unwrap_or(&Value::Null)
+    }
+}
+
+/// The element at a place; null where this is not a list or is shorter.
+impl Index<usize> for Value {
+    type Output = Value;
+
+    fn index(&self, place: usize) -> &Value {
+        self.as_list().and_then(|items| items.get(place)).unwrap_or(&Value::Null)
     }
 }
 

@@ -36,6 +36,7 @@ impl Value {
     /// The value as JSON over several lines, each level set in by `indent`; no newline at the end.
     ///
     /// What is short stays on one line, the value as a whole excepted.
+    #[doc(hidden)]
     pub fn to_pretty(&self, indent: &str) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
