@@ -1,6 +1,10 @@
 //! Texts that a pattern is about: what it matches, in as many ways as it has, and what its look-arounds ask for.
 
 use std::cell::Cell;
+use std::collections::HashSet;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
 
 use super::Pattern;
 use super::class::Class;
@@ -16,10 +20,12 @@ const LONGEST: usize = 400;
 const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
 
 /// A text in the making, and what its groups took.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, Hash)]
 struct Draft {
     text: String,
     groups: Vec<(u32, String)>,
+    /// Where the groups begin that are not at their end yet.
+    begun: Vec<usize>,
 }
 
 impl Pattern {
@@ -58,7 +64,7 @@ impl Expander<'_> {
     fn expand(self, node: &Node, drafts: Vec<Draft>) -> Vec<Draft> {
         let append = |drafts: Vec<Draft>, ends: &[String]| {
             let each = drafts.iter().flat_map(|draft| {
-                ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), groups: draft.groups.clone() })
+                ends.iter().map(|end| Draft { text: format!("{}{end}", draft.text), ..draft.clone() })
             });
             thin(each.collect())
         };
@@ -81,15 +87,16 @@ impl Expander<'_> {
             Node::Alternate(items) => thin(items.iter().flat_map(|item| self.expand(item, drafts.clone())).collect()),
             Node::Atomic(node) => self.expand(node, drafts),
             Node::Group { index, node } => {
-                let each = drafts.into_iter().flat_map(|draft| {
-                    let start = draft.text.len();
-                    self.expand(node, vec![draft]).into_iter().map(move |mut draft| {
-                        let taken = draft.text.get(start..).unwrap_or("").to_owned();
-                        draft.groups.push((*index, taken));
-                        draft
-                    })
+                let begun = drafts.into_iter().map(|mut draft| {
+                    draft.begun.push(draft.text.len());
+                    draft
                 });
-                thin(each.collect())
+                let ended = self.expand(node, begun.collect()).into_iter().map(|mut draft| {
+                    let taken = draft.begun.pop().and_then(|start| draft.text.get(start..)).unwrap_or("").to_owned();
+                    draft.groups.push((*index, taken));
+                    draft
+                });
+                thin(ended.collect())
             }
             Node::Backref { group, .. } => drafts
                 .into_iter()
@@ -154,9 +161,11 @@ fn shown(class: &Class) -> Vec<String> {
 /// Drafts without those that are twice there or too long, and of too many a sample from all along the list.
 fn thin(drafts: Vec<Draft>) -> Vec<Draft> {
     let mut kept: Vec<Draft> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen: HashSet<u64, FixedState> = HashSet::default();
+    let hasher = FixedState::default();
     for draft in drafts {
-        if draft.text.len() <= LONGEST && seen.insert((draft.text.clone(), draft.groups.clone())) {
+        // Two different drafts that fall together only cost one of them.
+        if draft.text.len() <= LONGEST && seen.insert(hasher.hash_one(&draft)) {
             kept.push(draft);
         }
     }

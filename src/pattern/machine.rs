@@ -112,8 +112,8 @@ pub(super) struct Attempt {
     steps: u64,
     /// What the last step cost besides.
     extra: u64,
-    /// Whether a match of nothing does not count.
-    not_empty: bool,
+    /// Which matches of nothing do not count.
+    refused: Refused,
     /// Whether it is on its way back to another choice.
     pub(super) failing: bool,
     /// The run it is in the middle of: where that began, and how many characters it has.
@@ -128,15 +128,27 @@ pub(super) struct Attempt {
     registers: Vec<usize>,
 }
 
+/// Which matches of nothing do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// All count.
+    #[default]
+    None,
+    /// One that consumes nothing from where the attempt began.
+    Here,
+    /// Any, also one that `\K` makes empty.
+    All,
+}
+
 impl Attempt {
-    pub fn begin(&mut self, program: &Program, start: usize, search_start: usize, not_empty: bool) {
+    pub fn begin(&mut self, program: &Program, start: usize, search_start: usize, refused: Refused) {
         self.pc = 0;
         self.at = start;
         (self.start, self.kept) = (start, start);
         self.calls.clear();
         self.call = 0;
         self.search_start = search_start;
-        self.not_empty = not_empty;
+        self.refused = refused;
         self.failing = false;
         self.steps = 0;
         self.run = None;
@@ -188,7 +200,8 @@ impl Attempt {
             }
             let Some(inst) = program.insts.get(self.pc) else { return Outcome::Fail };
             let passed = match inst {
-                Inst::Match if self.not_empty && self.at == self.start => false,
+                Inst::Match if self.refused == Refused::Here && self.at == self.start => false,
+                Inst::Match if self.refused == Refused::All && self.at == self.kept => false,
                 Inst::Match => return Outcome::Match,
                 Inst::Literal(text) => match self.literal(text.as_bytes(), hay) {
                     Some(true) => {

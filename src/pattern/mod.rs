@@ -12,6 +12,9 @@ mod facts;
 mod groups;
 mod hay;
 mod machine;
+#[cfg(test)]
+mod oracle;
+mod prefixes;
 mod program;
 mod read;
 mod runs;
@@ -32,6 +35,7 @@ use tree::Node;
 
 pub(crate) use search::{Found, Search};
 pub(crate) use shape::{Construct, Explosion};
+pub(crate) use starts::LeadingRun;
 
 /// A compiled pattern. Cloning it is cheap.
 #[derive(Clone)]
@@ -190,9 +194,19 @@ impl Pattern {
         &self.parts.names
     }
 
-    /// Whether a match can begin with this byte.
-    pub(crate) fn can_begin_with(&self, byte: u8) -> bool {
-        self.parts.starts.bytes.has(byte)
+    /// Whether a match can have this byte first, its leading run left out. Every match has such a byte.
+    pub(crate) fn can_tell(&self, byte: u8) -> bool {
+        self.parts.starts.telling_bytes().has(byte)
+    }
+
+    /// What a match may have before the byte that tells it, and nothing else.
+    pub(crate) fn leading_run(&self) -> Option<&LeadingRun> {
+        self.parts.starts.leading_run()
+    }
+
+    /// Whether a match can begin at the beginning of the text only.
+    pub(crate) fn begins_the_text(&self) -> bool {
+        self.parts.starts.is_first()
     }
 
     fn program(&self) -> &Program {

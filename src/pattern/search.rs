@@ -1,6 +1,6 @@
 use super::facts::Facts;
 use super::hay::{Edge, Hay};
-use super::machine::{Attempt, Outcome};
+use super::machine::{Attempt, Outcome, Refused};
 use super::{Pattern, TooMuchWork};
 
 /// The work a search may do, whatever its text.
@@ -29,7 +29,15 @@ pub(crate) struct Search {
     at: usize,
     state: State,
     not_empty: bool,
+    /// Whether no match of nothing counts anywhere.
+    never_empty: bool,
     run_end: usize,
+    /// What attempts need and leave; most searches of a parser never make one.
+    work: Option<Box<Work>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Work {
     attempt: Attempt,
     facts: Facts,
     spent: u64,
@@ -54,13 +62,20 @@ enum State {
 }
 
 impl Search {
+    /// A search in which a match of nothing never counts.
+    pub fn never_empty() -> Self {
+        Self { never_empty: true, ..Self::default() }
+    }
+
     /// Begins again at a place. With `not_empty` a match of nothing at that very place does not count.
     pub fn begin(&mut self, pattern: &Pattern, from: usize, not_empty: bool) {
-        if pattern.program().depends_on_search_start || self.not_empty {
-            self.facts.forget();
+        if let Some(work) = &mut self.work {
+            if pattern.program().depends_on_search_start || self.not_empty {
+                work.facts.forget();
+            }
+            work.looked = None;
         }
         (self.from, self.at, self.not_empty, self.state) = (from, from, not_empty, State::Looking);
-        self.looked = None;
     }
 
     /// Makes it a search from a later place on; what is known already and still holds is kept.
@@ -68,7 +83,7 @@ impl Search {
         let start = match self.state {
             State::Looking => self.at,
             State::Waiting { start } => start,
-            State::Done { start, .. } => start.min(self.attempt.start()),
+            State::Done { start, .. } => start.min(self.attempt_start()),
         };
         let holds = self.from <= from && from <= start && !self.not_empty && !pattern.program().depends_on_search_start;
         if from != self.from && !holds {
@@ -76,17 +91,26 @@ impl Search {
         }
     }
 
-    /// Passes over text in which no match can begin, unless one is in the making.
+    /// Passes over text in which no match begins, as the caller knows.
     pub fn clear_to(&mut self, place: usize) {
-        if self.state == State::Looking {
-            self.at = self.at.max(place);
+        match self.state {
+            State::Waiting { start } if start < place => (self.state, self.at) = (State::Looking, place),
+            State::Looking => self.at = self.at.max(place),
+            State::Waiting { .. } | State::Done { .. } => {}
         }
+    }
+
+    /// Where the last attempt began.
+    fn attempt_start(&self) -> usize {
+        self.work.as_ref().map_or(0, |work| work.attempt.start())
     }
 
     /// Looks again from a place on, as if nothing were known but what was passed over there.
     fn look_again(&mut self, pattern: &Pattern, from: usize) {
-        self.facts.forget();
-        self.spent = 0;
+        if let Some(work) = &mut self.work {
+            work.facts.forget();
+            work.spent = 0;
+        }
         self.begin(pattern, from, self.not_empty && from == self.from);
     }
 
@@ -107,7 +131,7 @@ impl Search {
     pub(super) fn advance(&mut self, pattern: &Pattern, hay: Hay<'_>) -> Result<Found, TooMuchWork> {
         let program = pattern.program();
         let allowed = FUEL + FUEL_PER_BYTE * hay.end() as u64;
-        let mut fuel = allowed.saturating_sub(self.spent);
+        let mut fuel = allowed.saturating_sub(self.work.as_ref().map_or(0, |work| work.spent));
         let given = fuel;
         let found = loop {
             let start = match self.state {
@@ -118,17 +142,23 @@ impl Search {
                         self.at = self.at.max(hay.end());
                         break Ok(Found::Nothing);
                     };
-                    self.attempt.begin(program, start, self.from, self.not_empty && start == self.from);
+                    let refused = match self.not_empty && start == self.from {
+                        _ if self.never_empty => Refused::All,
+                        true => Refused::Here,
+                        false => Refused::None,
+                    };
+                    self.work.get_or_insert_default().attempt.begin(program, start, self.from, refused);
                     start
                 }
             };
-            match self.attempt.run(program, hay, &mut self.facts, &mut fuel) {
-                Outcome::Match => self.state = State::Done { start: self.attempt.kept(), end: self.attempt.end() },
+            let Work { attempt, facts, .. } = &mut **self.work.get_or_insert_default();
+            match attempt.run(program, hay, facts, &mut fuel) {
+                Outcome::Match => self.state = State::Done { start: attempt.kept(), end: attempt.end() },
                 Outcome::Exhausted => break Err(TooMuchWork),
                 Outcome::NeedsMore => {
                     self.state = State::Waiting { start };
                     // A partial match of `regex` begins where `\\K` put it.
-                    let start = if hay.edge == Edge::Partial { self.attempt.kept() } else { start };
+                    let start = if hay.edge == Edge::Partial { attempt.kept() } else { start };
                     break Ok(Found::Waits { start });
                 }
                 Outcome::Fail => {
@@ -143,13 +173,15 @@ impl Search {
                 }
             }
         };
-        self.spent += given - fuel;
+        if let Some(work) = &mut self.work {
+            work.spent += given - fuel;
+        }
         found
     }
 
     /// Start and end of a group of the match.
     pub fn group(&self, index: usize) -> Option<(usize, usize)> {
-        self.attempt.group(index)
+        self.work.as_ref()?.attempt.group(index)
     }
 
     /// Looks from a place on over what there is, whatever earlier text gave. Unless the text has ended, that is what
@@ -173,15 +205,15 @@ impl Search {
             self.look_again(pattern, from);
             found = self.advance(pattern, Hay { text, base, edge: Edge::Partial })?;
         }
-        self.looked = Some((extent, found));
+        self.work.get_or_insert_default().looked = Some((extent, found));
         Ok(found)
     }
 
     /// What the last look found, where a look from this place on would find it too: in the same text, at or behind the
     /// place. Without this a text of many regions would be gone through to its end for each of them.
     fn seen(&self, pattern: &Pattern, from: usize, extent: Extent) -> Option<Found> {
-        let (looked, found) = self.looked?;
-        let is_behind = found == Found::Nothing || self.attempt.start() >= from;
+        let (looked, found) = self.work.as_ref()?.looked?;
+        let is_behind = found == Found::Nothing || self.attempt_start() >= from;
         let depends = self.not_empty || pattern.program().depends_on_search_start;
         (looked == extent && self.from <= from && is_behind && !depends).then_some(found)
     }

@@ -1,9 +1,10 @@
-//! Where in a text a match could begin at all.
+//! Where in a text a match could begin at all. It may name places where none begins, and passes over none where one does.
 
 use memchr::memmem;
 
-use super::class::Class;
+use super::class::{self, Class};
 use super::hay::{Edge, Hay};
+use super::prefixes::prefixes;
 use super::tree::{Assertion, Node};
 
 /// From this many bytes on a search for a whole literal beats one for its first byte.
@@ -23,12 +24,48 @@ pub(super) struct Starts {
 enum Kind {
     /// Anywhere.
     Any,
+    /// At the beginning of the text only.
+    First,
     /// At one of the bytes.
     Byte,
-    /// At a literal.
-    Literal(Box<memmem::Finder<'static>>),
-    /// At the first byte of a run, which `then` follows.
-    Run { run: Bytes, then: Bytes },
+    /// At one of several literals.
+    Literals(Box<Literals>),
+    /// At the first character of a run, which `then` follows.
+    Run { run: LeadingRun, then: Box<Starts> },
+}
+
+/// The literals with which matches begin.
+#[derive(Clone, Debug)]
+struct Literals {
+    all: Vec<Box<[u8]>>,
+    /// Finds what they all begin with.
+    common: memmem::Finder<'static>,
+}
+
+/// What a match may have before the characters that make it one, such as the space of `\s{0,4}<x>`.
+#[derive(Clone, Debug)]
+pub(crate) struct LeadingRun {
+    class: Class,
+    /// How many characters it has at most.
+    max: Option<u32>,
+}
+
+impl LeadingRun {
+    /// Where the run begins that ends at the end of a text.
+    #[inline]
+    pub fn start_in(&self, text: &str) -> usize {
+        match text.as_bytes().last() {
+            Some(&last) if last < 128 && !self.class.has_ascii(last) => text.len(),
+            Some(_) => self.walk_back(text),
+            None => 0,
+        }
+    }
+
+    fn walk_back(&self, text: &str) -> usize {
+        let most = self.max.map_or(usize::MAX, |max| max as usize);
+        let run = text.chars().rev().take_while(|&c| self.class.contains(c)).take(most);
+        text.len() - run.map(char::len_utf8).sum::<usize>()
+    }
 }
 
 /// A set of bytes.
@@ -67,19 +104,45 @@ impl Bytes {
 
 impl Starts {
     pub fn of(node: &Node) -> Self {
+        Self::with(node, run_then)
+    }
+
+    /// The filter; `special` makes one for what neither a byte nor literals tell.
+    fn with(node: &Node, special: impl Fn(&Node) -> Option<Kind>) -> Self {
         let mut found = Beginning::default();
         if found.add(node) || found.anything {
             return Self { bytes: Bytes::new([true; 256]), at_end: true, kind: Kind::Any };
         }
-        let bytes = Bytes::new(found.table);
-        let mut prefix = String::new();
-        literal_prefix(node, &mut prefix);
-        let kind = if prefix.len() > 1 {
-            Kind::Literal(Box::new(memmem::Finder::new(prefix.as_bytes()).into_owned()))
+        let kind = if begins_the_text(node) {
+            Kind::First
         } else {
-            run_then(node).unwrap_or(Kind::Byte)
+            Literals::of(node)
+                .map(|literals| Kind::Literals(Box::new(literals)))
+                .or_else(|| special(node))
+                .unwrap_or(Kind::Byte)
         };
-        Self { bytes, at_end: found.at_end, kind }
+        Self { bytes: Bytes::new(found.table), at_end: found.at_end, kind }
+    }
+
+    /// Whether a match can begin at the beginning of the text only.
+    pub fn is_first(&self) -> bool {
+        matches!(self.kind, Kind::First)
+    }
+
+    /// What a match may have before the first of the [bytes that make it one](Self::telling_bytes).
+    pub fn leading_run(&self) -> Option<&LeadingRun> {
+        match &self.kind {
+            Kind::Run { run, .. } => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The bytes of which every match has one, after nothing but its leading run.
+    pub fn telling_bytes(&self) -> &Bytes {
+        match &self.kind {
+            Kind::Run { then, .. } => &then.bytes,
+            _ => &self.bytes,
+        }
     }
 
     /// The first place from `at` on where a match could begin. `run_end` remembers the end of a run across calls.
@@ -88,19 +151,21 @@ impl Starts {
         let found = match &self.kind {
             Kind::Any if !bytes.is_empty() => Some(at),
             Kind::Any => None,
+            Kind::First if at == 0 && bytes.first().is_some_and(|&byte| self.bytes.has(byte)) => Some(0),
+            Kind::First => None,
             Kind::Byte => self.bytes.find(bytes).map(|offset| at + offset),
-            Kind::Literal(finder) => self.next_literal(finder, hay.edge, bytes).map(|offset| at + offset),
+            Kind::Literals(literals) => literals.next(&self.bytes, hay.edge, bytes).map(|offset| at + offset),
+            Kind::Run { .. } if at < *run_end => Some(at),
             Kind::Run { run, then } => {
-                if at < *run_end {
-                    Some(at)
-                } else {
-                    let offset = then.find(bytes).unwrap_or(bytes.len());
-                    let before = bytes.get(..offset).unwrap_or(&[]);
-                    let outside = before.iter().rposition(|&byte| !run.has(byte)).map_or(0, |last| last + 1);
-                    // A character may begin with a byte that is none of the run's and go on with one that is.
-                    let begin = (outside..offset).find(|&i| bytes.get(i).is_some_and(|byte| byte & 0xC0 != 0x80));
-                    *run_end = at + offset;
-                    begin.or_else(|| (offset < bytes.len()).then_some(offset)).map(|offset| at + offset)
+                let found = then.next(hay, at, &mut 0);
+                match found.or_else(|| (hay.edge != Edge::End).then(|| hay.end())) {
+                    Some(end) => {
+                        let before = hay.after(at).get(..end.saturating_sub(at)).unwrap_or("");
+                        let begin = at + run.start_in(before);
+                        *run_end = end;
+                        found.or_else(|| (begin < end).then_some(begin)).map(|_| begin)
+                    }
+                    None => None,
                 }
             }
         };
@@ -111,22 +176,40 @@ impl Starts {
     }
 }
 
-impl Starts {
-    /// Where the literal is, or at the end of what there is may have begun.
-    fn next_literal(&self, finder: &memmem::Finder<'_>, edge: Edge, bytes: &[u8]) -> Option<usize> {
-        let literal = finder.needle();
-        if bytes.len() >= WORTH_A_LITERAL_SEARCH
-            && let Some(offset) = finder.find(bytes)
-        {
-            return Some(offset);
+impl Literals {
+    fn of(node: &Node) -> Option<Self> {
+        let mut all: Vec<Box<[u8]>> = prefixes(node)?.into_iter().map(|literal| literal.into_bytes().into()).collect();
+        all.sort();
+        all.dedup();
+        let first = all.first()?;
+        let shared = |other: &[u8]| first.iter().zip(other).take_while(|(one, other)| one == other).count();
+        let length = all.iter().map(|literal| shared(literal)).min()?;
+        // One byte is looked for without a literal search.
+        let is_worth_it = all.iter().any(|literal| literal.len() > 1);
+        let common = memmem::Finder::new(first.get(..length)?).into_owned();
+        is_worth_it.then_some(Self { all, common })
+    }
+
+    /// Where a literal is, or at the end of what there is may have begun.
+    fn next(&self, starts: &Bytes, edge: Edge, bytes: &[u8]) -> Option<usize> {
+        let fits = |rest: &[u8]| {
+            self.all.iter().any(|literal| rest.starts_with(literal) || (edge != Edge::End && literal.starts_with(rest)))
+        };
+        let mut at = 0;
+        let common = self.common.needle().len();
+        if common > 1 {
+            while bytes.len() - at >= WORTH_A_LITERAL_SEARCH {
+                match self.common.find(bytes.get(at..)?) {
+                    Some(offset) if fits(bytes.get(at + offset..)?) => return Some(at + offset),
+                    Some(offset) => at += offset + 1,
+                    // What all begin with may itself have only begun.
+                    None => at = bytes.len() + 1 - common,
+                }
+            }
         }
-        let whole = bytes.len() < WORTH_A_LITERAL_SEARCH;
-        let mut at = if whole { 0 } else { (bytes.len() + 1).saturating_sub(literal.len()) };
         loop {
-            let rest = bytes.get(at..)?;
-            at += self.bytes.find(rest)?;
-            let rest = bytes.get(at..)?;
-            if rest.starts_with(literal) || (edge != Edge::End && literal.starts_with(rest)) {
+            at += starts.find(bytes.get(at..)?)?;
+            if fits(bytes.get(at..)?) {
                 return Some(at);
             }
             at += 1;
@@ -251,33 +334,33 @@ fn first_byte(c: char) -> u8 {
     c.encode_utf8(&mut [0; 4]).bytes().next().unwrap_or(0)
 }
 
-/// Adds the literal with which every match begins; true where it goes on behind the node.
-fn literal_prefix(node: &Node, prefix: &mut String) -> bool {
+/// Whether every match begins where the text does.
+fn begins_the_text(node: &Node) -> bool {
     match node {
-        Node::Empty | Node::Keep | Node::Look { .. } | Node::Assert(_) => true,
-        Node::Char(c) => {
-            prefix.push(*c);
-            true
-        }
-        Node::Group { node, .. } | Node::Atomic(node) => literal_prefix(node, prefix),
-        Node::Concat(items) => items.iter().all(|item| literal_prefix(item, prefix)),
+        Node::Assert(Assertion::Start) => true,
+        Node::Group { node, .. } | Node::Atomic(node) => begins_the_text(node),
+        Node::Concat(items) => items.first().is_some_and(begins_the_text),
+        Node::Alternate(items) => items.iter().all(begins_the_text),
         _ => false,
     }
 }
 
-/// The filter of a pattern such as `\s*<x>`: a run, and what cannot be part of it.
+/// The filter of a pattern such as `\s*<x>` or `\s{0,4}<x>`: a run, and what cannot be part of it.
 fn run_then(node: &Node) -> Option<Kind> {
     let Node::Concat(items) = node else { return None };
-    let Some((Node::Repeat { node, max: None, .. }, rest)) = items.split_first() else { return None };
-    let Node::Class(class) = &**node else { return None };
+    let Some((Node::Repeat { node, max, .. }, rest)) = items.split_first() else { return None };
+    let class = match &**node {
+        Node::Class(class) => class.clone(),
+        Node::Char(c) => Class::new(&class::of([(*c, *c)])),
+        _ => return None,
+    };
     let mut run = Beginning::default();
-    run.class(class);
+    run.class(&class);
     if !class.beyond_ascii().is_empty() {
         (0x80..=0xBF).for_each(|byte| run.byte(byte));
     }
-    let mut then = Beginning::default();
-    let through = then.add_all(rest);
-    let (run, then_bytes) = (Bytes::new(run.table), Bytes::new(then.table));
-    let apart = !through && !then.at_end && !then.anything && !run.touches(&then_bytes);
-    (apart && then_bytes.few.is_some()).then_some(Kind::Run { run, then: then_bytes })
+    // A run after the run is not looked for: patterns may have any number of them.
+    let then = Starts::with(&Node::Concat(rest.to_vec()), |_| None);
+    let apart = !then.at_end && !matches!(then.kind, Kind::Any) && !Bytes::new(run.table).touches(&then.bytes);
+    apart.then(|| Kind::Run { run: LeadingRun { class, max: *max }, then: Box::new(then) })
 }

@@ -31,6 +31,7 @@ fn matches_are_those_of_python() {
         // A group that matches nothing is not repeated.
         ("(|a)*", "aab", "0-0 0-1 1-1 1-2 2-2 3-3"),
         ("(?:a|)*b", "aab", "0-3"),
+        (r"(?:\s|.??)*+", "\nA b", "0-1 1-1 2-3 3-3 4-4"),
         // Possessive and atomic groups give nothing back.
         ("a++b", "aab", "0-3"),
         ("a++a", "aaa", ""),
@@ -229,7 +230,8 @@ fn long_texts_take_linear_time_or_end_in_an_error() {
         (r"(?>(?:\w+ )*)y", &words, false),
         (r"(\s+?)\1*y", &spaces, false),
         (r"(?=(\s+))\sx", &spaces, false),
-        (r"\s{0,100000}y", &spaces, false),
+        (r"\s{0,100000}y", &spaces, true),
+        (r"\s{0,100000}(?:y|\sz)", &spaces, false),
         (r"(\s*)x?(?:y|\1z)", &spaces, false),
         (r"(?i)(\w+ )\1*y", &words, false),
     ] {
@@ -254,6 +256,7 @@ fn long_and_nested_patterns_are_read() {
         "(?fi)".to_owned() + &"ab.".repeat(200_000),
         r"\b".repeat(300_000),
         "a?".repeat(300_000),
+        "a?".repeat(300_000) + "b",
         "(?=)".repeat(200_000) + "a",
         "(?=a)".repeat(200_000) + "a",
         r"\w?".repeat(20_000),
