@@ -62,6 +62,23 @@ impl Tools {
         }
     }
 
+    fn types(&self, tool: &str, argument: &str) -> Option<&Types> {
+        self.by_name.get(tool)?.get(argument)
+    }
+
+    /// Whether an argument's value may become another one.
+    pub(crate) fn casts(&self, tool: &str, argument: &str) -> bool {
+        self.types(tool, argument).is_some_and(|types| types.as_ref().map_or(true, |types| !types.is_empty()))
+    }
+
+    /// Casts one argument of a call.
+    pub(crate) fn cast(&self, tool: &str, argument: &str, value: &mut Value, mode: Mode) -> Result<(), Reason> {
+        match self.types(tool, argument) {
+            Some(types) => cast_argument(value, types.as_ref().map_err(Clone::clone)?, mode),
+            None => Ok(()),
+        }
+    }
+
     fn apply_to_call(&self, function: &mut Value, mode: Mode) -> Result<(), Reason> {
         let Value::Object(entries) = function else { return Ok(()) };
         let types = entries.get("name").and_then(Value::as_str).and_then(|name| self.by_name.get(name));

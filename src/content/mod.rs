@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 pub use reason::Reason;
 pub use transform::transform;
+pub(crate) use xml_inline::tagged_value;
 
 use crate::json::Value;
 use crate::template::{ContentSpec, Field};

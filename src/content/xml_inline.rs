@@ -15,14 +15,25 @@ struct Tag<'t> {
 pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result<Value, Reason> {
     let mut entries = Object::new();
     for tag in tags(body, args)? {
-        let key = tag.key.ok_or_else(|| Reason::NoKey { pattern: args.tag_pattern.source().to_owned() })?;
-        let value = match &args.value_parser {
-            Some(parser) => parsed(parser, key, tag.value, mode)?,
-            None => tag.value.map_or(Value::Null, Value::from),
-        };
+        let (key, value) = tagged_value(args, tag.key, tag.value, mode)?;
         insert(&mut entries, key, value, args.merge_duplicates);
     }
     Ok(Value::Object(entries))
+}
+
+/// The key and the value of a tag, by what the pattern's groups took.
+pub(crate) fn tagged_value<'t>(
+    args: &XmlInlineArgs,
+    key: Option<&'t str>,
+    text: Option<&str>,
+    mode: Mode,
+) -> Result<(&'t str, Value), Reason> {
+    let key = key.ok_or_else(|| Reason::NoKey { pattern: args.tag_pattern.source().to_owned() })?;
+    let value = match &args.value_parser {
+        Some(parser) => parsed(parser, key, text, mode)?,
+        None => text.map_or(Value::Null, Value::from),
+    };
+    Ok((key, value))
 }
 
 /// Every match of the tag pattern, from left to right.

@@ -50,6 +50,7 @@ pub enum ParseErrorKind {
 
 impl Stage {
     /// Its name in machine rows.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Stage::Prefix => "prefix",

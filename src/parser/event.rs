@@ -56,6 +56,26 @@ pub enum Event {
         /// The body.
         body: Span,
     },
+    /// A call began, whose name is certain; see [`Options::grow_calls`](super::Options::grow_calls).
+    CallStart {
+        /// The field.
+        field: Arc<str>,
+        /// The number of the call in the message, from 0.
+        index: usize,
+        /// The name of the function.
+        name: String,
+        /// Its id, if the model wrote one and it is known by now.
+        id: Option<String>,
+    },
+    /// More of the JSON text of a call's arguments.
+    CallArguments {
+        /// The field.
+        field: Arc<str>,
+        /// The number of the call in the message.
+        index: usize,
+        /// The text; never empty.
+        delta: String,
+    },
     /// A region ended that gives no value. The message is as if it had not been there.
     Malformed {
         /// The field.
@@ -106,6 +126,26 @@ pub enum EventRef<'e> {
         /// The body.
         body: Span,
     },
+    /// A call began, whose name is certain; see [`Options::grow_calls`](super::Options::grow_calls).
+    CallStart {
+        /// The field.
+        field: &'e Arc<str>,
+        /// The number of the call in the message, from 0.
+        index: usize,
+        /// The name of the function.
+        name: &'e str,
+        /// Its id, if the model wrote one and it is known by now.
+        id: Option<&'e str>,
+    },
+    /// More of the JSON text of a call's arguments.
+    CallArguments {
+        /// The field.
+        field: &'e Arc<str>,
+        /// The number of the call in the message.
+        index: usize,
+        /// The text; never empty.
+        delta: &'e str,
+    },
     /// A region ended that gives no value.
     Malformed {
         /// The field.
@@ -122,6 +162,30 @@ pub enum EventRef<'e> {
 }
 
 impl EventRef<'_> {
+    /// The field it is about.
+    pub fn field(&self) -> &str {
+        match self {
+            EventRef::Open { field, .. }
+            | EventRef::CallStart { field, .. }
+            | EventRef::CallArguments { field, .. }
+            | EventRef::Chunk { field, .. }
+            | EventRef::Close { field, .. }
+            | EventRef::Malformed { field, .. } => field,
+        }
+    }
+
+    /// Its name in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            EventRef::Open { .. } => "region_open",
+            EventRef::Chunk { .. } => "region_chunk",
+            EventRef::Close { .. } => "region_close",
+            EventRef::Malformed { .. } => "region_malformed",
+            EventRef::CallStart { .. } => "call_start",
+            EventRef::CallArguments { .. } => "call_arguments",
+        }
+    }
+
     /// The event with everything it tells.
     pub fn to_owned(&self) -> Event {
         match *self {
@@ -133,6 +197,12 @@ impl EventRef<'_> {
             }
             EventRef::Close { field, value, span, body } => {
                 Event::Close { field: field.clone(), value: value.clone(), span, body }
+            }
+            EventRef::CallStart { field, index, name, id } => {
+                Event::CallStart { field: field.clone(), index, name: name.to_owned(), id: id.map(str::to_owned) }
+            }
+            EventRef::CallArguments { field, index, delta } => {
+                Event::CallArguments { field: field.clone(), index, delta: delta.to_owned() }
             }
             EventRef::Malformed { field, text, reason, span, body } => {
                 Event::Malformed { field: field.clone(), text: text.to_owned(), reason: reason.to_owned(), span, body }
@@ -148,6 +218,10 @@ impl Event {
             Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },
             Event::Chunk { field, text, dirty, span } => EventRef::Chunk { field, text, dirty: *dirty, span: *span },
             Event::Close { field, value, span, body } => EventRef::Close { field, value, span: *span, body: *body },
+            Event::CallStart { field, index, name, id } => {
+                EventRef::CallStart { field, index: *index, name, id: id.as_deref() }
+            }
+            Event::CallArguments { field, index, delta } => EventRef::CallArguments { field, index: *index, delta },
             Event::Malformed { field, text, reason, span, body } => {
                 EventRef::Malformed { field, text, reason, span: *span, body: *body }
             }
@@ -158,6 +232,8 @@ impl Event {
     pub fn field(&self) -> &str {
         match self {
             Event::Open { field, .. }
+            | Event::CallStart { field, .. }
+            | Event::CallArguments { field, .. }
             | Event::Chunk { field, .. }
             | Event::Close { field, .. }
             | Event::Malformed { field, .. } => field,
@@ -166,12 +242,31 @@ impl Event {
 
     /// Its name in JSON.
     pub fn kind(&self) -> &'static str {
+        self.borrowed().kind()
+    }
+
+    /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening, and
+    /// the `body` of a region that ended.
+    pub fn to_value_with_spans(&self) -> Value {
+        let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
+        let mut add = |span: &Span| {
+            entries.insert("start".to_owned(), span.start.into());
+            entries.insert("end".to_owned(), span.end.into());
+        };
         match self {
-            Event::Open { .. } => "region_open",
-            Event::Chunk { .. } => "region_chunk",
-            Event::Close { .. } => "region_close",
-            Event::Malformed { .. } => "region_malformed",
+            Event::Open { span, captures, .. } => {
+                add(span);
+                let captures = captures.iter().map(|capture| (capture.name.to_string(), capture.text.as_str().into()));
+                entries.insert("captures".to_owned(), Value::Object(captures.collect()));
+            }
+            Event::Chunk { span, .. } => add(span),
+            Event::Close { span, body, .. } | Event::Malformed { span, body, .. } => {
+                add(span);
+                entries.insert("body".to_owned(), Value::List(vec![body.start.into(), body.end.into()]));
+            }
+            Event::CallStart { .. } | Event::CallArguments { .. } => {}
         }
+        Value::Object(entries)
     }
 
     /// The event as transformers writes it.
@@ -187,6 +282,15 @@ impl Event {
             Event::Malformed { text, reason, .. } => {
                 entries.push(("text", text.as_str().into()));
                 entries.push(("reason", reason.as_str().into()));
+            }
+            Event::CallStart { index, name, id, .. } => {
+                entries.push(("index", (*index).into()));
+                entries.push(("name", name.as_str().into()));
+                entries.extend(id.as_ref().map(|id| ("id", id.as_str().into())));
+            }
+            Event::CallArguments { index, delta, .. } => {
+                entries.push(("index", (*index).into()));
+                entries.push(("delta", delta.as_str().into()));
             }
         }
         Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())

@@ -1,15 +1,17 @@
 use std::sync::Arc;
 
+use super::calls::{Growth, News};
 use super::error::{ParseError, ParseErrorKind, Stage};
 use super::event::{Event, EventRef, Span};
 use super::message::Message;
-use super::plan::{Plan, Watch};
+use super::plan::{DelimiterPlan, Plan, Watch};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
+use super::signals::{Malformed, Signals};
+use super::strings::Strings;
 use crate::content::coerce::Tools;
-use crate::content::{Capture, Mode};
+use crate::content::{self, Capture, Mode};
 use crate::json::Object;
-use crate::pattern::{Pattern, TooMuchWork};
-use crate::template::Template;
+use crate::template::{ContentSpec, Field, Template};
 
 /// How to parse.
 #[derive(Clone, Debug, Default)]
@@ -18,14 +20,35 @@ pub struct Options {
     pub mode: Mode,
     /// The tools whose JSON schemas say what types the arguments of calls have.
     pub tools: Option<Arc<Tools>>,
+    /// What a closing mark inside a JSON string means.
+    pub closers_in_strings: ClosersInStrings,
+    /// Whether events tell calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
+    /// piece by piece. A call that cannot be told early comes whole, before its region closes.
+    pub grow_calls: bool,
+}
+
+/// What a closing mark means that stands inside a string of a region read as JSON, as in `{"text": "</call>"}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ClosersInStrings {
+    /// It ends the region, as in transformers.
+    #[default]
+    Ends,
+    /// It is part of the string.
+    Text,
 }
 
 /// Reads one message of a model, piece by piece.
 #[derive(Clone, Debug)]
 pub struct Parser {
+    template: Template,
+    /// What is watched for, which all parsers of a template share.
     plan: Arc<Plan>,
     mode: Mode,
     tools: Option<Arc<Tools>>,
+    closers_in_strings: ClosersInStrings,
+    signals: Signals,
+    /// The fields whose regions gave a value that is not empty.
+    valued: Vec<usize>,
     buffer: Buffer,
     scan: Scan,
     /// The first byte that is neither shown nor part of a delimiter.
@@ -38,6 +61,9 @@ pub struct Parser {
     /// Whether the values of the regions that close are of no interest.
     skims: bool,
     failed: bool,
+    grow_calls: bool,
+    /// How many calls have begun.
+    calls: usize,
     message: Message,
     stage: Stage,
     prefix_length: usize,
@@ -51,6 +77,9 @@ struct Region {
     /// Where its body begins.
     body: usize,
     captures: Vec<Capture>,
+    strings: Strings,
+    /// Its calls, if they are told as they grow.
+    growth: Option<Box<Growth>>,
 }
 
 /// A message that is complete.
@@ -61,6 +90,10 @@ pub struct Finished {
     pub message: Object,
     /// The required fields that are absent.
     pub missing: Vec<String>,
+    /// The regions that gave no value, in their order.
+    pub malformed: Vec<Malformed>,
+    /// What makes the answer doubtful, a sentence for each thing.
+    pub notes: Vec<String>,
     /// The last events.
     pub events: Vec<Event>,
 }
@@ -93,14 +126,18 @@ impl Parser {
     /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; what follows the last start
     /// anchor in it belongs to the message.
     pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
-        let prefix = truncated(template.start_anchor().pattern(), prefix)?;
-        let plan = Plan::new(template);
+        let plan = template.prepared(Plan::new);
+        let (prefix, anchored) = plan.anchor.rest(prefix)?;
         let mut parser = Self {
             scan: Scan::new(&plan, options.mode),
             message: Message::new(template.defaults()),
-            plan: Arc::new(plan),
+            template: template.clone(),
+            plan,
             mode: options.mode,
             tools: options.tools,
+            closers_in_strings: options.closers_in_strings,
+            signals: Signals::default(),
+            valued: Vec::new(),
             buffer: Buffer::default(),
             position: 0,
             from: 0,
@@ -108,10 +145,15 @@ impl Parser {
             stalled: false,
             skims: false,
             failed: false,
+            grow_calls: options.grow_calls && options.mode == Mode::Stable,
+            calls: 0,
             stage: Stage::Prefix,
             prefix_length: prefix.len(),
             initial_events: Vec::new(),
         };
+        if !anchored && !prefix.is_empty() {
+            parser.signals.note_missing_anchor();
+        }
         if !prefix.is_empty() {
             let mut events = Vec::new();
             parser.buffer.push(prefix);
@@ -135,7 +177,13 @@ impl Parser {
     /// Takes more of the text and gives the events it brings.
     pub fn feed(&mut self, text: &str) -> Result<Vec<Event>, ParseError> {
         let mut events = Vec::new();
-        self.feed_into(text, &mut |event| events.push(event.to_owned()))?;
+        self.feed_into(text, &mut |event| {
+            if events.is_empty() {
+                // Most feeds bring one event, and room for more would be several times its size.
+                events.reserve_exact(1);
+            }
+            events.push(event.to_owned());
+        })?;
         Ok(events)
     }
 
@@ -144,8 +192,8 @@ impl Parser {
         self.check_usable()?;
         self.buffer.push(text);
         let watch = watched(&self.plan, self.region.as_ref());
-        if self.scan.glance(watch, text, self.buffer.end()) {
-            self.release(self.buffer.end(), sink);
+        if let Some(clear) = self.scan.glance(&self.plan, watch, &self.buffer, text, self.position) {
+            self.release(clear, sink);
             if self.mode == Mode::Reference {
                 self.from = self.position;
             }
@@ -176,20 +224,25 @@ impl Parser {
         }
         let end = self.buffer.end();
         self.close(Span::new(end, end), &mut |event| events.push(event.to_owned()))?;
-        let fields = self.plan.template.fields();
+        let fields = self.template.fields();
         let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
         let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
         if !missing.is_empty() && self.mode == Mode::Reference {
             return Err(self.error(ParseErrorKind::Missing(missing)));
         }
-        Ok(Finished { message: self.message.finish(self.plan.template.defaults()), missing, events })
+        let notes = self.signals.notes(&self.plan);
+        let message = self.message.finish(self.template.defaults());
+        Ok(Finished { message, missing, malformed: self.signals.malformed, notes, events })
     }
 
     /// The text that is held back, and the delimiters it could be part of.
     pub fn held(&self) -> Held<'_> {
         let watch = watched(&self.plan, self.region.as_ref());
         let pending = watch.delimiters.iter().filter_map(|&index| {
-            let start = self.scan.pending(index).filter(|&start| start >= self.position)?;
+            let start = self
+                .scan
+                .pending(&self.plan, index, &self.buffer, self.position)
+                .filter(|&start| start >= self.position)?;
             let delimiter = self.plan.delimiters.get(index)?;
             let field = &self.plan.fields.get(delimiter.field)?.name;
             Some(Pending { field, closes: delimiter.closes, pattern: delimiter.pattern.source(), start })
@@ -199,6 +252,11 @@ impl Parser {
             start: self.position,
             pending: pending.collect(),
         }
+    }
+
+    /// The message as it stands: the values of the regions that have closed, and the defaults.
+    pub fn message(&self) -> Object {
+        self.message.clone().finish(self.template.defaults())
     }
 
     /// The field whose region the parser is in.
@@ -246,11 +304,7 @@ impl Parser {
         let is_empty = next.start == next.end;
         let implicit = self.plan.implicit == Some(field);
         if is_empty && implicit && self.region.is_none() && next.start == self.position {
-            if self.mode == Mode::Reference {
-                self.stalled = true;
-            } else {
-                self.scan.pass_over(&self.plan, next);
-            }
+            self.stalled = true;
             return Ok(());
         }
         if is_empty && opens && self.scan.take_open(next) {
@@ -258,17 +312,63 @@ impl Parser {
             return Ok(());
         }
         self.release(next.start, sink);
+        if !opens && self.is_in_string() {
+            // It is text, and what counts comes after its first character.
+            self.from = self.buffer.after(next.start);
+            return Ok(());
+        }
         let span = Span::new(next.start, next.end);
         let captures = if opens { self.captures(next) } else { Vec::new() };
         self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
         (self.position, self.from) = (next.end, next.end);
         if opens {
+            let mut growth = None;
             if let Some(plan) = self.plan.fields.get(field) {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
+                growth = self.growth_of(field, &captures);
+                if let Some(growth) = &mut growth {
+                    growth.begin(&mut self.calls, &mut |news| sink(news.event(&plan.name)));
+                }
             }
-            self.region = Some(Region { field, body: next.end, captures });
+            self.region = Some(Region { field, body: next.end, captures, strings: Strings::default(), growth });
         }
         Ok(())
+    }
+
+    /// Whether the body of the region so far ends inside a string in which closing marks are text.
+    fn is_in_string(&mut self) -> bool {
+        let Some(region) = self.region.as_mut().filter(|_| self.closers_in_strings == ClosersInStrings::Text) else {
+            return false;
+        };
+        let Some(field) = self.template.fields().get(region.field) else { return false };
+        matches!(field.content, ContentSpec::Json(_))
+            && region.strings.is_open_after(self.buffer.slice(region.body, self.position), &field.content)
+    }
+
+    /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does before
+    /// a newline that ends the text: it must not take the place of a value that is there.
+    fn is_left_over(&self, region: &Region, field: &Field, body: Span, end: usize) -> bool {
+        let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
+        self.plan.implicit == Some(region.field)
+            && !field.repeats
+            && self.valued.contains(&region.field)
+            && self.buffer.slice(body.start, body.end).trim().is_empty()
+            && self
+                .plan
+                .delimiters
+                .iter()
+                .find(closes)
+                .is_some_and(|delimiter| Scan::matches_nothing(delimiter, &self.buffer, body.start, end))
+    }
+
+    /// What tells the calls of a region that begins, if it may have calls.
+    fn growth_of(&self, field: usize, captures: &[Capture]) -> Option<Box<Growth>> {
+        if !self.grow_calls || self.skims {
+            return None;
+        }
+        let (field, plan) = (self.template.fields().get(field)?, self.plan.fields.get(field)?);
+        let may_have_calls = field.transform.is_some() || plan.dirty;
+        may_have_calls.then(|| Box::new(Growth::new(field, plan.calls.as_ref(), captures)))
     }
 
     fn captures(&self, open: Delimited) -> Vec<Capture> {
@@ -291,7 +391,13 @@ impl Parser {
         let index = match (&self.region, self.plan.implicit) {
             (Some(region), _) => region.field,
             (None, Some(field)) => {
-                self.region = Some(Region { field, body: start, captures: Vec::new() });
+                self.region = Some(Region {
+                    field,
+                    body: start,
+                    captures: Vec::new(),
+                    strings: Strings::default(),
+                    growth: None,
+                });
                 if let Some(field) = self.plan.fields.get(field) {
                     sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
                 }
@@ -302,27 +408,68 @@ impl Parser {
         if let Some(field) = self.plan.fields.get(index) {
             let text = self.buffer.slice(start, place);
             sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span: Span::new(start, place) });
+            if self.grow_calls {
+                self.grow(start, place, sink);
+            }
         }
+    }
+
+    /// Reads what the region's calls have got between two places.
+    fn grow(&mut self, start: usize, end: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+        let Some(Region { field, body, growth: Some(growth), .. }) = &mut self.region else { return };
+        let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
+            return;
+        };
+        let (body, text) = (self.buffer.slice(*body, end), self.buffer.slice(start, end));
+        let mut tell = |news: News<'_>| sink(news.event(&plan.name));
+        growth.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut tell);
     }
 
     /// Closes the region the parser is in, where it is in one; `span` is what closes it.
     fn close(&mut self, span: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
         let plan = self.plan.clone();
-        let (Some(field), Some(known)) = (plan.template.fields().get(region.field), plan.fields.get(region.field))
+        let (Some(field), Some(known)) = (self.template.fields().get(region.field), plan.fields.get(region.field))
         else {
             return Ok(());
         };
         let body = Span::new(region.body, self.position);
         let text = self.buffer.slice(body.start, body.end);
+        if plan.implicit == Some(region.field) {
+            self.signals.look_for_marks(&plan, text);
+        }
+        if self.mode == Mode::Stable && self.is_left_over(&region, field, body, span.end) {
+            // The reference reads nothing from here on. The events tell the text, and the message keeps its value.
+            if let Ok(value) = content::region_value(field, text, &region.captures, self.mode) {
+                sink(EventRef::Close { field: &known.name, value: &value, span, body });
+                return Ok(());
+            }
+        }
+        let before = match self.valued.contains(&region.field) && !field.repeats {
+            true => self.message.value(field).cloned(),
+            false => None,
+        };
         match self.message.close(field, text, &region.captures, self.tools.as_deref(), self.mode) {
-            Ok(value) => sink(EventRef::Close { field: &known.name, value: &value, span, body }),
+            Ok(value) => {
+                if let Some(before) = before.filter(|before| !before.is_empty() && *before != *value) {
+                    self.signals.note_lost(region.field, &before);
+                }
+                if !field.repeats && !value.is_empty() && !self.valued.contains(&region.field) {
+                    self.valued.push(region.field);
+                }
+                if let Some(growth) = region.growth {
+                    growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&known.name)));
+                }
+                sink(EventRef::Close { field: &known.name, value: &value, span, body });
+            }
             Err(failure) if self.mode == Mode::Reference || failure.exhausted => {
                 let (field, text) = (field.name.clone(), text.to_owned());
                 self.failed = true;
                 return Err(self.error(ParseErrorKind::Malformed { field, text, reason: failure.reason }));
             }
             Err(failure) => {
+                let (name, text_of) = (field.name.clone(), text.to_owned());
+                self.signals.malformed.push(Malformed { field: name, text: text_of, reason: failure.reason.clone() });
                 sink(EventRef::Malformed { field: &known.name, text, reason: &failure.reason, span, body });
             }
         }
@@ -340,19 +487,4 @@ fn watched<'p>(plan: &'p Plan, region: Option<&Region>) -> &'p Watch {
         .filter(|region| plan.implicit != Some(region.field))
         .and_then(|region| plan.fields.get(region.field))
         .map_or(&plan.outside, |field| &field.inside)
-}
-
-/// What follows the last start anchor in the prompt, and all of it where there is none.
-fn truncated<'t>(anchor: &Pattern, prefix: &'t str) -> Result<&'t str, ParseError> {
-    let mut end = 0;
-    for found in anchor.matches(prefix) {
-        match found {
-            Ok(found) => end = found.span().1,
-            Err(TooMuchWork) => {
-                let kind = ParseErrorKind::TooMuchWork { pattern: anchor.source().to_owned() };
-                return Err(ParseError { stage: Stage::Prefix, kind });
-            }
-        }
-    }
-    Ok(prefix.get(end..).unwrap_or(prefix))
 }

@@ -1,7 +1,5 @@
 use std::borrow::Cow;
 
-use indexmap::map::Entry;
-
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};
 use crate::json::{Object, Value};
@@ -41,6 +39,11 @@ impl Message {
         self.entries.contains_key(&field.name)
     }
 
+    /// The value of a field as it is now.
+    pub fn value(&self, field: &Field) -> Option<&Value> {
+        self.entries.get(&field.name)
+    }
+
     /// Takes in a region and gives its value; without one the message stays as it is.
     pub fn close(
         &mut self,
@@ -57,14 +60,7 @@ impl Message {
         match (&field.join, field.repeats) {
             (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
             (_, true) => self.append(&field.name, value).map(Cow::Borrowed),
-            (_, false) => match self.entries.entry(field.name.clone()) {
-                Entry::Occupied(before) => {
-                    let place = before.into_mut();
-                    *place = value;
-                    Ok(Cow::Borrowed(place))
-                }
-                Entry::Vacant(place) => Ok(Cow::Borrowed(place.insert(value))),
-            },
+            (_, false) => Ok(Cow::Borrowed(self.entries.entry(field.name.clone()).insert(value))),
         }
     }
 
@@ -96,16 +92,7 @@ impl Message {
 
     /// The message, without what is empty and no default.
     pub fn finish(mut self, defaults: &Object) -> Object {
-        self.entries.retain(|name, value| {
-            let empty = match value {
-                Value::Null => true,
-                Value::String(text) => text.is_empty(),
-                Value::List(items) => items.is_empty(),
-                Value::Object(entries) => entries.is_empty(),
-                Value::Bool(_) | Value::Number(_) => false,
-            };
-            !empty || defaults.contains_key(name)
-        });
+        self.entries.retain(|name, value| !value.is_empty() || defaults.contains_key(name));
         self.entries
     }
 }

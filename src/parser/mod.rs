@@ -25,6 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod anchor;
+mod calls;
 mod chunks;
 mod error;
 mod event;
@@ -32,13 +34,18 @@ mod machine;
 mod message;
 mod plan;
 mod scan;
+mod signals;
+mod strings;
 
-pub use crate::content::Mode;
 pub use crate::content::coerce::Tools;
+pub use crate::content::{Capture, Mode};
+// How the command and the tests cut texts.
+#[doc(hidden)]
 pub use chunks::{Chunks, cut};
 pub use error::{ParseError, ParseErrorKind, Stage};
 pub use event::{Event, EventRef, Span};
-pub use machine::{Finished, Held, Options, Parser, Pending};
+pub use machine::{ClosersInStrings, Finished, Held, Options, Parser, Pending};
+pub use signals::Malformed;
 
 use std::sync::Arc;
 

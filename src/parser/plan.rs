@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
+use super::anchor::Anchor;
+use super::calls::CallShape;
 use crate::pattern::Pattern;
 use crate::template::{Delimiter, Template};
 
 /// What a template asks the parser to watch for, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub template: Template,
+    pub anchor: Anchor,
     pub fields: Vec<FieldPlan>,
     pub delimiters: Vec<DelimiterPlan>,
     /// What is watched outside of explicit regions.
@@ -24,6 +26,8 @@ pub(super) struct FieldPlan {
     pub dirty: bool,
     /// What is watched inside.
     pub inside: Watch,
+    /// Where the parts of its calls are, if they can be told before a region is whole.
+    pub calls: Option<CallShape>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,23 +43,44 @@ pub(super) struct DelimiterPlan {
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     pub delimiters: Vec<usize>,
-    /// The bytes with which any of them can begin.
-    starts: Box<[bool; 256]>,
+    /// The bytes of which a match of any of them has one, after nothing but its leading run.
+    telling: Box<[bool; 256]>,
+    /// The leading runs of those that have one.
+    runs: Vec<usize>,
+    /// Those that can match at the beginning of the text only.
+    first: Vec<usize>,
 }
 
 impl Watch {
     fn new(delimiters: Vec<usize>, all: &[DelimiterPlan]) -> Self {
-        let mut starts = Box::new([false; 256]);
-        for (byte, start) in (0..=255).zip(starts.iter_mut()) {
-            *start = delimiters.iter().filter_map(|&d| all.get(d)).any(|d| d.pattern.can_begin_with(byte));
+        let mut telling = Box::new([false; 256]);
+        let pattern = |d: &usize| all.get(*d).map(|delimiter| &delimiter.pattern);
+        let anywhere = || delimiters.iter().filter_map(pattern).filter(|pattern| !pattern.begins_the_text());
+        for (byte, tells) in (0..=255).zip(telling.iter_mut()) {
+            *tells = anywhere().any(|pattern| pattern.can_tell(byte));
         }
-        Self { delimiters, starts }
+        let of_kind =
+            |is: fn(&Pattern) -> bool| delimiters.iter().copied().filter(|d| pattern(d).is_some_and(is)).collect();
+        let (runs, first) = (of_kind(|pattern| pattern.leading_run().is_some()), of_kind(Pattern::begins_the_text));
+        Self { delimiters, telling, runs, first }
     }
 
-    /// Whether a delimiter could begin somewhere in the text.
+    /// Whether the text has a byte by which a delimiter could be told, wherever that began.
     #[inline]
-    pub fn can_begin_in(&self, text: &str) -> bool {
-        text.bytes().any(|byte| self.starts.get(byte as usize).is_some_and(|start| *start))
+    pub fn can_tell_in(&self, text: &str) -> bool {
+        text.bytes().any(|byte| self.telling.get(byte as usize).is_some_and(|tells| *tells))
+    }
+
+    /// Where the leading run of a delimiter begins that may go on behind the end of a text without telling bytes.
+    #[inline]
+    pub fn run_start(&self, all: &[DelimiterPlan], text: &str) -> usize {
+        let runs = self.runs.iter().filter_map(|&d| all.get(d)?.pattern.leading_run());
+        runs.map(|run| run.start_in(text)).min().unwrap_or(text.len())
+    }
+
+    /// Whether a delimiter can match at the beginning of the text only.
+    pub fn is_first(&self, delimiter: usize) -> bool {
+        self.first.contains(&delimiter)
     }
 }
 
@@ -86,6 +111,7 @@ impl Plan {
             name: field.name.as_str().into(),
             dirty: field.content.is_structured(),
             inside: Watch::new(inside, &delimiters),
+            calls: CallShape::of(field),
         });
         let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());
         Self {
@@ -93,7 +119,7 @@ impl Plan {
             outside: Watch::new(outside, &delimiters),
             implicit,
             reach_behind: reaches.into_iter().try_fold(0, |most, reach| Some(most.max(reach?))),
-            template: template.clone(),
+            anchor: Anchor::new(template.start_anchor()),
             delimiters,
         }
     }

@@ -1,6 +1,6 @@
 //! Which delimiter comes next.
 
-use super::plan::{Plan, Watch};
+use super::plan::{DelimiterPlan, Plan, Watch};
 use crate::content::Mode;
 use crate::pattern::{Found, Search, TooMuchWork};
 
@@ -22,6 +22,11 @@ impl Buffer {
 
     pub fn end(&self) -> usize {
         self.base + self.text.len()
+    }
+
+    /// The place after the character at a place.
+    pub fn after(&self, place: usize) -> usize {
+        place + self.slice(place, self.end()).chars().next().map_or(1, char::len_utf8)
     }
 
     pub fn slice(&self, start: usize, end: usize) -> &str {
@@ -67,7 +72,7 @@ pub(super) struct Scan {
     mode: Mode,
     /// No watched delimiter can begin before this place.
     clear_to: usize,
-    /// Whether no watched delimiter is in the making.
+    /// Whether no watched delimiter is in the making, leading runs left out.
     quiet: bool,
     /// The zero-width opens taken at a place, which count only once there.
     taken: (usize, Vec<usize>),
@@ -81,12 +86,19 @@ pub(super) struct Exhausted {
 impl Scan {
     pub fn new(plan: &Plan, mode: Mode) -> Self {
         Self {
-            searches: vec![Search::default(); plan.delimiters.len()],
+            searches: plan.delimiters.iter().map(|delimiter| Self::search(plan, delimiter, mode)).collect(),
             mode,
             clear_to: 0,
             quiet: false,
             taken: (0, Vec::new()),
         }
+    }
+
+    /// In stable mode a match of nothing never closes the implicit field: it would end a region for no text's sake, and
+    /// the text after it would take its place in the message, or vanish.
+    fn search(plan: &Plan, delimiter: &DelimiterPlan, mode: Mode) -> Search {
+        let closes_implicit = delimiter.closes && plan.implicit == Some(delimiter.field);
+        if closes_implicit && mode == Mode::Stable { Search::never_empty() } else { Search::default() }
     }
 
     /// Looks for the next of the watched delimiters from a place on.
@@ -100,12 +112,16 @@ impl Scan {
     ) -> Result<Scanned, Exhausted> {
         let mut hold = buffer.end();
         let mut best: Option<Delimited> = None;
+        let mut first_waits = false;
         for &delimiter in &watch.delimiters {
             let found =
                 self.find(plan, delimiter, buffer, from, ended).map_err(|TooMuchWork| Exhausted { delimiter })?;
             match found {
                 Found::Nothing => {}
-                Found::Waits { start } => hold = hold.min(start),
+                Found::Waits { start } => {
+                    hold = hold.min(start);
+                    first_waits |= watch.is_first(delimiter);
+                }
                 Found::Match { start, end } => {
                     let better = |best: &Delimited| start < best.start || (start == best.start && end > best.end);
                     if best.as_ref().is_none_or(better) {
@@ -115,7 +131,7 @@ impl Scan {
             }
         }
         self.clear_to = 0;
-        self.quiet = best.is_none() && hold == buffer.end();
+        self.quiet = best.is_none() && !first_waits && !watch.can_tell_in(buffer.slice(hold, buffer.end()));
         Ok(match best {
             Some(best) if best.start < hold => Scanned::Next(best),
             Some(best) => Scanned::Free(hold.min(best.start)),
@@ -149,6 +165,15 @@ impl Scan {
         })
     }
 
+    /// Whether a delimiter matches nothing at a place, in the text up to another.
+    pub fn matches_nothing(plan: &DelimiterPlan, buffer: &Buffer, place: usize, end: usize) -> bool {
+        let text = buffer.slice(buffer.base, end);
+        let mut search = Search::default();
+        search.begin(&plan.pattern, place, false);
+        plan.pattern.can_be_empty()
+            && search.resume(&plan.pattern, text, buffer.base, true) == Ok(Found::Match { start: place, end: place })
+    }
+
     /// Passes over a match of nothing: what the delimiter matches next is what counts.
     pub fn pass_over(&mut self, plan: &Plan, passed: Delimited) {
         if let (Some(search), Some(plan)) =
@@ -170,14 +195,15 @@ impl Scan {
         before
     }
 
-    /// Passes over new text in which no watched delimiter can begin; false where a glance cannot tell.
+    /// Passes over new text that tells of no watched delimiter, and says up to where nothing can become part of one;
+    /// `None` where a glance cannot tell. `shown` is where the text begins that is not shown yet.
     #[inline]
-    pub fn glance(&mut self, watch: &Watch, text: &str, end: usize) -> bool {
-        let clear = self.quiet && text.len() <= GLANCE && !watch.can_begin_in(text);
-        if clear {
-            self.clear_to = end;
+    pub fn glance(&mut self, plan: &Plan, watch: &Watch, buffer: &Buffer, text: &str, shown: usize) -> Option<usize> {
+        if !self.quiet || text.len() > GLANCE || watch.can_tell_in(text) {
+            return None;
         }
-        clear
+        self.clear_to = shown + watch.run_start(&plan.delimiters, buffer.slice(shown, buffer.end()));
+        Some(self.clear_to)
     }
 
     /// What a group of an open delimiter's match took.
@@ -185,8 +211,15 @@ impl Scan {
         self.searches.get(delimiter)?.group(group as usize)
     }
 
-    /// Where a watched delimiter may begin that the text so far does not settle.
-    pub fn pending(&self, delimiter: usize) -> Option<usize> {
-        self.searches.get(delimiter)?.pending()
+    /// Where a watched delimiter may begin that the text so far does not settle. `shown` is where the text begins that is
+    /// not shown yet.
+    pub fn pending(&self, plan: &Plan, delimiter: usize, buffer: &Buffer, shown: usize) -> Option<usize> {
+        if self.clear_to == 0 {
+            return self.searches.get(delimiter)?.pending();
+        }
+        // What the last feeds brought was only glanced at.
+        let held = buffer.slice(shown, buffer.end());
+        let start = plan.delimiters.get(delimiter)?.pattern.leading_run()?.start_in(held);
+        (start < held.len()).then_some(shown + start)
     }
 }

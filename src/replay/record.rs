@@ -115,7 +115,7 @@ impl Recorder {
 
     fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>, is_whole: bool) {
         let output = self.recording.output;
-        let options = Options { mode: run.mode, tools: run.tools.clone() };
+        let options = Options { mode: run.mode, tools: run.tools.clone(), ..Options::default() };
         let mut parser = match Parser::new(run.template, run.prefix, options) {
             Ok(parser) => parser,
             Err(error) => {
@@ -208,6 +208,8 @@ impl Recorder {
             EventRef::Chunk { field, span, .. } => (Kind::Chunk, field, span),
             EventRef::Close { field, span, .. } => (Kind::Close, field, span),
             EventRef::Malformed { field, span, .. } => (Kind::Malformed, field, span),
+            // Only a parser that is asked to grow calls gives these.
+            EventRef::CallStart { .. } | EventRef::CallArguments { .. } => return,
         };
         let Span { start, end } = span;
         let fields = recording.template.fields();
@@ -218,7 +220,7 @@ impl Recorder {
             EventRef::Open { captures, .. } => {
                 recording.opens.push(Opened { event: index, start, captures: captures.into() });
             }
-            EventRef::Chunk { .. } => {}
+            EventRef::Chunk { .. } | EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}
             EventRef::Close { value, body, .. } => {
                 let body = place(body.start)..place(body.end);
                 recording.closes.push(Closed { event: index, start, body, value: Ok(Kept::new(value)) });

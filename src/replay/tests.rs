@@ -155,10 +155,11 @@ fn recorded_events_are_the_parser_s() {
     assert_eq!(events, finished.events.iter().map(crate::parser::Event::to_value).collect::<Vec<_>>());
     assert_eq!(recording.message(recording.end()), finished.message);
     for (index, event) in finished.events.iter().enumerate() {
-        let (crate::parser::Event::Open { span, .. }
-        | crate::parser::Event::Chunk { span, .. }
-        | crate::parser::Event::Close { span, .. }
-        | crate::parser::Event::Malformed { span, .. }) = event;
+        let span = match event {
+            crate::parser::Event::Open { span, .. } | crate::parser::Event::Chunk { span, .. } => span,
+            crate::parser::Event::Close { span, .. } | crate::parser::Event::Malformed { span, .. } => span,
+            other => panic!("{other:?}"),
+        };
         let place = recording.origin() + span.start..recording.origin() + span.end;
         assert_eq!(recording.event(index).unwrap().span, place, "event {index}");
     }

@@ -125,7 +125,7 @@ impl Hunt {
 
     fn answer(&self, cuts: &[usize]) -> Answer {
         let prefix = self.text.get(..self.output).unwrap_or("");
-        let options = Options { mode: Mode::Reference, tools: self.tools.clone() };
+        let options = Options { mode: Mode::Reference, tools: self.tools.clone(), ..Options::default() };
         let mut parser = Parser::new(&self.template, prefix, options)?;
         let mut start = self.output;
         for end in cuts.iter().copied().chain([self.text.len()]) {

@@ -9,8 +9,14 @@ pub mod source;
 mod transform;
 mod write;
 
+// How bodies are read and values shaped: for the rooms that judge and explain templates.
+#[doc(hidden)]
 pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 pub use load::{LoadError, Loaded};
-pub use model::{Delimiter, Field, Template};
+#[doc(hidden)]
+pub use model::Delimiter;
+pub use model::{Field, Template};
+#[doc(hidden)]
 pub use schema::schema;
+#[doc(hidden)]
 pub use transform::{Placeholder, Shape, Transform};

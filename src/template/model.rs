@@ -1,4 +1,5 @@
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 use super::{ContentSpec, Transform};
 use crate::json::{Object, Value};
@@ -27,6 +28,8 @@ pub(super) struct Parts {
     pub defaults: Object,
     pub start_anchor: Delimiter,
     pub fields: Vec<Field>,
+    /// What the parser makes of the template once, for all parsers of it.
+    pub prepared: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// One key of the message, and how to find its text.
@@ -35,18 +38,23 @@ pub struct Field {
     /// The key of the message.
     pub name: String,
     /// What opens a region; absent in the implicit field, which takes the text outside every other region.
+    #[doc(hidden)]
     pub open: Option<Delimiter>,
     /// What closes it; where absent it runs to the end of the output.
+    #[doc(hidden)]
     pub close: Option<Delimiter>,
     /// Whether the field is a list, to which each region appends.
     pub repeats: bool,
     /// With `repeats`: text regions are glued into one string, with this between them.
+    #[doc(hidden)]
     pub join: Option<String>,
     /// Whether the message may lack the field.
     pub optional: bool,
     /// How the body becomes a value.
+    #[doc(hidden)]
     pub content: ContentSpec,
     /// What shape the value gets.
+    #[doc(hidden)]
     pub transform: Option<Transform>,
     /// The arguments of `content` as they were written.
     pub(super) content_args: Value,
@@ -88,12 +96,19 @@ impl Template {
         Self { parts: Arc::new(parts) }
     }
 
+    /// What is made of the template, once for all its clones. It must not hold the template, which would hold itself.
+    pub(crate) fn prepared<P: Any + Send + Sync>(&self, make: impl Fn(&Self) -> P) -> Arc<P> {
+        let prepared = self.parts.prepared.get_or_init(|| Arc::new(make(self)));
+        prepared.clone().downcast().unwrap_or_else(|_| Arc::new(make(self)))
+    }
+
     /// Values present in every message.
     pub fn defaults(&self) -> &Object {
         &self.parts.defaults
     }
 
     /// The prompt is cut after the last of these.
+    #[doc(hidden)]
     pub fn start_anchor(&self) -> &Delimiter {
         &self.parts.start_anchor
     }

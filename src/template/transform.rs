@@ -1,6 +1,4 @@
-use indexmap::IndexMap;
-
-use crate::json::Value;
+use crate::json::{Map, Value};
 
 /// The shape a field gives to its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +20,7 @@ pub enum Shape {
     /// A list with a hole somewhere below it.
     List(Vec<Shape>),
     /// An object with a hole somewhere below it.
-    Object(IndexMap<String, Shape>),
+    Object(Map<Shape>),
 }
 
 /// What stands between the braces of `"{name.key.key}"`.
@@ -82,9 +80,9 @@ impl Shape {
                 }
             }
             Value::Object(entries) => {
-                let shapes: IndexMap<_, _> =
-                    entries.iter().map(|(key, value)| (key.clone(), Shape::of(value))).collect();
-                match shapes.values().all(Shape::is_literal) {
+                let shapes: Map<_> = entries.iter().map(|(key, value)| (key.clone(), Shape::of(value))).collect();
+                let all_literal = shapes.values().all(Shape::is_literal);
+                match all_literal {
                     true => Shape::Literal(Value::Object(
                         shapes.into_iter().filter_map(|(key, shape)| Some((key, shape.into_literal()?))).collect(),
                     )),

@@ -7,6 +7,7 @@ mod problems;
 mod values;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use self::problems::Problem;
 use self::values::{At, Checker};
@@ -55,6 +56,7 @@ impl std::error::Error for LoadError {}
 impl LoadError {
     /// Names the file that every place is in.
     #[must_use]
+    #[doc(hidden)]
     pub fn in_file(mut self, name: &str) -> Self {
         name_file(&mut self.diagnostics, name);
         self
@@ -64,6 +66,7 @@ impl LoadError {
 impl Loaded {
     /// Names the file that every place is in.
     #[must_use]
+    #[doc(hidden)]
     pub fn in_file(mut self, name: &str) -> Self {
         name_file(&mut self.warnings, name);
         self
@@ -187,7 +190,7 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     if let (Some(defaults), Some(fields)) = (&defaults, &fields) {
         default_values(check, defaults, fields, &at.path("defaults"));
     }
-    Some(Parts { defaults: defaults?, start_anchor: start_anchor?, fields: fields? })
+    Some(Parts { defaults: defaults?, start_anchor: start_anchor?, fields: fields?, prepared: OnceLock::new() })
 }
 
 /// Complains of a version for which Python's `version == 1` does not hold; `1.0` and `true` pass.

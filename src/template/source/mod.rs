@@ -1,6 +1,8 @@
 //! Where templates are kept: in a JSON file of their own, or in a model's `tokenizer_config.json`.
 
+#[cfg(feature = "workbench")]
 mod edit;
+#[cfg(feature = "workbench")]
 mod replace;
 
 use std::fs::File;
@@ -9,9 +11,11 @@ use std::path::{Path as FilePath, PathBuf};
 
 use super::load::{self, Source};
 use super::{Loaded, Template, keys};
-use crate::diagnostic::{Diagnostic, NotText, Place, Sources, text};
+use crate::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, text};
 use crate::json::{self, Entry, Path};
 
+#[cfg(feature = "workbench")]
+#[doc(hidden)]
 pub use replace::replace_file;
 
 /// The key of a `tokenizer_config.json` that holds the response template.
@@ -19,9 +23,6 @@ const KEY: &str = "response_template";
 
 /// The file of a model folder that holds it.
 const CONFIG: &str = "tokenizer_config.json";
-
-/// The largest file that is read, in bytes: some times the size of any model's config.
-const LARGEST: u64 = 1 << 26;
 
 /// A template and the text it was read from.
 #[derive(Clone, Debug)]
@@ -31,8 +32,10 @@ pub struct Opened {
     /// The file as messages name it.
     pub file: String,
     /// The text of the file, for excerpts.
+    #[doc(hidden)]
     pub sources: Sources,
     /// Where the template stands in the file.
+    #[doc(hidden)]
     pub path: Path,
 }
 
@@ -43,6 +46,7 @@ pub struct SourceError {
     /// Everything that is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// The text of the file, where it was read.
+    #[doc(hidden)]
     pub sources: Sources,
 }
 
@@ -87,6 +91,7 @@ pub fn open(name: &str) -> Result<Opened, SourceError> {
 /// assert_eq!(opened.loaded.template.fields().len(), 1);
 /// # Ok::<(), source::SourceError>(())
 /// ```
+#[doc(hidden)]
 pub fn from_text(file: String, text: String) -> Result<Opened, SourceError> {
     let result = find(&file, &text);
     let sources = Sources::none().with(file.clone(), text);
@@ -138,6 +143,7 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
 ///
 /// Only the bytes of the key `response_template` change; where there is no such key it is added. The file is replaced
 /// as a whole, so it is never half-written.
+#[cfg(feature = "workbench")]
 pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
     let path = file_of(name)?;
     let file = path.display().to_string();
@@ -185,9 +191,9 @@ fn unreadable(file: &str, error: &io::Error) -> SourceError {
 /// Reads a text that must be UTF-8 and of bounded size.
 fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
     let mut bytes = Vec::new();
-    reader.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
-    if bytes.len() as u64 > LARGEST {
-        let message = format!("the file is larger than {} MB", LARGEST >> 20);
+    reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
         let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(file));
         return Err(SourceError::new(diagnostic.help("a response template is a small JSON file: check the name")));
     }

@@ -30,11 +30,12 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // The error would name the temporary file, which nobody asked for.
-    let mut new = builder.tempfile_in(folder).map_err(|error| error.kind())?;
+    let new = builder.tempfile_in(folder).map_err(|error| error.kind())?;
     if let Some(old) = old {
         new.as_file().set_permissions(old.permissions())?;
     }
-    new.write_all(content)?;
+    // Written through the file itself, whose errors do not name a temporary file either.
+    new.as_file().write_all(content)?;
     new.as_file().sync_all()?;
     new.persist(&target)?;
     Ok(())

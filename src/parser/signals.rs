@@ -1,0 +1,128 @@
+//! What makes an answer doubtful although it is one: said beside the message, never instead of it.
+
+use std::collections::BTreeMap;
+
+use super::plan::Plan;
+use crate::json::Value;
+use crate::pattern::Pattern;
+
+/// A region that gave no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The field.
+    pub field: String,
+    /// The raw text of the region.
+    pub text: String,
+    /// Why it gives no value.
+    pub reason: String,
+}
+
+impl Malformed {
+    /// The region as the command writes it.
+    #[doc(hidden)]
+    pub fn to_value(&self) -> Value {
+        Value::from([
+            ("field", self.field.as_str().into()),
+            ("text", self.text.as_str().into()),
+            ("reason", self.reason.as_str().into()),
+        ])
+    }
+}
+
+/// In how many regions of the implicit field closing marks are looked for; a text has one or two.
+const REGIONS: usize = 16;
+
+/// A mark shorter than this, such as a bracket or a line break, also stands in text that means nothing by it.
+const SHORTEST_MARK: usize = 3;
+
+/// How many characters of a text a note quotes.
+const QUOTED: usize = 40;
+
+/// What was noticed so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Signals {
+    pub malformed: Vec<Malformed>,
+    no_anchor: bool,
+    /// How often each field, by its place in the template, lost a value, and the first one.
+    lost: BTreeMap<usize, (usize, String)>,
+    /// The fields whose closing mark stood where nothing was open, and the mark.
+    unopened: BTreeMap<usize, String>,
+    /// The fields whose closing marks are not looked for any more.
+    given_up: Vec<usize>,
+    regions: usize,
+}
+
+impl Signals {
+    /// The prefix is not empty, and no start anchor is in it.
+    pub fn note_missing_anchor(&mut self) {
+        self.no_anchor = true;
+    }
+
+    /// A value of the field takes the place of this one.
+    pub fn note_lost(&mut self, field: usize, value: &Value) {
+        let shown = || match value {
+            Value::String(text) => quote(text),
+            other => quote(&other.to_string()),
+        };
+        self.lost.entry(field).or_insert_with(|| (0, shown())).0 += 1;
+    }
+
+    /// Looks in a region of the implicit field for marks that close another field.
+    pub fn look_for_marks(&mut self, plan: &Plan, text: &str) {
+        if self.regions >= REGIONS {
+            return;
+        }
+        self.regions += 1;
+        for delimiter in plan.delimiters.iter().filter(|d| d.closes && plan.implicit != Some(d.field)) {
+            let field = delimiter.field;
+            if self.unopened.contains_key(&field) || self.given_up.contains(&field) {
+                continue;
+            }
+            match mark(&delimiter.pattern, text) {
+                Some(Some(mark)) => {
+                    self.unopened.insert(field, mark);
+                }
+                Some(None) => {}
+                None => self.given_up.push(field),
+            }
+        }
+    }
+
+    /// What is to be said, a sentence for each thing.
+    pub fn notes(&self, plan: &Plan) -> Vec<String> {
+        let name = |field: &usize| plan.fields.get(*field).map_or("", |field| &*field.name);
+        let mut notes = Vec::new();
+        if self.no_anchor {
+            notes.push(
+                "the prefix does not contain the start anchor, so all of it was read as part of the message".into(),
+            );
+        }
+        for (field, mark) in &self.unopened {
+            notes.push(format!(
+                "`{}` is closed by {mark} where it is not open; the mark stayed in the text (does the prefix open it?)",
+                name(field)
+            ));
+        }
+        for (field, (count, first)) in &self.lost {
+            let what = if *count == 1 { "an earlier value".to_owned() } else { format!("{count} earlier values") };
+            notes.push(format!("`{}` came more than once: the last region replaced {what}, {first}", name(field)));
+        }
+        notes
+    }
+}
+
+/// The first mark that a closing pattern finds in a text; nothing at all where the search was given up.
+fn mark(pattern: &Pattern, text: &str) -> Option<Option<String>> {
+    if pattern.can_be_empty() {
+        return Some(None);
+    }
+    let found = pattern.find_at(text, 0).ok()?;
+    let mark = found.map(|found| found.text().trim().to_owned());
+    Some(mark.filter(|mark| mark.chars().count() >= SHORTEST_MARK).map(|mark| quote(&mark)))
+}
+
+fn quote(text: &str) -> String {
+    let end = text.char_indices().nth(QUOTED).map_or(text.len(), |(at, _)| at);
+    let shown = Value::from(text.get(..end).unwrap_or(text)).to_string();
+    if end < text.len() { format!("{shown}…") } else { shown }
+}
