@@ -28,6 +28,6 @@ pub fn alias_reasoning(context: &mut Object) {
             message.insert("reasoning_content".to_owned(), reasoning.clone());
         }
         let thinking = message.shift_remove("thinking").unwrap_or(reasoning);
-        message.shift_insert(0, "thinking".to_owned(), thinking);
+        message.insert_at(0, "thinking".to_owned(), thinking);
     }
 }

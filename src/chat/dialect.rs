@@ -9,7 +9,7 @@ use super::context::is_defined;
 use super::python::containers::{self, Dict, Entries, Key};
 use super::python::text::to_str;
 use super::python::{Kind, Result, error, format, methods, operators};
-use super::{filters, functions, jinja_tests, limits, lower, markup, variadic};
+use super::{filters, functions, jinja_tests, limits, lower, markup, own_blocks, variadic};
 
 /// An engine without templates: what is registered with it is made once and shared.
 pub(super) fn environment() -> Result<Environment<'static>> {
@@ -42,7 +42,7 @@ fn new_environment() -> Result<Environment<'static>> {
 /// Writes a value where the template prints it.
 fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<()> {
     let text = to_str(value);
-    limits::charge_bytes(text.len())?;
+    limits::charge_printed(&text)?;
     if matches!(state.auto_escape(), AutoEscape::None) || value.is_safe() {
         out.write_str(&text)?;
     } else {
@@ -115,8 +115,10 @@ fn operators(environment: &mut Environment<'_>) {
         charged(operators::slice(value, [start, stop, step]))
     });
     environment.add_filter("__attr__", |value: &Value, name: &str| methods::attribute(value, name));
-    environment.add_filter("__item__", |value: &Value, name: &str| methods::item(value, name));
+    environment.add_filter("__item__", |value: &Value, key: &Value| methods::item(value, key));
     environment.add_filter("__defined__", |state: &mut State<'_, '_>, name: &str| is_defined(state, name));
+    environment.add_filter("__self__", own_blocks::value);
+    environment.add_filter("__weighed__", |value: Value| limits::charge_deep(&value).map(|()| value));
     environment.add_filter("__variadic__", variadic::wrap);
     environment.add_filter("__truth__", |value: &Value| value.is_true());
     environment.add_filter(lower::REFUSE, |message: &Value| -> Result<Value> { Err(error(to_str(message))) });

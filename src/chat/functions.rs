@@ -54,6 +54,9 @@ fn strftime_now(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value>
     let [format] = bind("strftime_now", ["format"], arguments)?;
     let format = required("strftime_now", "format", format)?;
     let format = super::python::arguments::string("strftime_now", &format)?;
+    if format.len() > limits::MAX_TIME_FORMAT {
+        return Err(error(format!("strftime_now: a format of more than {} KiB", limits::MAX_TIME_FORMAT >> 10)));
+    }
     let now = run_of(state).map_or_else(jiff::civil::DateTime::default, |run| run.now());
     super::clock::strftime(now, format).map(Value::from)
 }
@@ -193,6 +196,9 @@ impl Object for Namespace {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        if !limits::spend_key(key) {
+            return None;
+        }
         self.with(|inner| inner.entries.get(key).cloned())
     }
 
@@ -237,6 +243,7 @@ impl Object for Cycler {
         match key {
             "current" => Some(self.current()),
             "pos" => Some(Value::from(self.at.load(Ordering::Relaxed))),
+            "items" => Some(Value::from(minijinja::value::Tuple::from(self.items.clone()))),
             _ => None,
         }
     }
@@ -280,6 +287,18 @@ struct Joiner {
 impl Object for Joiner {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "sep" => Some(self.separator.clone()),
+            "used" => Some(Value::from(self.used.load(Ordering::Relaxed) > 0)),
+            _ => None,
+        }
     }
 
     fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {

@@ -7,14 +7,18 @@ use std::time::{Duration, Instant};
 
 use minijinja::Value;
 
-use super::python::{Result, error};
+use super::python::{Kind, Result, error};
 
+/// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.
+pub(crate) const MAX_SOURCE: usize = 1 << 20;
 /// Instructions of the engine. Ten thousand are enough for the longest of ordinary conversations.
 pub(crate) const FUEL: u64 = 5_000_000;
 /// Nested macro calls and loops; a macro call costs several.
 pub(crate) const RECURSION: usize = 500;
 /// Bytes of a render, and of any string on the way to it.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
+/// Bytes of a format of `strftime_now`, each of which may write a hundred.
+pub(crate) const MAX_TIME_FORMAT: usize = 1 << 16;
 /// Namespaces that one render may make.
 pub(crate) const MAX_NAMESPACES: usize = 100_000;
 /// Elements of a list made by an operator.
@@ -34,6 +38,10 @@ pub(crate) fn items(count: usize) -> Result<()> {
 const MAX_WORK: usize = 30_000_000;
 /// The text that counts like one value.
 const BYTES_PER_UNIT: usize = 16;
+/// The text that counts like one value where it is only skipped over, which is much faster than reading it.
+const SKIPPED_BYTES_PER_UNIT: usize = 256;
+/// Bytes that a render may print, also where a block or macro gathers them instead of the output.
+const MAX_PRINTED: usize = 4 * MAX_TEXT;
 /// The longest a render may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
@@ -45,6 +53,7 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 struct Meter {
     started: Cell<Option<Instant>>,
     work: Cell<usize>,
+    printed: Cell<usize>,
     exceeded: Cell<Option<Exceeded>>,
 }
 
@@ -57,7 +66,14 @@ enum Exceeded {
 }
 
 thread_local! {
-    static METER: Meter = const { Meter { started: Cell::new(None), work: Cell::new(0), exceeded: Cell::new(None) } };
+    static METER: Meter = const {
+        Meter {
+            started: Cell::new(None),
+            work: Cell::new(0),
+            printed: Cell::new(0),
+            exceeded: Cell::new(None),
+        }
+    };
 }
 
 /// Begins to measure a render.
@@ -65,6 +81,7 @@ pub(crate) fn begin() {
     METER.with(|meter| {
         meter.started.set(Some(Instant::now()));
         meter.work.set(0);
+        meter.printed.set(0);
         meter.exceeded.set(None);
     });
 }
@@ -126,9 +143,47 @@ pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
     check()
 }
 
+/// Counts text that is printed, wherever it goes.
+pub(crate) fn charge_printed(text: &str) -> Result<()> {
+    METER.with(|meter| {
+        meter.printed.set(meter.printed.get().saturating_add(text.len()));
+        if meter.printed.get() > MAX_PRINTED {
+            meter.exceed(Exceeded::Text);
+        }
+    });
+    charge_bytes(text.len())
+}
+
 /// Counts text that is read as a whole, as when it is compared.
 pub(crate) fn spend_text(text: &str) -> bool {
     spend(text.len() / BYTES_PER_UNIT + 1)
+}
+
+/// Counts text that is looked up as a key, of which only long ones are worth the counting.
+pub(crate) fn spend_key(text: &str) -> bool {
+    text.len() < SKIPPED_BYTES_PER_UNIT || spend_text(text)
+}
+
+/// Counts text that is skipped over on the way to a place in it.
+pub(crate) fn charge_skipped(bytes: usize) -> Result<()> {
+    spend(bytes / SKIPPED_BYTES_PER_UNIT + 1);
+    check()
+}
+
+/// Counts a value with everything in it, as when it is compared with one that is equal.
+pub(crate) fn charge_deep(value: &Value) -> Result<()> {
+    fn spend_deep(value: &Value) -> bool {
+        match Kind::of(value) {
+            Kind::Str(text) => spend_text(text),
+            Kind::List(items) | Kind::Tuple(items) => spend(1) && items.iter().all(spend_deep),
+            Kind::Dict(dict) => {
+                spend(1) && dict.entries().all(|(key, value)| spend_deep(&key.value()) && spend_deep(value))
+            }
+            _ => spend(1),
+        }
+    }
+    spend_deep(value);
+    check()
 }
 
 fn weight(value: &Value) -> usize {

@@ -15,6 +15,7 @@ mod jinja_tests;
 mod limits;
 mod lower;
 mod markup;
+mod own_blocks;
 mod python;
 mod render;
 pub mod source;
@@ -23,10 +24,12 @@ mod syntax;
 mod variadic;
 mod watch;
 
+#[doc(hidden)]
 pub use aliases::alias_reasoning;
 #[cfg(feature = "cli")]
 pub(crate) use clock::check_time;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
+#[doc(hidden)]
 pub use watch::Watched;
 
 pub(crate) use python::text::{write_quoted, write_quoted_in};

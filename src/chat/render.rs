@@ -59,6 +59,7 @@ pub struct RenderOptions {
     /// What `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time where absent.
     pub now: Option<String>,
     /// Whether to report what the template read. Watching changes no byte of the render.
+    #[doc(hidden)]
     pub watch: bool,
 }
 
@@ -70,6 +71,7 @@ pub struct Rendered {
     /// What `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
     pub assistant_spans: Vec<(usize, usize)>,
     /// What the template read, where it was watched.
+    #[doc(hidden)]
     pub watched: Option<Watched>,
 }
 
@@ -102,6 +104,7 @@ impl std::error::Error for RenderError {}
 impl RenderError {
     /// Whether the render used up the work, the time or the text it is allowed: another one with the same template most
     /// likely will, too.
+    #[doc(hidden)]
     pub fn is_exhausted(&self) -> bool {
         self.exhausted
     }
@@ -113,6 +116,7 @@ impl RenderError {
     /// The error as something to show, with its place in the template.
     ///
     /// `source` is the template's text, `file` what the user calls it.
+    #[doc(hidden)]
     pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
         let source = ChatTemplate::normalise(source);
         let (id, message) = if self.raised {
@@ -133,6 +137,12 @@ impl ChatTemplate {
     ///
     /// Fails where Jinja2 would: on its syntax, and on filters and tests that do not exist.
     pub fn compile(source: &str) -> Result<Self, RenderError> {
+        if source.len() > limits::MAX_SOURCE {
+            let size = limits::MAX_SOURCE >> 20;
+            return Err(RenderError::plain(format!(
+                "the chat template is larger than {size} MiB: check that it is the file you mean"
+            )));
+        }
         let source = Self::normalise(source);
         let syntax_error = |problem: SyntaxError| RenderError {
             message: problem.message,
@@ -156,25 +166,39 @@ impl ChatTemplate {
 
     /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
     /// line feed, and none at the end.
+    #[doc(hidden)]
     pub fn normalise(source: &str) -> String {
         syntax::normalise(source)
     }
 
     /// The variables it may ask the caller for, in the order they are first named: every name that is read
     /// where no statement before is sure to have bound it, also in branches that no render takes.
+    #[doc(hidden)]
     pub fn variables(&self) -> &[String] {
         &self.variables
     }
 
     /// Constants that it compares values with, by what it calls the value: `reasoning_effort` with `"high"`,
     /// `message.role` with `"tool"`. Equality, `in` a list of constants and tests such as `is eq` count.
+    #[doc(hidden)]
     pub fn compared_constants(&self) -> &IndexMap<String, Vec<json::Value>> {
         &self.compared
     }
 
     /// The strings it names in its expressions: what it compares, splits, joins or prints.
+    #[doc(hidden)]
     pub fn literals(&self) -> &[String] {
         &self.literals
+    }
+
+    /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
+    pub fn has_generation_blocks(&self) -> bool {
+        self.lowered.text.contains(lower::GENERATION)
+    }
+
+    /// Its source, with line breaks as Jinja2 reads them.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
@@ -184,7 +208,7 @@ impl ChatTemplate {
         let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::plain)?;
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
-        let counts = self.lowered.text.contains(lower::GENERATION);
+        let counts = self.has_generation_blocks();
         let mut out = Sink { text: Vec::with_capacity(self.source.len()), counts, run: run.clone() };
         limits::begin();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -192,7 +216,12 @@ impl ChatTemplate {
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)
         }));
         match outcome {
-            Ok(Ok(())) => {}
+            // What looks a value up cannot fail on the way; it gives nothing from then on.
+            Ok(Ok(())) => {
+                if let Err(problem) = limits::check() {
+                    return Err(located(&problem, &self.source, &self.lowered));
+                }
+            }
             Ok(Err(problem)) => {
                 let mut error = located(&problem, &self.source, &self.lowered);
                 if let Some(message) = run.take_raised() {

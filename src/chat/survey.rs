@@ -19,6 +19,10 @@ pub(super) struct Survey<'s> {
     pub(super) compared: IndexMap<String, Vec<json::Value>>,
     /// The string constants of its expressions, in the order they are first written.
     pub(super) literals: IndexSet<String>,
+    /// The names of its blocks.
+    pub(super) blocks: IndexSet<&'s str>,
+    /// Whether it says anywhere what is escaped.
+    pub(super) escapes: bool,
     scopes: Vec<HashSet<&'s str>>,
 }
 
@@ -106,8 +110,10 @@ impl<'s> Survey<'s> {
                 self.expression(call);
                 self.function(parameters, body);
             }
-            StatementKind::Generation(body) | StatementKind::Block { body, .. } => {
-                self.scoped(|survey| survey.body(body))
+            StatementKind::Generation(body) => self.scoped(|survey| survey.body(body)),
+            StatementKind::Block { name, body } => {
+                self.blocks.insert(name);
+                self.scoped(|survey| survey.body(body));
             }
             StatementKind::With { bindings, body } => {
                 bindings.iter().for_each(|(_, value)| self.expression(value));
@@ -117,6 +123,7 @@ impl<'s> Survey<'s> {
                 });
             }
             StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
+                self.escapes |= matches!(statement, StatementKind::AutoEscape { .. });
                 self.expression(head);
                 self.scoped(|survey| survey.body(body));
             }

@@ -1,6 +1,7 @@
 //! Jinja2's filters, and transformers' `tojson`.
 
 mod number;
+mod printed;
 mod select;
 mod sequence;
 mod text;
@@ -48,6 +49,8 @@ const FILTERS: &[(&str, Filter)] = &[
     ("map", select::map),
     ("max", sequence::max),
     ("min", sequence::min),
+    ("pprint", printed::pprint),
+    ("random", printed::random),
     ("reject", select::reject),
     ("rejectattr", select::rejectattr),
     ("replace", text::replace),
@@ -68,8 +71,10 @@ const FILTERS: &[(&str, Filter)] = &[
     ("unique", sequence::unique),
     ("upper", text::upper),
     ("urlencode", text::urlencode),
+    ("urlize", printed::urlize),
     ("wordcount", text::wordcount),
     ("wordwrap", text::wordwrap),
+    ("xmlattr", printed::xmlattr),
 ];
 
 /// Makes the filters known to the engine.

@@ -3,8 +3,7 @@
 use minijinja::{State, Value};
 
 use crate::chat::python::arguments::{bind, integer_or, truth_or};
-use crate::chat::python::number::LongInteger;
-use crate::chat::python::strings::is_space;
+use crate::chat::python::number::{self, LongInteger, parse_float, parse_int, truncated};
 use crate::chat::python::text::to_str;
 use crate::chat::python::{Kind, Result, error, operators, type_name};
 
@@ -14,7 +13,7 @@ pub(super) fn abs(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> R
     bind("abs", [], arguments)?;
     match Kind::of(value) {
         Kind::Bool(truth) => Ok(Value::from(i64::from(truth))),
-        Kind::Int(integer) => integer.checked_abs().map(operators::int).ok_or_else(|| error("integer too large")),
+        Kind::Int(integer) => integer.checked_abs().map(number::int).ok_or_else(|| error("integer too large")),
         Kind::Float(number) => Ok(Value::from(number.abs())),
         _ => Err(error(format!("bad operand type for abs(): '{}'", type_name(value)))),
     }
@@ -24,52 +23,18 @@ fn undefined() -> minijinja::Error {
     error("a value is undefined")
 }
 
-/// Digits with single underscores between them, as Python's number parsers take them.
-fn digits(text: &str) -> Option<String> {
-    let text = text.trim_matches(is_space);
-    if text.starts_with('_') || text.ends_with('_') || text.contains("__") {
-        return None;
-    }
-    Some(text.replace('_', ""))
-}
-
-fn parse_float(text: &str) -> Option<f64> {
-    let text = digits(text)?;
-    let bare = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
-    let numeric = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    if numeric || matches!(&*bare, "inf" | "infinity" | "nan") { text.parse().ok() } else { None }
-}
-
-fn parse_int(text: &str, base: u32) -> Option<i128> {
-    let text = digits(text)?.to_ascii_lowercase();
-    let (negative, bare) = match text.strip_prefix(['+', '-']) {
-        Some(bare) => (text.starts_with('-'), bare),
-        None => (false, &*text),
-    };
-    let prefixes = [("0x", 16), ("0o", 8), ("0b", 2)];
-    let prefixed = prefixes.iter().find(|(prefix, radix)| bare.starts_with(prefix) && (base == 0 || base == *radix));
-    let (bare, base) = match prefixed {
-        Some((prefix, radix)) => (bare.strip_prefix(prefix)?, *radix),
-        None if base == 0 => (bare, 10),
-        None => (bare, base),
-    };
-    if bare.is_empty() || bare.starts_with(['+', '-']) || !(2..=36).contains(&base) {
-        return None;
-    }
-    i128::from_str_radix(bare, base).ok().map(|value| if negative { -value } else { value })
-}
-
 pub(super) fn int(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [default, base] = bind("int", ["default", "base"], arguments)?;
     let default = default.unwrap_or_else(|| Value::from(0));
-    let base = u32::try_from(integer_or("int", &base, 10)?).unwrap_or(10);
-    let whole = |number: f64| if number.is_finite() { Some(operators::int(number.trunc() as i128)) } else { None };
+    // No base that is out of range reads anything.
+    let base = u32::try_from(integer_or("int", &base, 10)?).unwrap_or(1);
     let integer = match Kind::of(value) {
         Kind::Undefined => return Err(undefined()),
         Kind::Bool(truth) => Some(Value::from(i64::from(truth))),
         Kind::Int(_) => Some(value.clone()),
-        Kind::Float(number) => whole(number),
-        Kind::Str(text) => parse_int(text, base).map(operators::int).or_else(|| whole(parse_float(text)?)),
+        Kind::Float(number) if number.is_infinite() => return Err(error("cannot convert float infinity to integer")),
+        Kind::Float(number) => truncated(number),
+        Kind::Str(text) => parse_int(text, base).or_else(|| truncated(parse_float(text)?)),
         _ if value.downcast_object_ref::<LongInteger>().is_some() => Some(value.clone()),
         _ => None,
     };
@@ -84,7 +49,11 @@ pub(super) fn float(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
         Kind::Int(integer) => Some(integer as f64),
         Kind::Float(number) => Some(number),
         Kind::Str(text) => parse_float(text),
-        _ => None,
+        _ => match value.downcast_object_ref::<LongInteger>().map(|long| long.0.parse::<f64>()) {
+            Some(Ok(number)) if number.is_finite() => Some(number),
+            Some(_) => return Err(error("int too large to convert to float")),
+            None => None,
+        },
     };
     Ok(number.map(Value::from).unwrap_or_else(|| default.unwrap_or_else(|| Value::from(0.0))))
 }
@@ -110,7 +79,7 @@ pub(super) fn round(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
             }
             Kind::Float(_) => Ok(Value::from((number * scale).round_ties_even() / scale)),
             _ if places >= 0 => operators::pos(value),
-            _ => Ok(operators::int(((number * scale).round_ties_even() / scale) as i128)),
+            _ => Ok(number::int(((number * scale).round_ties_even() / scale) as i128)),
         },
         "ceil" => Ok(Value::from((number * scale).ceil() / scale)),
         "floor" => Ok(Value::from((number * scale).floor() / scale)),

@@ -4,6 +4,7 @@ use minijinja::value::Kwargs;
 use minijinja::{State, Value};
 
 use crate::chat::jinja_tests;
+use crate::chat::limits;
 use crate::chat::python::arguments::split;
 use crate::chat::python::lazy::Generator;
 use crate::chat::python::text::to_str;
@@ -25,6 +26,7 @@ impl Getter {
                     let index = step.bytes().all(|b| b.is_ascii_digit()).then(|| step.parse::<u64>().ok()).flatten();
                     index.map_or_else(|| Value::from(step), Value::from)
                 };
+                limits::items(path.bytes().filter(|byte| *byte == b'.').count())?;
                 path.split('.').map(step).collect()
             }
             Kind::None => Vec::new(),

@@ -8,6 +8,7 @@ use minijinja::{State, Value};
 
 use super::select::Getter;
 use super::text::count;
+use crate::chat::limits;
 use crate::chat::python::arguments::{bind, required, truth_or};
 use crate::chat::python::containers::{self, Dict};
 use crate::chat::python::lazy::{Generator, Range, View};
@@ -78,10 +79,14 @@ fn pairs(dict: &Dict) -> Vec<Value> {
 }
 
 /// A value as the sorting filters compare it: strings without regard to case, unless told otherwise.
-fn folded(value: Value, case_sensitive: bool) -> Value {
+fn folded(value: Value, case_sensitive: bool) -> Result<Value> {
     match value.as_str() {
-        Some(text) if !case_sensitive => Value::from(text.to_lowercase()),
-        _ => value,
+        Some(text) if !case_sensitive => {
+            // All of these are kept at once, so they cost more than text that is only read.
+            limits::charge_bytes(4 * text.len())?;
+            Ok(Value::from(text.to_lowercase()))
+        }
+        _ => Ok(value),
     }
 }
 
@@ -117,9 +122,9 @@ pub(super) fn dictsort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     let keyed = dict.entries().map(|(key, value)| {
         let (key, value) = (key.value(), value.clone());
         let sorted_by = if by_value { value.clone() } else { key.clone() };
-        (folded(sorted_by, case_sensitive), Value::from((key, value)))
+        Ok((folded(sorted_by, case_sensitive)?, Value::from((key, value))))
     });
-    containers::list(sort_by_keys(keyed.collect(), truth_or(&reverse, false))?)
+    containers::list(sort_by_keys(keyed.collect::<Result<_>>()?, truth_or(&reverse, false))?)
 }
 
 pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -138,9 +143,9 @@ pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> 
     for item in items_of(value)? {
         // Jinja2 compares lists of keys, and lists compare their elements only where those differ.
         let key = if getters.is_empty() {
-            folded(item.clone(), case_sensitive)
+            folded(item.clone(), case_sensitive)?
         } else {
-            let key = |getter: &Getter| Ok(folded(getter.get(&item)?, case_sensitive));
+            let key = |getter: &Getter| folded(getter.get(&item)?, case_sensitive);
             containers::list(getters.iter().map(key).collect::<Result<_>>()?)?
         };
         keyed.push((key, item));
@@ -159,9 +164,10 @@ pub(super) fn unique(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
             Some(getter) => getter.get(&item)?,
             None => item.clone(),
         };
-        if seen.insert(containers::Key::of(&folded(key, case_sensitive))?) {
+        if seen.insert(containers::Key::of(&folded(key, case_sensitive)?)?) {
             kept.push(item);
         }
+        limits::check()?;
     }
     Generator::value(kept)
 }
@@ -176,7 +182,7 @@ fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering)
             Some(getter) => getter.get(&item)?,
             None => item.clone(),
         };
-        let key = folded(key, case_sensitive);
+        let key = folded(key, case_sensitive)?;
         let better = match &best {
             Some((leader, _)) => operators::compare("<", &key, leader)? == Some(wanted),
             None => true,
@@ -223,7 +229,7 @@ pub(super) fn batch(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     for chunk in items.chunks(size) {
         let mut row = chunk.to_vec();
         if let Some(fill) = &fill {
-            crate::chat::limits::items(size)?;
+            limits::items(size)?;
             row.resize(size, fill.clone());
         }
         rows.push(containers::list(row)?);
@@ -234,7 +240,7 @@ pub(super) fn batch(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
 pub(super) fn slice(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [slices, fill] = bind("slice", ["slices", "fill_with"], arguments)?;
     let slices = count("slice", slices)?;
-    crate::chat::limits::items(slices)?;
+    limits::items(slices)?;
     let fill = fill.filter(|fill| !fill.is_none());
     let items = items_of(value)?;
     let (each, longer) = (items.len() / slices, items.len() % slices);
@@ -293,12 +299,12 @@ pub(super) fn groupby(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
     let mut keyed = Vec::new();
     for item in items_of(value)? {
         let name = getter.get(&item)?;
-        keyed.push((folded(name.clone(), case_sensitive), Value::from((name, item))));
+        keyed.push((folded(name.clone(), case_sensitive)?, Value::from((name, item))));
     }
     let mut groups: Vec<(Value, Value, Vec<Value>)> = Vec::new();
     for pair in sort_by_keys(keyed, false)? {
         let (name, item) = (pair.get_item_by_index(0)?, pair.get_item_by_index(1)?);
-        let key = folded(name.clone(), case_sensitive);
+        let key = folded(name.clone(), case_sensitive)?;
         match groups.last_mut() {
             Some((last, _, members)) if operators::equal(last, &key) => members.push(item),
             _ => groups.push((key, name, vec![item])),

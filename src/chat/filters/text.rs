@@ -100,6 +100,7 @@ pub(super) fn indent(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
     // The line break makes sure that a text's own last one counts.
     let text = format!("{}\n", to_str(value));
     let lines = strings::split_lines(&text, false);
+    limits::items(lines.len())?;
     limits::size(text.len().saturating_add(lines.len().saturating_mul(indention.len())))?;
     let blank = truth_or(&blank, false);
     let mut out = String::new();
@@ -167,7 +168,10 @@ pub(super) fn wordwrap(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     let wrap = wrap.filter(|wrap| !wrap.is_none()).map_or_else(|| "\n".to_owned(), |wrap| to_str(&wrap).into_owned());
     let break_long = truth_or(&break_long, true);
     let text = to_str(value);
-    let lines: Vec<String> = strings::split_lines(&text, false)
+    let lines = strings::split_lines(&text, false);
+    // Two lines that follow each other are together longer than the width.
+    limits::items(lines.len().saturating_add(2 * text.len() / width))?;
+    let lines: Vec<String> = lines
         .into_iter()
         .flat_map(|line| {
             let wrapped = wrap_line(line, width, break_long);

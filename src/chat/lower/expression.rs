@@ -2,17 +2,32 @@
 
 use std::fmt::Write;
 
-use super::{CONTEXT, REFUSE, Writer};
+use super::{BOUND_SELF, CONTEXT, REFUSE, SELF, Writer};
 use crate::chat::python::methods;
 use crate::chat::syntax::tree::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Literal, UnaryOp};
 
 impl<'s> Writer<'_, 's> {
     pub(super) fn name(&mut self, name: &str) {
+        if name == SELF {
+            return self.own_blocks();
+        }
         if self.survey.is_from_context(name) {
             self.put(CONTEXT);
             self.put(".");
         }
         self.put(name);
+    }
+
+    /// `self`: the template's blocks, unless the template took the name for a variable of its own.
+    fn own_blocks(&mut self) {
+        if self.survey.bound.contains(SELF) {
+            return self.put(BOUND_SELF);
+        }
+        self.put("([");
+        for block in &self.survey.blocks {
+            let _ = write!(self.out, "\"{block}\",");
+        }
+        self.put("]|__self__)");
     }
 
     pub(super) fn string(&mut self, text: &str) {
@@ -36,7 +51,7 @@ impl<'s> Writer<'_, 's> {
     fn base(&mut self, expression: &Expr<'s>) {
         let plain = match &expression.kind {
             ExprKind::Name(_) => true,
-            ExprKind::Item(_, key) => !key.as_str().is_some_and(methods::is_method),
+            ExprKind::Item(_, key) => is_plain_key(key),
             ExprKind::Attribute(of, name) => !becomes_filter(of, name),
             ExprKind::Call(of, arguments) => !is_empty_cycle(of, arguments),
             ExprKind::List(items) => items.iter().all(is_constant),
@@ -123,15 +138,13 @@ impl<'s> Writer<'_, 's> {
                 self.put(")");
             }
             ExprKind::Attribute(of, name) => self.attribute(of, name),
-            ExprKind::Item(of, key) => match key.as_str() {
-                Some(name) if methods::is_method(name) => self.filter(of, "__item__", &[key]),
-                _ => {
-                    self.base(of);
-                    self.put("[");
-                    self.expression(key);
-                    self.put("]");
-                }
-            },
+            ExprKind::Item(of, key) if is_plain_key(key) => {
+                self.base(of);
+                self.put("[");
+                self.expression(key);
+                self.put("]");
+            }
+            ExprKind::Item(of, key) => self.filter(of, "__item__", &[key]),
             ExprKind::Slice(of, bounds) => {
                 self.expression(of);
                 self.put("|__slice__(");
@@ -260,17 +273,25 @@ impl<'s> Writer<'_, 's> {
                 let _ = write!(self.out, ".{name}");
                 self.places.push((start..self.out.len(), of.span.clone()));
             }
-            ExprKind::Name(name) if !self.survey.is_from_context(name) => self.put(name),
+            ExprKind::Name(name) if *name != SELF && !self.survey.is_from_context(name) => self.put(name),
             _ => {
                 self.put("(");
                 self.expression(of);
                 self.put(")");
             }
         }
-        self.arguments(arguments);
+        // The loop keeps what it is given, and the engine compares that with what it is given next.
+        let weighed =
+            matches!(&of.kind, ExprKind::Attribute(on, "changed") if matches!(on.kind, ExprKind::Name("loop")));
+        self.arguments_with(arguments, if weighed { "|__weighed__" } else { "" });
     }
 
     fn arguments(&mut self, arguments: &[Argument<'s>]) {
+        self.arguments_with(arguments, "");
+    }
+
+    /// Arguments, with a filter behind each.
+    fn arguments_with(&mut self, arguments: &[Argument<'s>], filter: &str) {
         self.put("(");
         for (index, argument) in arguments.iter().enumerate() {
             if index > 0 {
@@ -285,13 +306,16 @@ impl<'s> Writer<'_, 's> {
                 Argument::KeywordSpread(_) => self.put("**"),
             }
             self.expression(argument.value());
+            self.put(filter);
         }
         self.put(")");
     }
 
     fn test(&mut self, of: &Expr<'s>, name: &str, arguments: &[Argument<'s>]) {
         // Whether a variable is there is asked without reading it.
-        if let (ExprKind::Name(variable), "defined" | "undefined", []) = (&of.kind, name, arguments) {
+        if let (ExprKind::Name(variable), "defined" | "undefined", []) = (&of.kind, name, arguments)
+            && *variable != SELF
+        {
             self.put(if name == "defined" { "(\"" } else { "(not \"" });
             self.put(variable);
             self.put("\"|__defined__)");
@@ -315,8 +339,27 @@ impl<'s> Writer<'_, 's> {
     }
 }
 
+/// The longest text that the engine compares and skips over without having it paid for.
+const SHORT: usize = 256;
+
+/// Whether the engine may compare with this: a constant, and not a long one.
 fn is_plain(expression: &Expr<'_>) -> bool {
-    matches!(expression.kind, ExprKind::Literal(_))
+    match &expression.kind {
+        ExprKind::Literal(Literal::Str(text)) => text.len() <= SHORT,
+        ExprKind::Literal(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether the engine finds an item by this key as Python does, and without a long way through a text.
+fn is_plain_key(key: &Expr<'_>) -> bool {
+    if let Some(name) = key.as_str() {
+        return name.len() <= SHORT && !methods::is_method(name);
+    }
+    match &key.kind {
+        ExprKind::Literal(Literal::Int(digits)) => digits.parse::<usize>().is_ok_and(|index| index <= SHORT),
+        _ => false,
+    }
 }
 
 fn is_constant(expression: &Expr<'_>) -> bool {

@@ -22,6 +22,12 @@ pub(super) const GENERATION: &str = "__generation__";
 pub(super) const ASSIGN: &str = "__assign__";
 /// The filter that refuses, with the message it is applied to.
 pub(super) const REFUSE: &str = "__refuse__";
+/// What a template calls itself.
+const SELF: &str = "self";
+/// A variable of that name, which the engine does not allow.
+const BOUND_SELF: &str = "__self__";
+/// The longest text of a gathered body that the engine may write by itself.
+const SHORT_TEXT: usize = 64;
 /// What a macro calls the arguments beyond its parameters.
 const VARARGS: &str = "varargs";
 const KWARGS: &str = "kwargs";
@@ -46,7 +52,8 @@ impl Lowered {
 
 /// Writes a template anew, whose source has so many bytes.
 pub(super) fn lower(body: &Body<'_>, survey: &Survey<'_>, length: usize) -> Lowered {
-    let mut writer = Writer { survey, out: String::with_capacity(2 * length), places: Vec::with_capacity(length / 8) };
+    let out = String::with_capacity(2 * length);
+    let mut writer = Writer { survey, out, places: Vec::with_capacity(length / 8), gathering: 0 };
     writer.body(body);
     Lowered { text: writer.out, places: writer.places }
 }
@@ -55,6 +62,8 @@ struct Writer<'a, 's> {
     survey: &'a Survey<'s>,
     out: String,
     places: Vec<(Range<usize>, Range<usize>)>,
+    /// How many bodies around this place are gathered instead of written to the output.
+    gathering: usize,
 }
 
 impl<'s> Writer<'_, 's> {
@@ -70,11 +79,18 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// A body with variables of its own.
+    /// A body with variables of its own, whose text is gathered.
     fn scoped(&mut self, body: &Body<'s>) {
         self.put("{%with%}");
-        self.body(body);
+        self.gathered(body);
         self.put("{%endwith%}");
+    }
+
+    /// A body whose text is gathered for a variable, a filter or a caller.
+    fn gathered(&mut self, body: &Body<'s>) {
+        self.gathering += 1;
+        self.body(body);
+        self.gathering -= 1;
     }
 
     fn statement(&mut self, statement: &Statement<'s>) {
@@ -183,7 +199,8 @@ impl<'s> Writer<'_, 's> {
             }
             StatementKind::Block { name, body } => {
                 let _ = write!(self.out, "{{%block {name}%}}");
-                self.body(body);
+                // `self` may ask for it anywhere.
+                self.gathered(body);
                 self.put("{%endblock%}");
             }
             StatementKind::Load(tag) => {
@@ -197,15 +214,16 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// Text, unless the engine would take a part of it for a tag.
+    /// Text, as it is unless the engine would take a part of it for a tag or could gather too much of it: only what is
+    /// printed is counted.
     fn text(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let opens =
             memchr::memchr_iter(b'{', bytes).any(|at| matches!(bytes.get(at + 1), None | Some(b'{' | b'%' | b'#')));
-        if opens {
+        if opens || self.gathering > 0 && text.len() > SHORT_TEXT {
             self.put("{{ ");
             self.string(text);
-            self.put("|safe }}");
+            self.put(if self.survey.escapes { "|safe }}" } else { " }}" });
         } else {
             self.put(text);
         }
@@ -243,6 +261,7 @@ impl<'s> Writer<'_, 's> {
 
     fn target(&mut self, target: &Target<'s>) {
         match target {
+            Target::Name(SELF) => self.put(BOUND_SELF),
             Target::Name(name) => self.put(name),
             Target::Field(namespace, name) => {
                 let _ = write!(self.out, "{namespace}.{name}");
@@ -298,7 +317,7 @@ impl<'s> Writer<'_, 's> {
     fn parameters(&mut self, parameters: &Parameters<'s>, extra: &[&str]) {
         self.put("(");
         for name in parameters.iter().map(|(name, _)| name).chain(extra) {
-            self.put(name);
+            self.put(if *name == SELF { BOUND_SELF } else { name });
             self.put(",");
         }
         self.put(")");
@@ -316,7 +335,7 @@ impl<'s> Writer<'_, 's> {
         let _ = write!(self.out, "{{%if false%}}{{{{ [{CONTEXT}");
         for name in names {
             self.put(",");
-            self.put(name);
+            self.name(name);
         }
         self.put("] }}{%endif%}");
         for (name, default) in parameters {
@@ -326,7 +345,7 @@ impl<'s> Writer<'_, 's> {
                 self.put("%}{%endif%}");
             }
         }
-        self.body(body);
+        self.gathered(body);
     }
 }
 

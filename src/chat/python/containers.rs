@@ -147,7 +147,7 @@ impl From<&str> for Key {
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         match (self.0.as_str(), other.0.as_str()) {
-            (Some(a), Some(b)) => a == b,
+            (Some(a), Some(b)) => a.len() == b.len() && limits::spend_key(a) && a == b,
             (None, None) => operators::equal(&self.0, &other.0),
             _ => false,
         }
@@ -166,7 +166,11 @@ fn hash<H: Hasher>(value: &Value, state: &mut H) {
     // Equal numbers of different types must meet, and both zeros.
     let mut number = |number: f64| (number + 0.0).to_bits().hash(state);
     match Kind::of(value) {
-        Kind::Str(text) => text.hash(state),
+        Kind::Str(text) => {
+            if limits::spend_key(text) {
+                text.hash(state);
+            }
+        }
         Kind::Bool(truth) => number(f64::from(u8::from(truth))),
         Kind::Int(integer) => number(integer as f64),
         Kind::Float(float) => number(float),
@@ -224,6 +228,9 @@ impl Dict {
     }
 
     fn get_str(&self, key: &str) -> Option<Value> {
+        if !limits::spend_key(key) {
+            return None;
+        }
         let found = self.entries.get(key);
         if let Some(watch) = &self.watch {
             watch.key(key, found.is_some());

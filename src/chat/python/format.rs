@@ -5,7 +5,7 @@ use minijinja::Value;
 use super::arguments::split;
 use super::number::write_float;
 use super::text::{to_str, write_repr, write_str};
-use super::{Kind, Result, error, operators, type_name};
+use super::{Kind, Result, error, type_name};
 use crate::chat::{limits, markup};
 
 /// How one value is to be written.
@@ -123,7 +123,7 @@ fn write_percent(out: &mut String, safe: bool, argument: &Value, mut spec: Spec,
         'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'e' | 'E' | 'f' | 'F' | 'g' | 'G' => {
             let conversion = if matches!(conversion, 'i' | 'u') { 'd' } else { conversion };
             let truncated = match (Kind::of(argument), conversion) {
-                (Kind::Float(value), 'd') if value.is_finite() => operators::int(value.trunc() as i128),
+                (Kind::Float(value), 'd') if value.is_finite() => super::number::int(value.trunc() as i128),
                 (Kind::Int(_) | Kind::Bool(_), _) => argument.clone(),
                 (Kind::Float(_), 'e' | 'E' | 'f' | 'F' | 'g' | 'G') => argument.clone(),
                 _ => {

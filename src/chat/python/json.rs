@@ -24,6 +24,7 @@ impl Style {
     pub(crate) fn dumps(&self, value: &Value) -> Result<String> {
         let mut out = String::new();
         self.write(&mut out, value, 0)?;
+        limits::check()?;
         Ok(out)
     }
 
@@ -124,6 +125,9 @@ impl Style {
     }
 
     fn write_string(&self, out: &mut String, text: &str) {
+        if !limits::spend_text(text) {
+            return;
+        }
         out.push('"');
         let mut plain = 0;
         for (at, c) in text.char_indices() {

@@ -156,7 +156,19 @@ impl Object for Range {
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get(key.as_usize()?)
+        match key.as_str() {
+            Some(name) => self.get_value_by_str(name),
+            None => self.get(key.as_usize()?),
+        }
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "start" => Some(Value::from(self.start)),
+            "stop" => Some(Value::from(self.stop)),
+            "step" => Some(Value::from(self.step)),
+            _ => None,
+        }
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

@@ -9,6 +9,7 @@ use super::arguments::{integer_or, none, positional, required};
 use super::containers::{self, Dict};
 use super::lazy::{Side, View};
 use super::{Kind, Result, error, operators, strings, type_name};
+use crate::chat::{limits, markup};
 
 const LIST: &[&str] =
     &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
@@ -129,8 +130,34 @@ pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     }
 }
 
-/// `value[key]`, where the key is the name of some type's method: the key wins over the method.
-pub(crate) fn item(value: &Value, key: &str) -> Result<Value> {
-    let found = value.get_item(&Value::from(key))?;
-    if found.is_undefined() { attribute(value, key) } else { Ok(found) }
+/// `value[key]`. Where the key is the name of a method of the value's type, a key of that name wins over it.
+pub(crate) fn item(value: &Value, key: &Value) -> Result<Value> {
+    let found = match (Kind::of(value), Kind::of(key)) {
+        (Kind::Str(text), Kind::Int(index)) => character(value, text, index)?,
+        (Kind::Str(text), Kind::Bool(index)) => character(value, text, i128::from(index))?,
+        // Python's sequences take no float for an index.
+        (Kind::Str(_), _) | (Kind::List(_) | Kind::Tuple(_), Kind::Float(_)) => Value::UNDEFINED,
+        _ => value.get_item(key)?,
+    };
+    match key.as_str() {
+        Some(name) if found.is_undefined() && is_method(name) => attribute(value, name),
+        _ => {
+            limits::check()?;
+            Ok(found)
+        }
+    }
+}
+
+/// One character of a text, counted from its end where the index is negative.
+fn character(value: &Value, text: &str, index: i128) -> Result<Value> {
+    let steps = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+    let found = if index < 0 {
+        // Steps back through a text are not skipped over in strides.
+        limits::charge_bytes(steps.min(text.len()))?;
+        text.chars().rev().nth(steps - 1)
+    } else {
+        limits::charge_skipped(steps.min(text.len()))?;
+        text.chars().nth(steps)
+    };
+    Ok(found.map_or(Value::UNDEFINED, |c| markup::like(value, c.to_string())))
 }

@@ -7,6 +7,7 @@ use minijinja::value::Tuple;
 
 use super::containers::{self, Key};
 use super::lazy::{self, Range, View};
+use super::number::int;
 use super::text::write_str;
 use super::{Kind, Result, error, items_of, type_name};
 use crate::chat::limits;
@@ -38,11 +39,6 @@ impl Number {
             Number::Float(value) => *value,
         }
     }
-}
-
-/// An integer as a value, in the smallest of the engine's types.
-pub(crate) fn int(value: i128) -> Value {
-    i64::try_from(value).map_or_else(|_| Value::from(value), Value::from)
 }
 
 fn too_large() -> minijinja::Error {
@@ -390,7 +386,15 @@ pub(crate) fn iterate_rows(value: &Value) -> Result<Value> {
         Kind::Str(_) | Kind::Dict(_) | Kind::Object(_) => iterate(&item),
         _ => Ok(item),
     };
-    containers::list(items_of(value)?.into_iter().map(row).collect::<Result<_>>()?)
+    let mut rows = Vec::new();
+    let mut parts = 0_usize;
+    for item in items_of(value)? {
+        let row = row(item)?;
+        parts = parts.saturating_add(row.as_object().and_then(|_| row.len()).unwrap_or(1));
+        limits::items(parts)?;
+        rows.push(row);
+    }
+    containers::list(rows)
 }
 
 /// Whether an order is one that an operator asks for; NaN has none.

@@ -1,5 +1,7 @@
 //! The methods of `str`.
 
+use std::collections::HashSet;
+
 use minijinja::Value;
 
 use super::arguments::{bind, integer, integer_or, none, positional, required, string, truth_or};
@@ -104,6 +106,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "splitlines" => {
             let [keep] = bind(name, ["keepends"], arguments)?;
             let lines = split_lines(text, truth_or(&keep, false));
+            limits::items(lines.len())?;
             containers::list(lines.into_iter().map(|line| markup::like(value, line.to_owned())).collect()).map(Some)
         }
         "ljust" | "rjust" | "center" => {
@@ -146,13 +149,21 @@ fn is_identifier(text: &str) -> bool {
     chars.next().is_some_and(|c| c == '_' || c.is_alphabetic()) && chars.all(|c| c == '_' || c.is_alphanumeric())
 }
 
+/// So many bytes of characters are searched one by one.
+const SHORT_SET: usize = 16;
+
 /// `strip`, `lstrip` and `rstrip`
 pub(crate) fn strip<'t>(name: &str, text: &'t str, characters: Option<&Value>) -> Result<&'t str> {
     let set: Option<&str> = match characters {
         Some(value) if !value.is_none() => Some(string(name, value)?),
         _ => None,
     };
-    let drop = |c: char| set.map_or_else(|| is_space(c), |set| set.contains(c));
+    let distinct: Option<HashSet<char>> = set.filter(|set| set.len() > SHORT_SET).map(|set| set.chars().collect());
+    let drop = |c: char| match (set, &distinct) {
+        (_, Some(distinct)) => distinct.contains(&c),
+        (Some(set), None) => set.contains(c),
+        _ => is_space(c),
+    };
     Ok(match name {
         "lstrip" => text.trim_start_matches(drop),
         "rstrip" => text.trim_end_matches(drop),
@@ -162,7 +173,8 @@ pub(crate) fn strip<'t>(name: &str, text: &'t str, characters: Option<&Value>) -
 
 fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
     let [separator, limit] = bind(name, ["sep", "maxsplit"], arguments)?;
-    let limit = usize::try_from(integer_or(name, &limit, -1)?).unwrap_or(usize::MAX);
+    // More parts than a list may have items are refused below, so there is no need to find them all.
+    let limit = usize::try_from(integer_or(name, &limit, -1)?).unwrap_or(usize::MAX).min(limits::MAX_ITEMS);
     let from_right = name == "rsplit";
     let parts = match separator.filter(|separator| !separator.is_none()) {
         None => split_space(text, limit, from_right),
@@ -249,6 +261,7 @@ fn affix(text: &str, name: &str, arguments: &[Value]) -> Result<Value> {
         Kind::Str(affix) => Ok(Value::from(has(affix))),
         Kind::Tuple(several) => {
             for affix in several {
+                limits::charge_bytes(affix.as_str().map_or(0, str::len))?;
                 if has(string(name, affix)?) {
                     return Ok(Value::from(true));
                 }
@@ -371,7 +384,8 @@ fn swapcase(text: &str) -> String {
     out
 }
 
-/// The lines of a text, at every boundary `str.splitlines` knows.
+/// The lines of a text, at every boundary `str.splitlines` knows. It stops after more lines than a list may have items,
+/// for the caller to refuse them.
 pub(crate) fn split_lines(text: &str, keep_ends: bool) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -387,6 +401,9 @@ pub(crate) fn split_lines(text: &str, keep_ends: bool) -> Vec<&str> {
             end += 1;
         }
         lines.push(text.get(start..if keep_ends { end } else { at }).unwrap_or_default());
+        if lines.len() > limits::MAX_ITEMS {
+            return lines;
+        }
         start = end;
     }
     if start < text.len() {

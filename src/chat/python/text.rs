@@ -130,6 +130,9 @@ pub(crate) fn write_quoted(out: &mut String, text: &str) {
 
 /// Appends a string in this quote, with an escape for all that is not printable.
 pub(crate) fn write_quoted_in(out: &mut String, text: &str, quote: char) {
+    if !limits::spend_text(text) {
+        return;
+    }
     out.push(quote);
     for c in text.chars() {
         match c {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use super::{DEFAULT, Found, Named, SourceError};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, LARGEST_FILE, Place};
 use crate::json::{Object, Value};
 
 /// The first bytes of every GGUF file.
@@ -26,8 +26,8 @@ const TOKEN_IDS: &[(&str, &str)] = &[
 
 /// The longest key that is read, as the format sets it.
 const LONGEST_KEY: u64 = 65_535;
-/// The longest template that is read.
-const LONGEST_TEMPLATE: u64 = 16 << 20;
+/// Bytes of metadata that are gone through: ten times the largest vocabulary with its merges.
+const LONGEST_METADATA: u64 = 256 << 20;
 /// How deep arrays may nest.
 const DEEPEST: usize = 8;
 
@@ -91,6 +91,9 @@ impl Reader {
             return self
                 .fail(format!("the file is cut off: {what} of {bytes} bytes goes beyond its end at {}", self.len));
         }
+        if self.at.saturating_add(bytes) > LONGEST_METADATA {
+            return self.fail(format!("the metadata goes on for more than {} MiB", LONGEST_METADATA >> 20));
+        }
         Ok(())
     }
 
@@ -149,7 +152,7 @@ impl Reader {
             let kind = self.u32()?;
             let token = TOKEN_IDS.iter().find(|(name, _)| *name == key).map(|(_, token)| *token);
             if let Some(name) = template_name(&key).filter(|_| kind == STRING) {
-                let template = self.string("a chat template", LONGEST_TEMPLATE)?;
+                let template = self.string("a chat template", LARGEST_FILE)?;
                 templates.push(Named { name: name.to_owned(), template, file: file.to_owned() });
             } else if let (Some(token), 4 | 5) = (token, kind) {
                 ids.push((token, u64::from(self.u32()?)));

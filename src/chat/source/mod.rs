@@ -9,11 +9,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, NotText, Place, Sources, closest, text};
+use crate::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, closest, text};
 use crate::json::{Object, Value};
-
-/// The largest file that is read as a whole, in bytes; of a GGUF file only the metadata is read.
-const LARGEST: u64 = 1 << 28;
 
 /// The name that transformers takes a template by where none is asked for.
 const DEFAULT: &str = "default";
@@ -85,6 +82,7 @@ pub struct SourceError {
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// The text it is about, where that was read.
+    #[doc(hidden)]
     pub sources: Sources,
 }
 
@@ -130,11 +128,13 @@ pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceErr
 }
 
 /// Whether a name is that of a model on the Hub, `ORG/NAME`, which is looked for in the cache where no file has it.
+#[doc(hidden)]
 pub fn is_cached_name(name: &str) -> bool {
     hub::is_name(name)
 }
 
 /// The folder in the local Hugging Face cache where the model's files are.
+#[doc(hidden)]
 pub fn cached_folder(name: &str) -> Result<PathBuf, SourceError> {
     hub::snapshot(name)
 }
@@ -247,9 +247,10 @@ fn unreadable(file: &str, error: &io::Error) -> SourceError {
 /// Reads a text that must be UTF-8 and of bounded size.
 fn read_text(reader: impl Read, file: &str) -> Result<String, SourceError> {
     let mut bytes = Vec::new();
-    reader.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
-    if bytes.len() as u64 > LARGEST {
-        let diagnostic = Diagnostic::error("unreadable-file", format!("the file is larger than {} MB", LARGEST >> 20));
+    reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|error| unreadable(file, &error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let diagnostic =
+            Diagnostic::error("unreadable-file", format!("the file is larger than {} MiB", LARGEST_FILE >> 20));
         let help = "a chat template is a small text: check the name";
         return Err(SourceError::new(diagnostic.at(Place::file(file)).help(help)));
     }
