@@ -1,0 +1,559 @@
+//! How tool calls are written, told from renders of one, two and three of them.
+
+use std::ops::Range;
+
+use super::conversation::{Answer, Call, Manner};
+use super::marks;
+use super::pairs;
+use super::probe::{Prober, Setting, needle};
+use super::shapes;
+use super::structure::{Arguments, Body, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Piece, Reasoning};
+use super::trace::{self, Kind, Slot, Trace, Whole};
+use super::turn;
+use crate::json::Value;
+
+/// What is known of the turn around the calls.
+pub(crate) struct Around<'w> {
+    /// Everything up to the first text of the turn itself.
+    pub header: &'w dyn Fn(&Trace) -> usize,
+    pub end: &'w str,
+    pub thought: Option<&'w Reasoning>,
+}
+
+/// Finds how calls are written; nothing where renders do not show them.
+pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_>) -> Option<Calls> {
+    let mut best: Option<(usize, Manner, Setting, bool)> = None;
+    for ids_hold_names in [false, true] {
+        for setting in settings {
+            for manner in Manner::all() {
+                prober.manner = manner;
+                let Some(rank) = shows(prober, setting, ids_hold_names) else { continue };
+                if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
+                    best = Some((rank, manner, setting.clone(), ids_hold_names));
+                }
+                if rank == 0 {
+                    break;
+                }
+            }
+            if best.is_some() {
+                break;
+            }
+        }
+        if best.is_some() {
+            break;
+        }
+    }
+    let (_, manner, setting, ids_hold_names) = best?;
+    prober.manner = manner;
+    Finder { prober, setting, ids_hold_names, around }.find(manner)
+}
+
+/// How well calls show in this manner; the less the better, nothing where they do not.
+fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
+    let answer = Answer::calls(calls(1, ids_hold_names));
+    let messages = [super::conversation::Message::User(needle::USER.to_owned()), {
+        super::conversation::Message::Assistant(answer.clone())
+    }];
+    prober.render_in(prober.manner, &messages, setting, false)?;
+    let trace = turn::trace(prober, History::User, &answer, setting)?;
+    let named = trace.shows(Kind::Name(0)) || ids_hold_names && trace.shows(Kind::Id(0));
+    if !named {
+        return None;
+    }
+    match trace.slots.iter().find_map(|slot| match slot.kind {
+        Kind::Arguments(_, whole) => Some(whole),
+        _ => None,
+    }) {
+        Some(Whole::Json) => Some(0),
+        Some(Whole::JsonText) => Some(1),
+        Some(Whole::Python) => Some(2),
+        None => {
+            let all = (0..2).all(|at| trace.shows(Kind::Key(0, at)) && trace.shows(Kind::Value(0, at)));
+            all.then_some(0)
+        }
+    }
+}
+
+/// The calls of a shape, in the form this template needs.
+fn calls(count: usize, ids_hold_names: bool) -> Vec<Call> {
+    let named = |mut call: Call, index: usize| {
+        if ids_hold_names {
+            call.id = format!("qzspace.{}:{index}", call.name);
+        }
+        call
+    };
+    shapes::calls(count).into_iter().enumerate().map(|(index, call)| named(call, index)).collect()
+}
+
+struct Finder<'w> {
+    prober: &'w Prober<'w>,
+    setting: Setting,
+    ids_hold_names: bool,
+    around: &'w Around<'w>,
+}
+
+/// A call in a trace: the bytes it takes up, and the object it is.
+struct Located {
+    range: Range<usize>,
+    object: Option<ObjectBody>,
+}
+
+impl Finder<'_> {
+    fn trace(&self, answer: &Answer) -> Option<Trace> {
+        turn::trace(self.prober, History::User, answer, &self.setting)
+    }
+
+    fn find(&self, manner: Manner) -> Option<Calls> {
+        let made = |count: usize| Answer::calls(calls(count, self.ids_hold_names));
+        let one = self.trace(&made(1))?;
+        let first = made(1).calls.into_iter().next()?;
+        let pairs = match whole(&one, 0) {
+            Some(_) => None,
+            None => Some(pairs::find(self.prober, &self.setting, &one, self.around.end)?),
+        };
+        let located = locate(&one, 0, &first, pairs.as_ref())?;
+        let several: Vec<Trace> =
+            [2, 3].iter().filter_map(|count| self.trace(&made(*count)).filter(|t| t.shows_calls(*count))).collect();
+        let two = several.first();
+        let (mut pre, mut post, end) = self.outside(&one, &located);
+        let array = two.and_then(|two| self.array(two)).or_else(|| {
+            // A template that shows one call may still write a list.
+            (two.is_none() && located.object.is_some()).then(|| list_with(&one, 1)).flatten()
+        });
+        let mut cuts = Vec::new();
+        match two.and_then(|two| Some((two, self.between(two, pairs.as_ref())?))) {
+            Some((two, mid)) => {
+                // One call alone may go without the mark that ends several.
+                if let Some(mut after) = self.after_last(two, 2, pairs.as_ref()) {
+                    own_end(&mut after, self.around.end);
+                    if after.len() > post.len() && after.starts_with(&post) {
+                        post = after;
+                    }
+                }
+                cuts = cut(&pre, &mid, &post);
+            }
+            None => {
+                let section = std::mem::take(&mut pre);
+                cuts.push(Cut { open: section, close: post.clone(), ..Cut::default() });
+            }
+        }
+        let mut object = located.object.clone();
+        if let (Some(object), Some(())) = (&mut object, array) {
+            object.in_array = true;
+        }
+        let body = self.body(&one, &several, &located, pairs, object)?;
+        Some(Calls {
+            cuts,
+            body,
+            most: if two.is_some() { 3 } else { 1 },
+            end,
+            manner,
+            setting: self.setting.clone(),
+            ids_hold_names: self.ids_hold_names,
+        })
+    }
+
+    /// What stands before the first call and after the last one, wherever they stand.
+    fn outside(&self, one: &Trace, located: &Located) -> (String, String, Option<String>) {
+        let start = (self.around.header)(one).min(located.range.start);
+        let mut pre = one.get(start..located.range.start).to_owned();
+        let mut post = one.get(located.range.end..one.text.len()).to_owned();
+        let end = own_end(&mut post, self.around.end);
+        let call = calls(1, self.ids_hold_names);
+        let spoken = Answer { calls: call.clone(), ..shapes::content() };
+        let thought = Answer { calls: call, ..Answer::default().with_reasoning(needle::REASONING) };
+        for answer in [spoken, thought] {
+            let Some(trace) = self.trace(&answer) else { continue };
+            let own: Vec<&Slot> = trace.of_call(0).collect();
+            let (Some(first), Some(last)) = (own.first(), own.last()) else { continue };
+            let other = trace.slots.iter().filter(|slot| slot.kind.call().is_none());
+            for slot in other {
+                if slot.range.end <= first.range.start {
+                    let gap = trace.get(slot.range.end..first.range.start);
+                    let inner = pre_of(one, located, gap);
+                    pre = marks::shared_end(&pre, inner).to_owned();
+                } else if slot.range.start >= last.range.end {
+                    let gap = trace.get(last.range.end..slot.range.start);
+                    let inner = post_of(one, located, gap);
+                    post = marks::shared_start(&post, inner).to_owned();
+                }
+            }
+        }
+        // Where every call follows a thought, an empty one at least, its end is none of the calls' marks.
+        let close = self.around.thought.map_or("", |thought| thought.close.trim());
+        if let Some(at) = pre.rfind(close).filter(|_| !close.is_empty()) {
+            pre.drain(..at + close.len());
+            let space = self.around.thought.map_or("", |thought| thought.close.as_str());
+            let space = space.get(space.trim_end().len()..).unwrap_or("");
+            pre = pre.strip_prefix(space).unwrap_or(&pre).to_owned();
+        }
+        (pre, post, end)
+    }
+
+    /// What stands between two calls.
+    fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
+        let made = calls(2, self.ids_hold_names);
+        let first = locate(two, 0, made.first()?, pairs)?;
+        let second = locate(two, 1, made.get(1)?, pairs)?;
+        (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
+    }
+
+    /// What follows the last of several calls.
+    fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
+        let made = calls(count, self.ids_hold_names);
+        let last = locate(trace, count - 1, made.last()?, pairs)?;
+        Some(trace.get(last.range.end..trace.text.len()).to_owned())
+    }
+
+    /// Whether two calls stand in one JSON array.
+    fn array(&self, two: &Trace) -> Option<()> {
+        list_with(two, 2)
+    }
+
+    fn body(
+        &self,
+        one: &Trace,
+        several: &[Trace],
+        located: &Located,
+        pairs: Option<Pairs>,
+        object: Option<ObjectBody>,
+    ) -> Option<Body> {
+        let (mut head, tail) = self.pieces(one, 0, located, pairs.as_ref())?;
+        // Numbers that go up from call to call count them.
+        if let Some(trace) = several.last() {
+            let made = calls(3, self.ids_hold_names);
+            let others: Vec<(Vec<Piece>, Vec<Piece>)> = (1..3)
+                .filter_map(|index| {
+                    let call = made.get(index)?;
+                    let located = locate(trace, index, call, pairs.as_ref())?;
+                    self.pieces(trace, index, &located, pairs.as_ref())
+                })
+                .collect();
+            if let Some((second, _)) = others.first() {
+                count(&mut head, second);
+            }
+        }
+        let arguments = match (whole(one, 0), pairs) {
+            (Some(Whole::Json), _) => Arguments::Json,
+            (Some(Whole::JsonText), _) => Arguments::JsonText,
+            (Some(Whole::Python), _) => Arguments::Python,
+            (None, pairs) => {
+                let pairs = pairs?;
+                pairs.dialect().unwrap_or_else(|| Arguments::Pairs(Box::new(pairs)))
+            }
+        };
+        Some(Body { head, arguments, tail, object })
+    }
+
+    /// The pieces of a call before and after its arguments.
+    fn pieces(
+        &self,
+        trace: &Trace,
+        index: usize,
+        located: &Located,
+        pairs: Option<&Pairs>,
+    ) -> Option<(Vec<Piece>, Vec<Piece>)> {
+        let slots: Vec<&Slot> = trace.of_call(index).collect();
+        let arguments = match pairs {
+            None => {
+                slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..))).map(|slot| slot.range.clone())?
+            }
+            Some(pairs) => {
+                let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
+                let start = keys.clone().map(|slot| slot.range.start).min()?.checked_sub(opening(pairs))?;
+                let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
+                let last = values.max_by_key(|slot| slot.range.end)?;
+                start..last.range.end + closing(trace, last, pairs)
+            }
+        };
+        let mut seen = false;
+        let mut cut = |range: Range<usize>| {
+            let mut pieces = Vec::new();
+            let mut at = range.start;
+            for slot in slots.iter().filter(|slot| slot.range.start >= range.start && slot.range.end <= range.end) {
+                let piece = match slot.kind {
+                    Kind::Name(_) if seen => Piece::NameAgain,
+                    Kind::Name(_) => {
+                        seen = true;
+                        Piece::Name
+                    }
+                    Kind::Id(_) if self.ids_hold_names => Piece::NamedId,
+                    Kind::Id(_) => Piece::Id,
+                    _ => continue,
+                };
+                push(&mut pieces, trace.get(at..slot.range.start));
+                pieces.push(piece);
+                at = slot.range.end;
+            }
+            push(&mut pieces, trace.get(at..range.end));
+            pieces
+        };
+        let head = cut(located.range.start..arguments.start);
+        let tail = cut(arguments.end..located.range.end);
+        Some((head, tail))
+    }
+}
+
+fn push(pieces: &mut Vec<Piece>, text: &str) {
+    if !text.is_empty() {
+        pieces.push(Piece::Text(text.to_owned()));
+    }
+}
+
+/// How the arguments of a call stand in one value.
+fn whole(trace: &Trace, call: usize) -> Option<Whole> {
+    trace.of_call(call).find_map(|slot| match slot.kind {
+        Kind::Arguments(_, whole) => Some(whole),
+        _ => None,
+    })
+}
+
+/// How long what stands before the first key is, as part of the arguments.
+fn opening(pairs: &Pairs) -> usize {
+    pairs.cut.open.len() + pairs.braces.as_ref().map_or(0, |(open, _)| open.len())
+}
+
+/// How long the closing mark after an argument's value is, whatever key it names.
+fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
+    let rest = trace.get(last.range.end..trace.text.len());
+    let Kind::Value(call, at) = last.kind else { return 0 };
+    let close = pairs.cut.close.replace(KEY_AGAIN, &shapes::key(call, at));
+    let brace = pairs.braces.as_ref().map_or("", |(_, close)| close);
+    let close = format!("{}{close}{brace}", pairs.values.quotes().1);
+    if rest.starts_with(&close) { close.len() } else { 0 }
+}
+
+/// The bytes of a call: from its first value to its last, or all of the object they stand in.
+fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
+    let slots: Vec<&Slot> = trace.of_call(index).collect();
+    let start = slots.iter().map(|slot| slot.range.start).min()?;
+    let end = slots.iter().map(|slot| slot.range.end).max()?;
+    if let Some(pairs) = pairs {
+        let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
+        let last = values.max_by_key(|slot| slot.range.end);
+        let end = last.map_or(end, |last| end.max(last.range.end + closing(trace, last, pairs)));
+        let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
+        let first = keys.map(|slot| slot.range.start.saturating_sub(opening(pairs))).min();
+        let start = first.map_or(start, |first| start.min(first));
+        return Some(Located { range: start..end, object: None });
+    }
+    let name = slots.iter().find(|slot| matches!(slot.kind, Kind::Name(_)));
+    let name = name.or_else(|| slots.iter().find(|slot| matches!(slot.kind, Kind::Id(_))))?;
+    let arguments = slots.iter().find(|slot| matches!(slot.kind, Kind::Arguments(..)))?;
+    let from = name.range.start.min(arguments.range.start);
+    let upto = name.range.end.max(arguments.range.end);
+    // The widest object that holds this call and no list of calls.
+    let braces = trace.text.get(..from)?.match_indices('{').map(|(at, _)| at);
+    let objects = braces.rev().take(8).filter_map(|at| {
+        let (value, end) = trace::value_at(&trace.text, at).filter(|(_, end)| *end >= upto)?;
+        Some((at..end, object(&value, call)?))
+    });
+    let object = objects.last();
+    Some(match object {
+        Some((range, object)) => {
+            // What the object lacks, such as an id in front, still belongs to the call.
+            Located { range: range.start.min(start)..range.end.max(end), object: Some(object) }
+        }
+        None => Located { range: start..end, object: None },
+    })
+}
+
+/// Where a JSON object holds the parts of a call.
+fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
+    let entries = value.as_object()?;
+    let arguments = Value::Object(call.arguments.clone());
+    let holds = |value: &Value| match value {
+        Value::Object(_) => *value == arguments,
+        Value::String(text) => crate::json::read(text).is_ok_and(|value| value == arguments),
+        _ => false,
+    };
+    let keys: Vec<String> = entries.keys().cloned().collect();
+    if let Some(value) = entries.get(&call.name)
+        && keys.len() == 1
+        && holds(value)
+    {
+        return Some(ObjectBody { name: None, arguments: vec![call.name.clone()], id: None, keys, in_array: false });
+    }
+    let name = path_to(value, &|value| value.as_str() == Some(&call.name))?;
+    let arguments = path_to(value, &holds)?;
+    let id = path_to(value, &|value| value.as_str() == Some(&call.id)).or_else(|| made_id(value));
+    Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
+}
+
+/// A key that says it is an id, where the template writes ids of its own.
+fn made_id(value: &Value) -> Option<Vec<String>> {
+    value.as_object()?.iter().find_map(|(key, value)| {
+        let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
+        (is_named && value.as_str().is_some()).then(|| vec![key.clone()])
+    })
+}
+
+/// The way to the first value inside an object that satisfies a test.
+fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> {
+    value.as_object()?.iter().find_map(|(key, value)| {
+        if test(value) {
+            return Some(vec![key.clone()]);
+        }
+        let mut path = path_to(value, test)?;
+        path.insert(0, key.clone());
+        Some(path)
+    })
+}
+
+/// Whether so many calls stand in one JSON array.
+fn list_with(trace: &Trace, count: usize) -> Option<()> {
+    let names = (0..count).map(|call| trace.slot(Kind::Name(call))).collect::<Option<Vec<_>>>()?;
+    let first = names.first()?.range.start;
+    let last = names.last()?.range.end;
+    trace.text.get(..first)?.match_indices('[').rev().take(4).find_map(|(at, _)| {
+        let (value, end) = trace::value_at(&trace.text, at)?;
+        (end > last
+            && value.as_list()?.len() == count
+            && value.as_list()?.iter().all(|item| item.as_object().is_some()))
+        .then_some(())
+    })
+}
+
+/// What stands before the object of a call, given what stands before its first slot in another render.
+fn pre_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
+    let first = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
+    gap.get(..gap.len().saturating_sub(first - located.range.start)).unwrap_or(gap)
+}
+
+/// The same behind it.
+fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
+    let last = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
+    gap.get(located.range.end - last..).unwrap_or(gap)
+}
+
+/// Takes the end of the turn off what follows the last call; what takes its place there, where it is another mark.
+fn own_end(post: &mut String, end: &str) -> Option<String> {
+    if let Some(rest) = post.strip_suffix(end) {
+        *post = rest.to_owned();
+        return None;
+    }
+    let mark = end.trim();
+    if !mark.is_empty()
+        && let Some(at) = post.rfind(mark)
+    {
+        post.truncate(at);
+        return None;
+    }
+    let shared = marks::shared_end(post, end).len();
+    if !end.trim().is_empty() && post.get(post.len() - shared..).is_some_and(|text| !text.trim().is_empty()) {
+        post.truncate(post.len() - shared);
+        return None;
+    }
+    let last = marks::last(post).filter(|mark| marks::stands_out(mark))?.to_owned();
+    let others = post.trim_end().strip_suffix(last.as_str())?;
+    if mark.is_empty() || others.trim().is_empty() && post.trim() == last {
+        return None;
+    }
+    *post = others.to_owned();
+    Some(last)
+}
+
+/// The readings of what stands before, between and after calls.
+fn cut(pre: &str, mid: &str, post: &str) -> Vec<Cut> {
+    let open = marks::shared_end(mid, pre);
+    let close = marks::shared_start(mid, post);
+    let mut cuts: Vec<Cut> = Vec::new();
+    let mut add = |open: &str, close: &str| {
+        let (Some(section), Some(section_close)) = (pre.strip_suffix(open), post.strip_prefix(close)) else { return };
+        let Some(separator) = mid.strip_prefix(close).and_then(|rest| rest.strip_suffix(open)) else { return };
+        let cut = Cut {
+            section: section.to_owned(),
+            open: open.to_owned(),
+            close: close.to_owned(),
+            separator: separator.to_owned(),
+            section_close: section_close.to_owned(),
+        };
+        if !cuts.contains(&cut) {
+            cuts.push(cut);
+        }
+    };
+    if open.len() + close.len() <= mid.len() {
+        add(open, close);
+    } else {
+        add(mid.get(close.len()..).unwrap_or(""), close);
+        add(open, mid.get(..mid.len() - open.len()).unwrap_or(""));
+    }
+    // White space at an edge may belong to either side.
+    add(open.trim_start(), close);
+    add(open, close.trim_end());
+    add(open.trim_start(), close.trim_end());
+    add(open, "");
+    add("", close);
+    cuts
+}
+
+/// Makes counters of the numbers in which two calls differ.
+fn count(pieces: &mut Vec<Piece>, others: &[Piece]) {
+    if pieces.len() != others.len() {
+        return;
+    }
+    let mut counted = Vec::new();
+    for (piece, other) in pieces.iter().zip(others) {
+        let (Piece::Text(a), Piece::Text(b)) = (piece, other) else {
+            counted.push(piece.clone());
+            continue;
+        };
+        match number_between(a, b) {
+            Some((range, first)) => {
+                push(&mut counted, a.get(..range.start).unwrap_or(""));
+                counted.push(Piece::Counter(first));
+                push(&mut counted, a.get(range.end..).unwrap_or(""));
+            }
+            None => counted.push(piece.clone()),
+        }
+    }
+    *pieces = counted;
+}
+
+/// Where two texts differ in one number that goes up by one.
+fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
+    let start: usize = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
+    let digits = |text: &str| text.get(start..).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
+    let (end_a, end_b) = (start + digits(a), start + digits(b));
+    if a.get(end_a..)? != b.get(end_b..)? {
+        return None;
+    }
+    let first: usize = a.get(start..end_a)?.parse().ok()?;
+    let second: usize = b.get(start..end_b)?.parse().ok()?;
+    (second == first + 1).then_some((start..end_a, first))
+}
+
+impl Trace {
+    /// Whether so many calls show.
+    fn shows_calls(&self, count: usize) -> bool {
+        (0..count).all(|call| self.of_call(call).next().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_repeats_is_cut_at_marks() {
+        let table = [
+            ("<calls><call>", "</call><call>", "</call></calls>", ("<calls>", "<call>", "</call>", "", "</calls>")),
+            ("<call>\n", "\n</call>\n<call>\n", "\n</call>", ("", "<call>\n", "\n</call>", "\n", "")),
+            ("[", ", ", "]", ("[", "", "", ", ", "]")),
+            ("*call*", "*call**call*", "*call*", ("", "*call*", "*call*", "", "")),
+            ("<a>", "<a>", "", ("", "<a>", "", "", "")),
+        ];
+        for (pre, mid, post, (section, open, close, separator, section_close)) in table {
+            let cut = cut(pre, mid, post).remove(0);
+            let found = (&*cut.section, &*cut.open, &*cut.close, &*cut.separator, &*cut.section_close);
+            assert_eq!(found, (section, open, close, separator, section_close), "{pre:?} {mid:?} {post:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_go_up_are_counters() {
+        assert_eq!(number_between(":0>", ":1>"), Some((1..2, 0)));
+        assert_eq!(number_between(" 9\n", " 10\n"), Some((1..2, 9)));
+        assert_eq!(number_between("a", "b"), None);
+    }
+}

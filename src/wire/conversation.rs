@@ -1,0 +1,259 @@
+//! Conversations to render, and the manners in which chat templates want them written down.
+
+use crate::json::{Object, Value};
+
+/// One message of a conversation, apart from how a chat template wants it written.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    System(String),
+    User(String),
+    Assistant(Answer),
+    Tool { id: String, name: String, content: String },
+}
+
+/// What an assistant said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    pub content: Option<String>,
+    pub reasoning: Option<String>,
+    pub calls: Vec<Call>,
+}
+
+/// One tool call.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: Object,
+}
+
+impl Answer {
+    pub fn content(text: &str) -> Self {
+        Self { content: Some(text.to_owned()), ..Self::default() }
+    }
+
+    pub fn calls(calls: Vec<Call>) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    pub fn with_content(mut self, text: &str) -> Self {
+        self.content = Some(text.to_owned());
+        self
+    }
+
+    pub fn with_reasoning(mut self, text: &str) -> Self {
+        self.reasoning = Some(text.to_owned());
+        self
+    }
+}
+
+/// How reasoning is handed to a chat template.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Carrier {
+    /// Under a key of the message.
+    Key(String),
+    /// As a block of a content list, of this `type` and under this key.
+    Block { kind: String, key: String },
+}
+
+/// What people call the key, or the kind of block, that holds what a model thought.
+const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
+
+/// Whether a name, or a mark, says that it is about reasoning.
+pub(crate) fn speaks_of_reasoning(name: &str) -> bool {
+    REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
+}
+
+impl Carrier {
+    /// Whether its name says that it is reasoning.
+    pub fn is_named_for_reasoning(&self) -> bool {
+        let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
+        speaks_of_reasoning(name)
+    }
+
+    /// The same with a key that no template reads.
+    pub fn unread(&self) -> Self {
+        let key = "qzunread".to_owned();
+        match self {
+            Self::Key(_) => Self::Key(key),
+            Self::Block { kind, .. } => Self::Block { kind: kind.clone(), key },
+        }
+    }
+}
+
+/// One way of writing a conversation down; templates refuse some, or read only some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// Content as a list of text parts instead of a string.
+    pub content_parts: bool,
+    /// Arguments as the text of a JSON object instead of the object.
+    pub arguments_text: bool,
+    pub absent: Absent,
+    /// Tools as bare functions instead of wrapped ones.
+    pub bare_tools: bool,
+}
+
+/// What stands for content that an answer does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    Empty,
+    Null,
+    Missing,
+}
+
+impl Manner {
+    /// What most templates take.
+    pub const USUAL: Manner =
+        Manner { content_parts: false, arguments_text: false, absent: Absent::Empty, bare_tools: false };
+
+    /// Every manner, the usual ones first.
+    pub fn all() -> impl Iterator<Item = Manner> {
+        [false, true].into_iter().flat_map(|bare_tools| {
+            [false, true].into_iter().flat_map(move |content_parts| {
+                [Absent::Empty, Absent::Null, Absent::Missing].into_iter().flat_map(move |absent| {
+                    [false, true].into_iter().map(move |arguments_text| Manner {
+                        content_parts,
+                        arguments_text,
+                        absent,
+                        bare_tools,
+                    })
+                })
+            })
+        })
+    }
+
+    /// In words, for the report.
+    pub fn describe(&self) -> String {
+        let mut words = vec![if self.arguments_text { "arguments as JSON text" } else { "arguments as an object" }];
+        if self.content_parts {
+            words.push("content as a list of parts");
+        }
+        match self.absent {
+            Absent::Empty => {}
+            Absent::Null => words.push("absent content as null"),
+            Absent::Missing => words.push("absent content left out"),
+        }
+        if self.bare_tools {
+            words.push("tools without the function wrapper");
+        }
+        words.join(", ")
+    }
+
+    /// The messages as the template's `messages` variable.
+    pub fn messages(&self, messages: &[Message], carrier: Option<&Carrier>) -> Value {
+        Value::List(messages.iter().map(|message| self.message(message, carrier)).collect())
+    }
+
+    fn message(&self, message: &Message, carrier: Option<&Carrier>) -> Value {
+        match message {
+            Message::System(text) => Value::from([("role", "system".into()), ("content", self.content(text))]),
+            Message::User(text) => Value::from([("role", "user".into()), ("content", self.content(text))]),
+            Message::Tool { id, name, content } => Value::from([
+                ("role", "tool".into()),
+                ("tool_call_id", id.as_str().into()),
+                ("name", name.as_str().into()),
+                ("content", self.content(content)),
+            ]),
+            Message::Assistant(answer) => self.answer(answer, carrier),
+        }
+    }
+
+    fn content(&self, text: &str) -> Value {
+        if self.content_parts { Value::List(vec![text_part(text)]) } else { text.into() }
+    }
+
+    fn answer(&self, answer: &Answer, carrier: Option<&Carrier>) -> Value {
+        let mut entries = Object::new();
+        entries.insert("role".to_owned(), "assistant".into());
+        let reasoning = answer.reasoning.as_deref().zip(carrier);
+        if let Some((text, Carrier::Block { kind, key })) = reasoning {
+            let mut parts = vec![Value::from([("type", kind.as_str().into()), (key.as_str(), text.into())])];
+            parts.extend(answer.content.as_deref().map(text_part));
+            entries.insert("content".to_owned(), Value::List(parts));
+        } else {
+            match (&answer.content, self.absent) {
+                (Some(text), _) => entries.insert("content".to_owned(), self.content(text)),
+                (None, Absent::Empty) => entries.insert("content".to_owned(), "".into()),
+                (None, Absent::Null) => entries.insert("content".to_owned(), Value::Null),
+                (None, Absent::Missing) => None,
+            };
+        }
+        if let Some((text, Carrier::Key(key))) = reasoning {
+            entries.insert(key.clone(), text.into());
+        }
+        if !answer.calls.is_empty() {
+            let calls = answer.calls.iter().map(|call| self.call(call)).collect();
+            entries.insert("tool_calls".to_owned(), Value::List(calls));
+        }
+        Value::Object(entries)
+    }
+
+    fn call(&self, call: &Call) -> Value {
+        let arguments = Value::Object(call.arguments.clone());
+        let arguments = if self.arguments_text { arguments.to_string().into() } else { arguments };
+        Value::from([
+            ("id", call.id.as_str().into()),
+            ("type", "function".into()),
+            ("function", Value::from([("name", call.name.as_str().into()), ("arguments", arguments)])),
+        ])
+    }
+
+    /// The definitions of every tool the messages call, as the template's `tools` variable.
+    pub fn tools(&self, messages: &[Message]) -> Value {
+        let mut tools: Vec<Value> = Vec::new();
+        let calls = messages.iter().flat_map(|message| match message {
+            Message::Assistant(answer) => answer.calls.as_slice(),
+            _ => &[],
+        });
+        for call in calls {
+            let known = |tool: &Value| {
+                tool.get("function").unwrap_or(tool).get("name").and_then(Value::as_str) == Some(&call.name)
+            };
+            if !tools.iter().any(known) {
+                tools.push(self.tool(call));
+            }
+        }
+        Value::List(tools)
+    }
+
+    fn tool(&self, call: &Call) -> Value {
+        let properties: Object = call
+            .arguments
+            .iter()
+            .map(|(key, value)| {
+                let described = [("type", json_type(value).into()), ("description", "One value.".into())];
+                (key.clone(), Value::from(described))
+            })
+            .collect();
+        let function = Value::from([
+            ("name", call.name.as_str().into()),
+            ("description", "Does one thing.".into()),
+            (
+                "parameters",
+                Value::from([
+                    ("type", "object".into()),
+                    ("properties", Value::Object(properties)),
+                    ("required", Value::List(Vec::new())),
+                ]),
+            ),
+        ]);
+        if self.bare_tools { function } else { Value::from([("type", "function".into()), ("function", function)]) }
+    }
+}
+
+fn text_part(text: &str) -> Value {
+    Value::from([("type", "text".into()), ("text", text.into())])
+}
+
+/// The JSON schema name of a value's type.
+pub(crate) fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_integer() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::List(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

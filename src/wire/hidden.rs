@@ -1,0 +1,109 @@
+//! Reasoning that no key of a message carries: templates that take it out of content, and prompts that ask for it.
+
+use super::conversation::{Answer, Message, speaks_of_reasoning};
+use super::infer::counterpart;
+use super::marks;
+use super::probe::{Prober, Setting, needle};
+use super::reads::Reads;
+use super::structure::{Prompt, Reasoning, Source};
+
+/// Finds it; the closing mark that makes the content before it vanish first, then marks a prompt opens or asks for.
+pub(crate) fn find(prober: &Prober, reads: &Reads, prompts: &[Prompt]) -> Option<Reasoning> {
+    removed(prober, &reads.literals, prompts).or_else(|| opened(prompts)).or_else(|| asked(prober, &reads.settings))
+}
+
+fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reasoning {
+    Reasoning {
+        open: open.to_owned(),
+        close: close.to_owned(),
+        close_before_calls: None,
+        empty: None,
+        carriers: Vec::new(),
+        setting: setting.clone(),
+        source,
+        answer_marks: Vec::new(),
+    }
+}
+
+/// The first mark that prompts write of the turn.
+fn prefill(prompts: &[Prompt], test: impl Fn(&str) -> bool) -> Option<&str> {
+    let mut marks = prompts.iter().filter_map(|prompt| marks::first(&prompt.prefill));
+    marks.find(|mark| marks::stands_out(mark) && test(mark))
+}
+
+/// Reasoning that a prompt opens and nothing shows: taken only where the mark says so itself.
+fn opened(prompts: &[Prompt]) -> Option<Reasoning> {
+    let open = prefill(prompts, speaks_of_reasoning)?;
+    // A prompt that closes it at once shows the closing mark too.
+    let closed = prompts.iter().find_map(|prompt| {
+        let rest = prompt.prefill.split_once(open)?.1;
+        marks::marks(rest).into_iter().find(|mark| marks::stands_out(mark) && marks::share_a_word(mark, open))
+    });
+    let close = closed.map(str::to_owned).or_else(|| counterpart(open))?;
+    Some(reasoning(open, &close, &Setting::new(), Source::Guessed))
+}
+
+/// Tries every text the template names: one that makes the content before it vanish or move closes reasoning.
+fn removed(prober: &Prober, literals: &[String], prompts: &[Prompt]) -> Option<Reasoning> {
+    const BEFORE: &str = "Qzbeforeq";
+    const AFTER: &str = "Qzafterq";
+    let user = || Message::User(needle::USER.to_owned());
+    let shown = |content: &str| -> Vec<String> {
+        let answer = Message::Assistant(Answer::content(content));
+        let later = Message::User(needle::LATER.to_owned());
+        let conversations = [vec![user(), answer.clone()], vec![user(), answer, later]];
+        conversations.iter().filter_map(|messages| prober.render(messages, &Setting::new(), false)).collect()
+    };
+    // The shortest text that does it is the mark; longer ones contain it.
+    let mut literals: Vec<&str> = literals.iter().map(String::as_str).collect();
+    literals.sort_by_key(|literal| literal.trim().len());
+    literals.iter().find_map(|close| {
+        let content = format!("{BEFORE}{close}{AFTER}");
+        let texts = shown(&content);
+        let taken = texts.iter().any(|text| text.contains(AFTER) && !text.contains(&content));
+        if !taken || texts.iter().any(|text| text.contains(&format!("{BEFORE}{AFTER}"))) {
+            return None;
+        }
+        let close = close.trim();
+        let header = prompts.first().map_or("", |prompt| prompt.header.trim());
+        let lead = texts.iter().find_map(|text| {
+            let end = text.find(BEFORE)?;
+            let lead = text.get(text.get(..end)?.rfind(header)? + header.len()..end)?.trim();
+            (!lead.is_empty()).then_some(lead)
+        });
+        let open = lead
+            .or_else(|| prefill(prompts, |mark| mark != close))
+            .or_else(|| literals.iter().copied().find(|open| counterpart(open.trim()).as_deref() == Some(close)));
+        let open = open.map(|open| open.trim().to_owned()).or_else(|| opening(close))?;
+        Some(reasoning(&open, close, &Setting::new(), Source::Removed))
+    })
+}
+
+/// The mark whose counterpart this one is.
+fn opening(close: &str) -> Option<String> {
+    let candidates = [("end", "start"), ("end", "begin"), ("/", ""), ("END", "START")];
+    let mut found = candidates.into_iter().map(|(from, to)| close.replacen(from, to, 1));
+    found.find(|open| open != close && counterpart(open).as_deref() == Some(close))
+}
+
+/// A setting under which the prompt asks for reasoning between two marks, which it names side by side.
+fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
+    let user = [Message::User(needle::USER.to_owned())];
+    let plain = prober.render(&user, &Setting::new(), true)?;
+    settings.iter().find_map(|setting| {
+        let text = prober.render(&user, setting, true)?;
+        let new = text.get(marks::shared_start(&text, &plain).len()..)?;
+        let new = new.get(..new.len() - marks::shared_end(new, &plain).len())?;
+        let found = marks::marks(new);
+        let mut pairs = found.windows(2).filter_map(|pair| match pair {
+            [open, close] if counterpart(open).as_deref() == Some(*close) => Some((*open, *close)),
+            _ => None,
+        });
+        let (open, close) = pairs.next()?;
+        let named = setting.keys().any(|name| speaks_of_reasoning(name)) || speaks_of_reasoning(open);
+        let mut found = named.then(|| reasoning(open, close, setting, Source::Asked))?;
+        found.answer_marks = pairs.flat_map(|(open, close)| [open.to_owned(), close.to_owned()]).collect();
+        found.answer_marks.dedup();
+        Some(found)
+    })
+}

@@ -1,0 +1,308 @@
+//! From renders to the structure, in the order in which one part settles the next.
+
+use super::calls::{self, Around};
+use super::conversation::{Answer, Carrier, Manner, Message};
+use super::hidden;
+use super::marks;
+use super::probe::{Prober, Setting, needle};
+use super::reads::Reads;
+use super::shapes;
+use super::structure::{Calls, Content, Frames, History, Place, Prompt, Reasoning, Source, Wire};
+use super::trace::{Kind, Trace};
+use super::turn::{self, Leads, trace};
+
+/// Infers how a chat template writes the model's turn; nothing where it shows no content.
+pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
+    let manner = prober.manner;
+    prober.offered = Some(other_tools(manner));
+    let base = Setting::new();
+    let plain = trace(prober, History::User, &shapes::content(), &base)?;
+    if !plain.shows(Kind::Content) {
+        return None;
+    }
+    let mut end = turn::end(prober, plain.tail());
+    let thought = thought(prober, reads, &end);
+    if let Some(thought) = &thought {
+        prober.carrier = Some(thought.carriers.first()?.clone());
+    }
+    let close = thought.as_ref().and_then(|thought| thought.close.clone());
+    let call_manner = manner_of_calls(prober, &base);
+    let leads = |prober: &Prober, after: History, setting: &Setting| -> Leads {
+        let lead = |answer: &Answer, kind: Option<Kind>| {
+            let trace = trace(prober, after, answer, setting)?;
+            let first = trace.slots.first()?;
+            kind.is_none_or(|kind| first.kind == kind).then(|| trace.lead().to_owned())
+        };
+        let plain = lead(&shapes::content(), None);
+        let called = call_manner.and_then(|()| lead(&Answer::calls(shapes::calls(1)), None));
+        let thoughts = thoughts();
+        let thought =
+            thought.as_ref().and_then(|_| thoughts.iter().find_map(|answer| lead(answer, Some(Kind::Reasoning))));
+        Leads { all: plain.into_iter().chain(called).collect(), thought }
+    };
+    let mut prompts = turn::prompts(prober, &reads.settings, leads, close.as_deref());
+    // A prompt without tools may end otherwise.
+    prober.offered = None;
+    for prompt in turn::prompts(prober, &reads.settings, leads, close.as_deref()) {
+        if !prompts.iter().any(|known| known.header == prompt.header && known.prefill == prompt.prefill) {
+            prompts.push(prompt);
+        }
+    }
+    let hidden = if thought.is_none() { hidden::find(prober, reads, &prompts) } else { None };
+    prober.offered = Some(other_tools(manner));
+    let begin = |trace: &Trace| begin_of(trace, &prompts);
+    let (reasoning, mut content) = parts(prober, &plain, thought, hidden, &prompts, &end, &begin);
+    if let Some(rest) = end.strip_prefix(content.close.as_str()) {
+        end = rest.to_owned();
+    }
+    prober.carrier = reasoning.as_ref().and_then(|reasoning| reasoning.carriers.first().cloned());
+    let calls =
+        calls::find(prober, &reads.settings, &Around { header: &begin, end: &end, thought: reasoning.as_ref() });
+    prober.manner = calls.as_ref().map_or(manner, |calls| calls.manner);
+    if let Some(calls) = &calls {
+        content.place = place(prober, calls);
+    }
+    let mut stops: Vec<String> = Vec::new();
+    let ends = [Some(end.trim()), calls.as_ref().and_then(|calls| calls.end.as_deref()), reads.eos_token.as_deref()];
+    for text in ends.into_iter().flatten() {
+        if !text.trim().is_empty() && !stops.iter().any(|known| known == text.trim()) {
+            stops.push(text.trim().to_owned());
+        }
+    }
+    if end.trim().is_empty() {
+        // Nothing ends the turn but what begins the next one.
+        let called = calls.as_ref().map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
+        for (answer, setting) in [Some((shapes::content(), base.clone())), called].into_iter().flatten() {
+            let mark = turn::next_marks(prober, &answer, &setting);
+            stops.extend(mark.filter(|mark| !stops.contains(mark)));
+        }
+    }
+    Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops, frames: Frames::default() })
+}
+
+/// Tools that no probe calls, so that no needle stands in the list a prompt prints.
+fn other_tools(manner: Manner) -> crate::json::Value {
+    let call = super::conversation::Call {
+        id: String::new(),
+        name: "another_tool".to_owned(),
+        arguments: [("some_key".to_owned(), "text".into())].into_iter().collect(),
+    };
+    manner.tools(&[Message::Assistant(Answer::calls(vec![call]))])
+}
+
+/// The first manner in which a call shows.
+fn manner_of_calls(prober: &Prober, setting: &Setting) -> Option<()> {
+    let trace = trace(prober, History::User, &Answer::calls(shapes::calls(1)), setting)?;
+    trace.of_call(0).next().map(|_| ())
+}
+
+/// Where in a render the turn's own text begins.
+fn begin_of(trace: &Trace, prompts: &[Prompt]) -> usize {
+    let lead = trace.lead();
+    let headers = prompts.iter().filter(|prompt| prompt.after == History::User).map(|prompt| {
+        let header = if prompt.header_in_prompt_only { "" } else { prompt.header.as_str() };
+        let whole = format!("{}{header}", prompt.before);
+        if lead.starts_with(&whole) { whole.len() } else { marks::shared_start(lead, &whole).len() }
+    });
+    headers.max().unwrap_or(0)
+}
+
+/// Reasoning as renders show it, before it is parted from what surrounds it.
+struct Thought {
+    carriers: Vec<Carrier>,
+    setting: Setting,
+    /// The first mark after it that stands out.
+    close: Option<String>,
+}
+
+/// Finds the keys and blocks that carry reasoning: those whose text shows, and does not under a name nobody reads.
+fn thought(prober: &mut Prober, reads: &Reads, end: &str) -> Option<Thought> {
+    let mut found: Vec<(Carrier, Setting, Trace)> = Vec::new();
+    for carrier in &reads.carriers {
+        let mut shown = |carrier: Carrier| {
+            prober.carrier = Some(carrier);
+            reads.settings.iter().find_map(|setting| {
+                let traces = thoughts().into_iter().filter_map(|answer| trace(prober, History::User, &answer, setting));
+                Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(Kind::Reasoning))?))
+            })
+        };
+        if shown(carrier.unread()).is_some() {
+            continue;
+        }
+        if let Some((setting, trace)) = shown(carrier.clone()) {
+            found.push((carrier.clone(), setting, trace));
+        }
+    }
+    prober.carrier = None;
+    // What stands after the answer, or is set off from it by nothing, is no reasoning.
+    found.retain(|(_, _, trace)| {
+        let Some(at) = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning) else { return false };
+        at == 0
+            && trace.slots.get(1).is_some_and(|next| {
+                trace.slots.first().is_some_and(|own| !trace.get(own.range.end..next.range.start).trim().is_empty())
+            })
+    });
+    found.sort_by_key(|(carrier, ..)| !carrier.is_named_for_reasoning());
+    let (_, setting, best) = found.first()?;
+    let gap = |trace: &Trace| {
+        let [own, next, ..] = trace.slots.as_slice() else { return String::new() };
+        trace.get(own.range.end..next.range.start).to_owned()
+    };
+    let first = gap(best);
+    let carriers = found.iter().filter(|(_, _, trace)| gap(trace) == first).map(|(carrier, ..)| carrier.clone());
+    let close = marks::marks(&first).into_iter().find(|mark| marks::stands_out(mark) && !end.contains(mark));
+    let close = close.map(str::to_owned);
+    Some(Thought { carriers: carriers.collect(), setting: setting.clone(), close })
+}
+
+/// The answers that reasoning is tried with: many templates show it only beside a call, or only beside content.
+fn thoughts() -> [Answer; 3] {
+    let bare = Answer::default().with_reasoning(needle::REASONING);
+    [
+        bare.clone().with_content(needle::CONTENT),
+        Answer { calls: shapes::calls(1), ..bare.clone() },
+        Answer { calls: shapes::calls(1), ..bare }.with_content(needle::CONTENT),
+    ]
+}
+
+/// Parts what stands around reasoning from what stands around content.
+fn parts(
+    prober: &Prober,
+    plain: &Trace,
+    thought: Option<Thought>,
+    hidden: Option<Reasoning>,
+    prompts: &[Prompt],
+    end: &str,
+    begin: &dyn Fn(&Trace) -> usize,
+) -> (Option<Reasoning>, Content) {
+    let mut lead = plain.lead().get(begin(plain)..).unwrap_or("").to_owned();
+    let tail = plain.tail().strip_suffix(end).unwrap_or("").to_owned();
+    let Some(thought) = thought else {
+        // A template that opens reasoning and never closes it shows content inside.
+        let open = hidden.as_ref().map_or("", |guessed| guessed.open.as_str());
+        if let Some(rest) = lead.trim_start().strip_prefix(open) {
+            lead = rest.trim_start().to_owned();
+        }
+        return (hidden, settled(Content { open: lead, close: tail, ..Content::default() }, end));
+    };
+    let both = shapes::content().with_reasoning(needle::REASONING);
+    let both = trace(prober, History::User, &both, &thought.setting).filter(|both| both.shows(Kind::Reasoning));
+    let alone = Answer { calls: shapes::calls(1), ..Answer::default().with_reasoning(needle::REASONING) };
+    let beside = trace(prober, History::User, &alone, &thought.setting).filter(|beside| beside.shows(Kind::Reasoning));
+    let mut content = Content { close: tail, ..Content::default() };
+    let Some(shown) = both.as_ref().or(beside.as_ref()) else {
+        return (None, settled(Content { open: lead, ..content }, end));
+    };
+    let mut open = shown.lead().get(begin(shown)..).unwrap_or("").to_owned();
+    let gap = between(shown);
+    let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
+    // A thought may be shown where there is none.
+    let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
+        Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
+        None => (None, lead.clone()),
+    };
+    let (own, rest) = closed(&gap, mark.trim());
+    let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
+        Some(whole) if empty.is_none() || !opened.is_empty() => whole.to_owned(),
+        _ => own.to_owned(),
+    };
+    content.open = opened;
+    if both.is_some() && empty.is_none() && content.open.trim().is_empty() && !rest.is_empty() && close == own {
+        let tail = both.as_ref().map(|both| both.tail().strip_suffix(end).unwrap_or("").to_owned());
+        content.after_reasoning = Some((rest.to_owned(), tail.unwrap_or_default()));
+    }
+    let mut source = Source::Rendered;
+    if open.trim().is_empty() {
+        // The prompt writes what renders lack.
+        let opened = prompts.iter().filter_map(|prompt| {
+            let own = prompt.prefill.split(mark.trim()).next()?;
+            (!own.trim().is_empty()).then(|| own.to_owned())
+        });
+        if let Some(prefill) = opened.min_by_key(String::len) {
+            open = prefill;
+            source = Source::OpenedByPrompt;
+        }
+    }
+    let before_calls = beside.as_ref().map(between).map(|gap| {
+        let after = gap.find(mark.as_str()).map_or(0, |at| at + mark.len());
+        gap.get(..after).unwrap_or("").to_owned()
+    });
+    let reasoning = Reasoning {
+        open,
+        close_before_calls: before_calls.filter(|text| text.trim() != close.trim() && text.is_empty()),
+        close,
+        empty,
+        carriers: thought.carriers,
+        setting: thought.setting,
+        source,
+        answer_marks: Vec::new(),
+    };
+    (Some(reasoning), settled(content, end))
+}
+
+/// The thought without a text that a lead begins with, and what follows it.
+fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l str)> {
+    let at = lead.find(mark).filter(|_| !mark.is_empty())?;
+    let before = lead.get(..at)?.trim();
+    if !before.is_empty() && before != open {
+        return None;
+    }
+    let after = at + mark.len();
+    let rest = lead.get(after..)?;
+    Some(lead.split_at(after + rest.len() - rest.trim_start().len()))
+}
+
+/// What follows reasoning, parted behind its closing mark and the white space there.
+fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
+    let after = gap.find(mark).map_or(gap.len(), |at| at + mark.len());
+    let rest = gap.get(after..).unwrap_or("");
+    gap.split_at_checked(after + rest.len() - rest.trim_start().len()).unwrap_or((gap, ""))
+}
+
+/// What stands between reasoning and the value after it.
+fn between(trace: &Trace) -> String {
+    let at = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning).unwrap_or(0);
+    match (trace.slots.get(at), trace.slots.get(at + 1)) {
+        (Some(own), Some(next)) => trace.get(own.range.end..next.range.start).to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Content whose closing mark was taken for the end of the turn gets it back.
+fn settled(mut content: Content, end: &str) -> Content {
+    let open = content.open.trim();
+    if content.close.is_empty()
+        && !open.is_empty()
+        && let Some(first) = marks::first(end)
+        && end.trim() != first
+        && marks::share_a_word(first, open)
+    {
+        let at = end.find(first).map_or(0, |at| at + first.len());
+        content.close = end.get(..at).unwrap_or("").to_owned();
+    }
+    content
+}
+
+/// The mark that closes what an opening mark opens, as people write such pairs.
+pub(super) fn counterpart(open: &str) -> Option<String> {
+    for (from, to) in [("start", "end"), ("begin", "end"), ("START", "END"), ("BEGIN", "END")] {
+        if open.contains(from) {
+            return Some(open.replacen(from, to, 1));
+        }
+    }
+    let first = open.chars().next().filter(|c| marks::opens(*c))?;
+    Some(format!("{first}/{}", open.get(first.len_utf8()..)?))
+}
+
+/// Where content stands beside a call.
+fn place(prober: &Prober, calls: &Calls) -> Place {
+    let answer = Answer { calls: shapes::calls(1), ..shapes::content() };
+    let Some(trace) = trace(prober, History::User, &answer, &calls.setting) else { return Place::Dropped };
+    let content = trace.slots.iter().position(|slot| slot.kind == Kind::Content);
+    let call = trace.slots.iter().position(|slot| slot.kind.call().is_some());
+    match (content, call) {
+        (Some(content), Some(call)) if content < call => Place::Before,
+        (Some(_), _) => Place::After,
+        (None, _) => Place::Dropped,
+    }
+}

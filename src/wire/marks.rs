@@ -1,0 +1,214 @@
+//! Text cut into marks: the smallest stretches that no two parts of a wire share.
+//!
+//! Looks suggest only where a cut may lie, never what a mark means. A bracketed word is one mark, whatever the brackets'
+//! script; a word between two equal signs is one; so is a bracket that a value interrupts. White space parts anywhere.
+
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, HirKind};
+
+/// The longest mark that is recognized as one.
+const LONGEST: usize = 96;
+
+/// The marks of a text, which together are the text.
+pub(crate) fn marks(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = length(rest, first);
+        let (mark, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        found.push(mark);
+        rest = behind;
+    }
+    found
+}
+
+/// What two texts begin with in common, in whole marks.
+pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
+    let shared: usize = marks(a).iter().zip(marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
+    a.get(..shared).unwrap_or("")
+}
+
+/// What two texts end with in common, in whole marks.
+pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
+    let (ours, theirs) = (marks(a), marks(b));
+    let pairs = ours.iter().rev().zip(theirs.iter().rev());
+    let shared: usize = pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len()).sum();
+    a.get(a.len() - shared..).unwrap_or("")
+}
+
+/// The first mark that is not white space.
+pub(crate) fn first(text: &str) -> Option<&str> {
+    marks(text.trim_start()).first().copied()
+}
+
+/// The last mark that is not white space.
+pub(crate) fn last(text: &str) -> Option<&str> {
+    marks(text.trim_end()).last().copied()
+}
+
+/// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
+pub(crate) fn stands_out(text: &str) -> bool {
+    marks(text).iter().any(|mark| {
+        let word = mark.chars().filter(|c| c.is_alphanumeric()).count();
+        let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
+        word >= 1 && signs >= 2 && word + signs >= 3
+    })
+}
+
+/// Whether two marks say the same word, as those that open and close one thing mostly do.
+pub(crate) fn share_a_word(a: &str, b: &str) -> bool {
+    words(a).any(|word| words(b).any(|other| word.eq_ignore_ascii_case(other)))
+}
+
+/// The words of a mark that say more than which side it is.
+fn words(mark: &str) -> impl Iterator<Item = &str> {
+    mark.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty() && !["start", "end", "begin", "of", "START", "END", "BEGIN"].contains(word))
+}
+
+/// How long the mark is that begins here.
+fn length(text: &str, first: char) -> usize {
+    let whole = first.len_utf8();
+    if first.is_whitespace() {
+        return whole;
+    }
+    if is_word(first) {
+        return run(text, is_word);
+    }
+    if opens(first) {
+        return bracketed(text, first).unwrap_or(whole);
+    }
+    let same = run(text, |c| c == first);
+    if first == '`' {
+        // One fence may follow another at once.
+        let fence = same.min(3);
+        let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
+        return fence + language;
+    }
+    if !"\"',:;=.-/\\?!&".contains(first) && !shuts(first) {
+        let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
+        if let Some(end) = between_signs(text.get(same..).unwrap_or(""), same, closing) {
+            return same + end;
+        }
+    }
+    same
+}
+
+/// A bracket with what it encloses; up to the end of the text where a value interrupts it.
+fn bracketed(text: &str, open: char) -> Option<usize> {
+    let from = run(text, |c| c == open);
+    let after = text.get(from..)?;
+    let is_mark = after.chars().next().is_some_and(|c| is_word(c) || "|/｜!@#$▁:*".contains(c));
+    // Brackets of code and JSON enclose anything; a mark begins with its word.
+    if "{([".contains(open) && (!is_mark || open != '[') {
+        return None;
+    }
+    for (at, c) in after.char_indices() {
+        if closes(open, c) {
+            let end = from + at;
+            return Some(end + text.get(end..).map_or(0, |rest| run(rest, |other| other == c)).min(from));
+        }
+        if c == '\n' || c == open || at > LONGEST {
+            return None;
+        }
+    }
+    is_mark.then_some(text.len())
+}
+
+/// Words up to a closing sign, without a line break between.
+fn between_signs(text: &str, signs: usize, closing: impl Fn(char) -> bool) -> Option<usize> {
+    let mut has_word = false;
+    for (at, c) in text.char_indices() {
+        if closing(c) {
+            return has_word.then(|| at + text.get(at..).map_or(0, |rest| run(rest, |other| other == c)).min(signs));
+        }
+        if at == 0 && c == ' ' || !(is_word(c) || c == ' ' || c == '/') || at > LONGEST {
+            return None;
+        }
+        has_word |= is_word(c);
+    }
+    None
+}
+
+fn run(text: &str, test: impl Fn(char) -> bool) -> usize {
+    text.chars().take_while(|c| test(*c)).map(char::len_utf8).sum()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Whether a character opens a bracket, of any script.
+pub(crate) fn opens(c: char) -> bool {
+    c == '<' || OPENING.iter().any(|(from, to)| (*from..=*to).contains(&c))
+}
+
+/// Whether a character closes a bracket, of any script.
+pub(crate) fn shuts(c: char) -> bool {
+    c == '>' || CLOSING.iter().any(|(from, to)| (*from..=*to).contains(&c))
+}
+
+/// Whether a character closes this bracket.
+fn closes(open: char, c: char) -> bool {
+    match open {
+        '<' => c == '>',
+        '[' => c == ']',
+        _ => shuts(c) && !c.is_ascii(),
+    }
+}
+
+static OPENING: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[\p{Ps}\p{Pi}]"));
+static CLOSING: LazyLock<Vec<(char, char)>> = LazyLock::new(|| ranges(r"[\p{Pe}\p{Pf}]"));
+
+/// The characters of a class, as ranges.
+fn ranges(class: &str) -> Vec<(char, char)> {
+    let Ok(parsed) = regex_syntax::Parser::new().parse(class) else { return Vec::new() };
+    match parsed.kind() {
+        HirKind::Class(Class::Unicode(class)) => class.iter().map(|range| (range.start(), range.end())).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_into_marks() {
+        let table: [(&str, &[&str]); 15] = [
+            ("</call></calls>", &["</call>", "</calls>"]),
+            ("<|im_end|>\n<|im_start|>", &["<|im_end|>", "\n", "<|im_start|>"]),
+            ("<｜tool▁call▁begin｜>x", &["<｜tool▁call▁begin｜>", "x"]),
+            ("⟦call⟧⟦/call⟧", &["⟦call⟧", "⟦/call⟧"]),
+            ("「call」", &["「call」"]),
+            ("*end call**call*", &["*end call*", "*call*"]),
+            ("[CALLS][{", &["[CALLS]", "[", "{"]),
+            ("<call name=\"", &["<call name=\""]),
+            ("<call>\n```json\n", &["<call>", "\n", "```json", "\n"]),
+            ("``````tool", &["```", "```tool"]),
+            ("### User:", &["###", " ", "User", ":"]),
+            ("<<SYS>>", &["<<SYS>>"]),
+            ("a < b", &["a", " ", "<", " ", "b"]),
+            ("◁think▷", &["◁think▷"]),
+            (")], ", &[")", "]", ",", " "]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(marks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn shared_texts_are_whole_marks() {
+        assert_eq!(shared_start("</call></calls>", "</call><call>"), "</call>");
+        assert_eq!(shared_end("<calls><call>", "</call><call>"), "<call>");
+        assert_eq!(shared_start("<|a|>", "<|b|>"), "");
+    }
+
+    #[test]
+    fn marks_of_one_thing_share_a_word() {
+        assert!(share_a_word("<think>", "</think>"));
+        assert!(share_a_word("<|begin_of_thought|>", "<|end_of_thought|>"));
+        assert!(!share_a_word("<|start_header|>", "<|start_thought|>"));
+    }
+}

@@ -1,0 +1,24 @@
+//! How a chat template writes conversations down, found out by rendering: probes, traces, and the structure they show.
+//!
+//! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; where the
+//! needles land tells what the template writes around each value, and shapes that differ in one thing tell which text
+//! belongs to it. [`structure::Wire`] is the outcome.
+
+mod calls;
+pub(crate) mod conversation;
+#[cfg(test)]
+mod drawn;
+mod hidden;
+mod infer;
+pub(crate) mod marks;
+mod pairs;
+pub(crate) mod probe;
+pub(crate) mod python;
+pub(crate) mod reads;
+mod shapes;
+#[allow(dead_code)]
+pub(crate) mod structure;
+mod trace;
+mod turn;
+
+pub(crate) use infer::infer;

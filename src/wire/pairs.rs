@@ -1,0 +1,206 @@
+//! How arguments are written that stand key by key: what surrounds each, and how values of each type are spelled.
+
+use super::conversation::Answer;
+use super::marks;
+use super::probe::{Prober, Setting};
+use super::python;
+use super::shapes;
+use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
+use super::trace::{Kind, Slot, Trace};
+use super::turn;
+use crate::json::{self, Object, Value};
+
+/// Finds the form of arguments in a render of one call with two of them.
+pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
+    let slots: Vec<&Slot> = one.of_call(0).collect();
+    let first = slots.iter().position(|slot| matches!(slot.kind, Kind::Key(..)))?;
+    let before = slots.get(..first)?.last().map_or(0, |slot| slot.range.end);
+    let rest = slots.get(first..)?;
+    // Some templates sort the keys, and some name them twice.
+    let key = rest.first()?;
+    let value = rest.iter().find(|slot| matches!(slot.kind, Kind::Value(..)))?;
+    let later = rest.iter().find(|slot| matches!(slot.kind, Kind::Key(..)) && slot.kind != key.kind)?;
+    let last = rest.iter().rfind(|slot| matches!(slot.kind, Kind::Value(..)))?;
+    if value.range.start > later.range.start || last.range.start < later.range.end {
+        return None;
+    }
+    let (Kind::Key(_, a), Kind::Key(_, b)) = (key.kind, later.kind) else { return None };
+    let sign = KEY_AGAIN.to_string();
+    let lead = one.get(before..key.range.start);
+    let gap = one.get(key.range.end..value.range.start);
+    let between = one.get(value.range.end..later.range.start).replace(&shapes::key(0, a), &sign);
+    let tail = one.get(last.range.end..one.text.len()).replace(&shapes::key(0, b), &sign);
+    let tail = tail.strip_suffix(end).unwrap_or(&tail);
+    let none = turn::trace(prober, History::User, &Answer::calls(vec![shapes::call(0, 0)]), setting);
+    let none = none.as_ref().and_then(|none| {
+        let last = none.of_call(0).take_while(|slot| matches!(slot.kind, Kind::Name(_) | Kind::Id(_))).last()?;
+        let text = none.get(last.range.end..none.text.len());
+        Some(text.strip_suffix(end).unwrap_or(text).to_owned())
+    });
+    let cut = cut(lead, &between, tail, none.as_deref())?;
+    let key_again = cut.close.contains(KEY_AGAIN);
+    let after = tail.get(cut.close.len()..).unwrap_or("").to_owned();
+    let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN };
+    values(prober, setting, &mut pairs);
+    braces(&mut pairs, &after);
+    Some(pairs)
+}
+
+/// Sees pairs in braces, with a colon after each key and a comma between two, as one object.
+fn braces(pairs: &mut Pairs, after: &str) {
+    let key = pairs.cut.open.trim();
+    let is_object = pairs.gap.trim().strip_prefix(key).is_some_and(|gap| gap.trim() == ":")
+        && pairs.cut.separator.trim() == ","
+        && pairs.cut.close.trim().is_empty();
+    let Some(at) = pairs.cut.section.rfind('{').filter(|_| is_object) else { return };
+    if !pairs.cut.section.get(at + 1..).is_some_and(|space| space.trim().is_empty()) {
+        return;
+    }
+    let Some(end) = after.find('}').filter(|end| after.get(..*end).is_some_and(|space| space.trim().is_empty())) else {
+        return;
+    };
+    let open = pairs.cut.section.split_off(at);
+    pairs.braces = Some((open, after.get(..=end).unwrap_or("}").to_owned()));
+}
+
+/// Values as they stand.
+const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
+
+/// Cuts what stands before, between and after arguments; what a call without any writes settles where it is open.
+fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
+    let longest = marks::shared_start(between, tail);
+    let marks: Vec<&str> = marks::marks(longest);
+    let lengths = (0..=marks.len()).rev().map(|count| marks.iter().take(count).map(|mark| mark.len()).sum::<usize>());
+    let read = |length: usize| {
+        let close = longest.get(..length)?;
+        let rest = between.get(length..)?;
+        let open = marks::shared_end(rest, lead);
+        let behind = tail.strip_prefix(close)?;
+        let (section, open) = match none {
+            Some(none) => {
+                let section = none.strip_suffix(behind)?;
+                let open = lead.strip_prefix(section)?;
+                (section, rest.ends_with(open).then_some(open)?)
+            }
+            None => (lead.strip_suffix(open)?, open),
+        };
+        Some(Cut {
+            section: section.to_owned(),
+            open: open.to_owned(),
+            close: close.to_owned(),
+            separator: rest.strip_suffix(open)?.to_owned(),
+            section_close: String::new(),
+        })
+    };
+    lengths.clone().find_map(read).or_else(|| {
+        let close = longest;
+        let rest = between.get(close.len()..)?;
+        let open = marks::shared_end(rest, lead);
+        Some(Cut {
+            section: lead.strip_suffix(open)?.to_owned(),
+            open: open.to_owned(),
+            close: close.to_owned(),
+            separator: rest.strip_suffix(open)?.to_owned(),
+            section_close: String::new(),
+        })
+    })
+}
+
+/// A text with every sign that some encoding escapes.
+const ODD: &str = "Qzo\"d'd \\<&>\né]q";
+
+/// Writes a value of each type and looks at what became of it.
+fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
+    let samples: [(&str, Value); 7] = [
+        ("string", shapes::value(0, 0).into()),
+        ("integer", 73591.into()),
+        ("boolean", true.into()),
+        ("null", Value::Null),
+        ("array", Value::List(vec!["Qzitemq".into()])),
+        ("object", Value::from([("qzinner", "Qzitemq".into())])),
+        ("odd", ODD.into()),
+    ];
+    let shown = |value: &Value| -> Option<String> {
+        let arguments: Object = [(shapes::key(0, 0), value.clone())].into_iter().collect();
+        let answer = Answer::calls(vec![shapes::call_with(0, arguments)]);
+        let trace = turn::trace(prober, History::User, &answer, setting)?;
+        let key = trace.slot(Kind::Key(0, 0))?;
+        Some(trace.get(key.range.end..trace.text.len()).to_owned())
+    };
+    let texts: Vec<(&str, &Value, String)> =
+        samples.iter().filter_map(|(kind, value)| Some((*kind, value, shown(value)?))).collect();
+    let Some((_, _, string)) = texts.iter().find(|(kind, ..)| *kind == "string") else { return };
+    // What stands around every value, whatever its type.
+    let mut lead = string.find("Qz").unwrap_or(0);
+    let mut tail = string.len() - lead - shapes::value(0, 0).len();
+    for (_, _, text) in texts.iter().filter(|(kind, ..)| *kind != "odd") {
+        lead = lead.min(common(string.chars(), text.chars()));
+        tail = tail.min(common(string.chars().rev(), text.chars().rev()));
+    }
+    let inner = |kind: &str| {
+        let (_, value, text) = texts.iter().find(|(known, ..)| *known == kind)?;
+        Some((*value, text.get(lead..text.len().checked_sub(tail)?)?))
+    };
+    let Some((_, string)) = inner("string") else { return };
+    let plain = shapes::value(0, 0);
+    let Some(at) = string.find(&plain) else { return };
+    let (open, close) = (string.get(..at).unwrap_or(""), string.get(at + plain.len()..).unwrap_or(""));
+    let integer = inner("integer").and_then(|(_, text)| text.find("73591").map(|at| (at, text)));
+    if let Some((at, text)) = integer.filter(|(at, _)| *at > 0) {
+        // A word before the value says its type.
+        let other = text.get(..at).unwrap_or("");
+        let suffix_length = common(open.chars().rev(), other.chars().rev());
+        let suffix = open.get(open.len() - suffix_length..).unwrap_or("");
+        let cut = suffix.find(|c: char| !c.is_alphanumeric()).unwrap_or(suffix.len());
+        let suffix = suffix.get(cut..).unwrap_or("");
+        let word = open.strip_suffix(suffix).unwrap_or(open);
+        let prefix = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap);
+        // The shared beginning of the words is part of them.
+        let kept = prefix.trim_end_matches(char::is_alphanumeric).len();
+        let word = format!("{}{word}", prefix.get(kept..).unwrap_or(""));
+        let prefix = prefix.get(..kept).unwrap_or("").to_owned();
+        pairs.values.typed = Some(Typed { prefix, string: word, suffix: suffix.to_owned() });
+    } else if !open.is_empty() || !close.is_empty() {
+        pairs.gap = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap).to_owned();
+        pairs.cut.close = pairs.cut.close.strip_prefix(close).unwrap_or(&pairs.cut.close).to_owned();
+        let odd = texts.iter().find(|(kind, ..)| *kind == "odd").and_then(|(_, _, text)| {
+            text.get(lead..text.len().checked_sub(tail)?).filter(|text| text.starts_with(open))
+        });
+        pairs.values.strings = match odd {
+            Some(text) if json::read(text).is_ok_and(|value| value.as_str() == Some(ODD)) => Encoding::Json,
+            Some(text) => Encoding::Quoted {
+                open: open.to_owned(),
+                close: close.to_owned(),
+                escaped: !text.contains(ODD)
+                    && open
+                        .chars()
+                        .next()
+                        .is_some_and(|quote| text == python::repr(ODD) || text == python::quoted(ODD, quote)),
+            },
+            None => Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped: true },
+        };
+    }
+    if pairs.values.strings == Encoding::Bare
+        && let Some((_, _, text)) = texts.iter().find(|(kind, ..)| *kind == "odd")
+        && let Some(text) = text.len().checked_sub(tail).and_then(|end| text.get(lead..end))
+        && let Some(at) = text.find(ODD)
+    {
+        let (open, close) = (text.get(..at).unwrap_or(""), text.get(at + ODD.len()..).unwrap_or(""));
+        let (open, close) = (open.strip_prefix(string.get(..0).unwrap_or("")).unwrap_or(open), close);
+        if pairs.values.typed.is_none() && !open.is_empty() && !close.is_empty() {
+            pairs.values.frame = Some((open.to_owned(), close.to_owned()));
+        }
+    }
+    let spelled = |kind: &str| {
+        let (value, text) = inner(kind)?;
+        let at = text.find(&value.to_string());
+        Some(at.is_some())
+    };
+    let as_json = ["boolean", "null", "array", "object"].iter().all(|kind| spelled(kind).unwrap_or(true));
+    pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
+}
+
+/// How many bytes two texts begin with in common.
+fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+    a.zip(b).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
+}

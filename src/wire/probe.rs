@@ -1,0 +1,227 @@
+//! Rendering probes: conversations whose every value is a needle, written in a manner the template takes.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, hash_map::DefaultHasher};
+use std::hash::{Hash, Hasher};
+
+use super::conversation::{Answer, Call, Carrier, Manner, Message};
+use crate::chat::{ChatTemplate, RenderError, RenderOptions};
+use crate::json::{Object, Value};
+
+/// Strings that cannot occur by accident, so that where one lands tells what surrounds it.
+pub(crate) mod needle {
+    pub const SYSTEM: &str = "Qzsystemq";
+    pub const USER: &str = "Qzuserq";
+    pub const LATER: &str = "Qzlaterq";
+    pub const CONTENT: &str = "Qzcontentq";
+    pub const REASONING: &str = "Qzreasonq";
+    pub const EARLIER: &str = "Qzearlierq";
+    pub const RESULT: &str = "Qzresultq";
+    pub const NAMES: [&str; 3] = ["qzname_one", "qzname_two", "qzname_tre"];
+    pub const KEYS: [&str; 3] = ["qzkey_one", "qzkey_two", "qzkey_tre"];
+    pub const VALUES: [&str; 3] = ["Qzvalueoneq", "Qzvaluetwoq", "Qzvaluetreq"];
+    /// How needles begin.
+    pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
+    /// Nine letters and digits: some templates refuse any other id.
+    pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
+}
+
+/// Values of the variables a template reads as switches, such as one that turns thinking off.
+pub(crate) type Setting = Object;
+
+/// Renders probes with one chat template and remembers what it refused.
+pub(crate) struct Prober<'t> {
+    template: &'t ChatTemplate,
+    /// Variables that hold for every render, such as the special tokens.
+    variables: &'t Object,
+    options: RenderOptions,
+    pub manner: Manner,
+    pub carrier: Option<Carrier>,
+    /// Whether a tool is offered even where none is called: some templates cannot do without.
+    pub always_tools: bool,
+    /// The tools to offer instead of those the conversation calls.
+    pub offered: Option<Value>,
+    renders: Cell<usize>,
+    /// Whether a render used up its allowance: no other is tried then.
+    exhausted: Cell<bool>,
+    /// What the template raised, each complaint once.
+    refused: RefCell<Vec<String>>,
+    known: RefCell<HashMap<u64, Option<String>>>,
+}
+
+impl<'t> Prober<'t> {
+    pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Self {
+        Self {
+            template,
+            variables,
+            options: RenderOptions { now, ..RenderOptions::default() },
+            manner: Manner::USUAL,
+            carrier: None,
+            always_tools: false,
+            offered: None,
+            renders: Cell::new(0),
+            exhausted: Cell::new(false),
+            refused: RefCell::default(),
+            known: RefCell::default(),
+        }
+    }
+
+    /// Another one with the same template and manner that remembers nothing.
+    pub fn fresh(&self) -> Self {
+        let fresh = Self::new(self.template, self.variables, self.options.now.clone());
+        Self { manner: self.manner, always_tools: self.always_tools, ..fresh }
+    }
+
+    /// How many renders were tried.
+    pub fn renders(&self) -> usize {
+        self.renders.get()
+    }
+
+    /// What the template raised, each complaint once.
+    pub fn refused(&self) -> Vec<String> {
+        self.refused.borrow().clone()
+    }
+
+    /// What the template raises on an answer with content, where it takes none in any manner.
+    pub fn refuses_answers(&self) -> Option<RenderError> {
+        self.refuses(Answer::content(needle::CONTENT))
+    }
+
+    /// What the template raises on a call, where it takes none in any manner.
+    pub fn refuses_calls(&self) -> Option<RenderError> {
+        self.refuses(Answer::calls(vec![call(0, 1)]))
+    }
+
+    fn refuses(&self, answer: Answer) -> Option<RenderError> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(answer)];
+        if self.render(&messages, &Setting::new(), false).is_some() {
+            return None;
+        }
+        let context = self.context(self.manner, &messages, &Setting::new(), false);
+        self.template.render(&context, &self.options).err()
+    }
+
+    /// The special tokens that the template reads and nobody gave.
+    pub fn unset_tokens(&self, template: &ChatTemplate) -> Vec<String> {
+        let names = template.variables().iter().filter(|name| name.ends_with("_token"));
+        names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
+    }
+
+    /// Renders in this prober's manner or, where the template refuses that, in the first one it takes.
+    pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
+        self.render_in(self.manner, messages, setting, generation_prompt).or_else(|| {
+            Manner::all()
+                .filter(|manner| *manner != self.manner && manner.bare_tools == self.manner.bare_tools)
+                .find_map(|manner| self.render_in(manner, messages, setting, generation_prompt))
+        })
+    }
+
+    /// Renders in one manner.
+    pub fn render_in(
+        &self,
+        manner: Manner,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Option<String> {
+        let context = self.context(manner, messages, setting, generation_prompt);
+        let mut hasher = DefaultHasher::new();
+        Value::Object(context.clone()).to_string().hash(&mut hasher);
+        let key = hasher.finish();
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
+        if self.exhausted.get() {
+            return None;
+        }
+        self.renders.set(self.renders.get() + 1);
+        let text = match self.template.render(&context, &self.options) {
+            Ok(rendered) => Some(rendered.text),
+            Err(error) => {
+                self.exhausted.set(error.is_exhausted());
+                let mut refused = self.refused.borrow_mut();
+                if !refused.contains(&error.message) {
+                    refused.push(error.message);
+                }
+                None
+            }
+        };
+        self.known.borrow_mut().insert(key, text.clone());
+        text
+    }
+
+    /// The keys a render asks the context for.
+    pub fn paths(&self, manner: Manner, messages: &[Message], setting: &Setting) -> Vec<String> {
+        let context = self.context(manner, messages, setting, false);
+        let options = RenderOptions { watch: true, ..self.options.clone() };
+        let rendered = self.template.render(&context, &options).ok();
+        rendered.and_then(|rendered| rendered.watched).map(|watched| watched.paths).unwrap_or_default()
+    }
+
+    /// The context of a render.
+    pub fn context(&self, manner: Manner, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Object {
+        let mut context = self.variables.clone();
+        context.insert("messages".to_owned(), manner.messages(messages, self.carrier.as_ref()));
+        let mut tools = self.offered.clone().unwrap_or_else(|| manner.tools(messages));
+        if self.always_tools && tools == Value::List(Vec::new()) {
+            tools = manner.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]);
+        }
+        if tools != Value::List(Vec::new()) {
+            context.insert("tools".to_owned(), tools);
+        }
+        context.insert("add_generation_prompt".to_owned(), generation_prompt.into());
+        context.extend(setting.iter().map(|(name, value)| (name.clone(), value.clone())));
+        context
+    }
+}
+
+/// The call number `index` of the probes, with as many needle arguments as wanted.
+pub(crate) fn call(index: usize, arguments: usize) -> Call {
+    let pick = |from: &[&'static str; 3], at: usize| from.get(at % 3).copied().unwrap_or_default();
+    let arguments = (0..arguments)
+        .map(|i| (pick(&needle::KEYS, index + i).to_owned(), Value::from(pick(&needle::VALUES, index + i))))
+        .collect();
+    call_with(index, arguments)
+}
+
+/// The call number `index` of the probes, with these arguments.
+pub(crate) fn call_with(index: usize, arguments: Object) -> Call {
+    let pick = |from: &[&'static str; 3]| from.get(index % 3).copied().unwrap_or_default().to_owned();
+    Call { id: pick(&needle::IDS), name: pick(&needle::NAMES), arguments }
+}
+
+/// The definitions of every tool the probes call.
+pub(crate) fn tools(manner: Manner) -> Value {
+    let calls = (0..3).map(|index| call(index, 3)).collect();
+    manner.tools(&[Message::Assistant(Answer::calls(calls))])
+}
+
+/// The history that is one user message, in words.
+pub(crate) const USER_MESSAGE: &str = "a user message";
+
+/// The histories an answer may follow.
+pub(crate) fn histories() -> Vec<(&'static str, Vec<Message>)> {
+    let user = || Message::User(needle::USER.to_owned());
+    let earlier = Message::Assistant(Answer::content(needle::EARLIER));
+    let system = Message::System(needle::SYSTEM.to_owned());
+    vec![
+        (USER_MESSAGE, vec![user()]),
+        ("a system and a user message", vec![system, user()]),
+        ("earlier turns", vec![Message::User(needle::LATER.to_owned()), earlier, user()]),
+    ]
+}
+
+/// A history that ends in a tool's result.
+pub(crate) fn after_tool() -> Vec<Message> {
+    after_tool_with(needle::RESULT)
+}
+
+/// A history that ends in this result of a tool.
+pub(crate) fn after_tool_with(result: &str) -> Vec<Message> {
+    let called = call(2, 1);
+    vec![
+        Message::User(needle::USER.to_owned()),
+        Message::Assistant(Answer::calls(vec![called.clone()])),
+        Message::Tool { id: called.id, name: called.name, content: result.to_owned() },
+    ]
+}

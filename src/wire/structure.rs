@@ -1,0 +1,296 @@
+//! What a wire is: the text a chat template writes around each value of a conversation, as a typed structure.
+//!
+//! Every text is exact, white space included. Where renders leave open at which sign one part ends and the next begins,
+//! the readings stand in a ranked list, the plainest first; whoever uses the structure picks one.
+
+use super::conversation::{Carrier, Manner};
+use super::probe::Setting;
+
+/// How one chat template writes conversations down.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    /// How messages have to be given for this template to show them.
+    pub manner: Manner,
+    /// How prompts end, one for each history and setting that makes a difference.
+    pub prompts: Vec<Prompt>,
+    pub reasoning: Option<Reasoning>,
+    pub content: Content,
+    pub calls: Option<Calls>,
+    /// What ends the model's turn after content, white space included; empty where nothing does.
+    pub end: String,
+    /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
+    pub stops: Vec<String>,
+    /// How the turns of others stand around their text.
+    pub frames: Frames,
+}
+
+/// What the model's turn may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum History {
+    User,
+    SystemAndUser,
+    EarlierTurns,
+    ToolResult,
+}
+
+/// One way a prompt can end.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Prompt {
+    pub after: History,
+    pub setting: Setting,
+    /// What introduces the turn, in the prompt and in a render of the whole turn alike; empty where nothing does.
+    pub header: String,
+    /// What the prompt writes of the turn itself, such as the mark that opens reasoning.
+    pub prefill: String,
+    /// The end of what stands before the header, as far as every history of this kind shares it.
+    pub before: String,
+    /// Whether renders of the whole turn lack the header.
+    pub header_in_prompt_only: bool,
+}
+
+/// What stands around the text of other turns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frames {
+    /// What the conversation begins with, whatever comes first.
+    pub start: String,
+    pub system: Option<Frame>,
+    pub user: Option<Frame>,
+    /// The model's own turn where others follow it; its texts may differ from those of the last turn.
+    pub assistant: Option<Frame>,
+    pub result: Option<Frame>,
+    /// What stands between the results of two calls of one turn, where that is not two frames.
+    pub results_together: Option<String>,
+    /// What stands around the list of tools, and how it is written.
+    pub tools: Option<Tools>,
+}
+
+/// The text before and after a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub open: String,
+    pub close: String,
+}
+
+/// How the offered tools are printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tools {
+    pub frame: Frame,
+    /// Between two tools; the whole list is one JSON array where there is none.
+    pub separator: Option<String>,
+}
+
+/// How reasoning is set off.
+#[derive(Clone, Debug)]
+pub(crate) struct Reasoning {
+    /// What opens it; empty where it begins with the turn.
+    pub open: String,
+    /// What closes it before content, and before calls where that is something else.
+    pub close: String,
+    pub close_before_calls: Option<String>,
+    /// What stands for reasoning where there is none, as `open` and `close` of an empty thought; nothing mostly.
+    pub empty: Option<String>,
+    /// The message keys or blocks the template reads it from.
+    pub carriers: Vec<Carrier>,
+    pub setting: Setting,
+    pub source: Source,
+    /// Marks that surround the answer where there is reasoning, and are absent elsewhere.
+    pub answer_marks: Vec<String>,
+}
+
+/// What gave reasoning away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Renders show it between its marks.
+    Rendered,
+    /// Renders show it without an opening mark, which the prompt writes.
+    OpenedByPrompt,
+    /// The template takes it out of content at its closing mark.
+    Removed,
+    /// The prompt opens it and nothing renders it: a guess.
+    Guessed,
+    /// The prompt asks for it under a setting and names the marks: a guess.
+    Asked,
+}
+
+/// How content stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Content {
+    /// What opens it where it stands alone; empty where nothing does.
+    pub open: String,
+    /// What closes it before the turn's end.
+    pub close: String,
+    /// What opens and closes it after reasoning, and beside calls, where that is something else.
+    pub after_reasoning: Option<(String, String)>,
+    pub beside_calls: Option<(String, String)>,
+    pub place: Place,
+}
+
+/// Where content stands in a turn that has calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    #[default]
+    Before,
+    After,
+    /// Nowhere: the template leaves it out.
+    Dropped,
+    /// Between the marks of reasoning.
+    AsReasoning,
+}
+
+/// How tool calls are written.
+#[derive(Clone, Debug)]
+pub(crate) struct Calls {
+    /// How calls are parted, the plainest reading first; there is at least one.
+    pub cuts: Vec<Cut>,
+    pub body: Body,
+    /// How many calls one turn was seen to hold: 1, or 3 for any number.
+    pub most: usize,
+    /// What ends a turn with calls, where that is not what ends one with content.
+    pub end: Option<String>,
+    pub manner: Manner,
+    pub setting: Setting,
+    /// Whether the name stands on the wire only inside the id that was given.
+    pub ids_hold_names: bool,
+}
+
+/// One reading of a repeated part: where the text around and between its items is cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Cut {
+    /// Once before the first item.
+    pub section: String,
+    /// Before every item.
+    pub open: String,
+    /// After every item.
+    pub close: String,
+    /// Between two items.
+    pub separator: String,
+    /// Once after the last item.
+    pub section_close: String,
+}
+
+/// What one call says, between the `open` and `close` of its cut.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Body {
+    /// Up to the arguments.
+    pub head: Vec<Piece>,
+    pub arguments: Arguments,
+    /// After the arguments.
+    pub tail: Vec<Piece>,
+    /// Where the pieces together are one JSON object, its keys; the pieces stand in it as they are listed.
+    pub object: Option<ObjectBody>,
+}
+
+/// A call that is one JSON object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ObjectBody {
+    /// The way to the name; nothing where the name is itself the key of the arguments.
+    pub name: Option<Vec<String>>,
+    pub arguments: Vec<String>,
+    pub id: Option<Vec<String>>,
+    /// The keys of the object in the order they are written.
+    pub keys: Vec<String>,
+    /// Whether the calls together are one JSON array of such objects.
+    pub in_array: bool,
+}
+
+/// A piece of a call beside its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Text(String),
+    Name,
+    /// The name once more, as in a closing tag.
+    NameAgain,
+    Id,
+    /// An id that holds the name.
+    NamedId,
+    /// A number that counts the calls, and the number of the first.
+    Counter(usize),
+}
+
+/// How the arguments of a call are written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Arguments {
+    /// One JSON object.
+    Json,
+    /// The text of a JSON object inside a JSON string.
+    JsonText,
+    /// One object that would be JSON but for its keys and quotes.
+    Dialect { unquoted_keys: bool, quotes: Option<(String, String)> },
+    /// One object as Python prints it.
+    Python,
+    /// Key by key.
+    Pairs(Box<Pairs>),
+}
+
+/// Arguments written key by key: a `Repeat` like the calls themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pairs {
+    /// `open` stands before the key, `close` after the value.
+    pub cut: Cut,
+    /// From the key to the value.
+    pub gap: String,
+    /// Whether `close` names the key again, at [`KEY_AGAIN`].
+    pub key_again: bool,
+    /// The braces around all pairs, which make them one object in a dialect of JSON.
+    pub braces: Option<(String, String)>,
+    pub values: Values,
+}
+
+impl Pairs {
+    /// The pairs in their braces as one object of a dialect.
+    pub(crate) fn dialect(&self) -> Option<Arguments> {
+        self.braces.as_ref()?;
+        let key = self.cut.open.trim();
+        let (open, close) = self.values.quotes();
+        let quotes = [(open, close), (key, key)].into_iter().find(|(open, _)| !open.is_empty() && *open != "\"");
+        let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
+        Some(Arguments::Dialect { unquoted_keys: key.is_empty(), quotes })
+    }
+}
+
+/// Stands for the key inside a text.
+pub(crate) const KEY_AGAIN: char = '\u{1}';
+
+/// How values are spelled.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Values {
+    pub strings: Encoding,
+    pub others: Encoding,
+    /// Marks that stand around some strings only, as CDATA does.
+    pub frame: Option<(String, String)>,
+    /// A word before the value that says its type.
+    pub typed: Option<Typed>,
+}
+
+impl Values {
+    /// What stands around a string as part of its spelling.
+    pub(crate) fn quotes(&self) -> (&str, &str) {
+        match &self.strings {
+            Encoding::Json => ("\"", "\""),
+            Encoding::Quoted { open, close, .. } => (open, close),
+            Encoding::Bare | Encoding::Python => ("", ""),
+        }
+    }
+}
+
+/// How one value is spelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// As it is.
+    Bare,
+    /// As JSON.
+    Json,
+    /// As Python's `str` or, inside others, `repr` prints it.
+    Python,
+    /// Between these marks, escaped as Python does or not at all.
+    Quoted { open: String, close: String, escaped: bool },
+}
+
+/// A mark before the value that says its type: `prefix`, the type's word, `suffix`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Typed {
+    pub prefix: String,
+    /// The word for strings, and what the others look like.
+    pub string: String,
+    pub suffix: String,
+}

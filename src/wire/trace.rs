@@ -1,0 +1,161 @@
+//! A render of one turn as text and slots: where each value of the answer stands, and how it is spelled there.
+
+use std::ops::Range;
+
+use super::conversation::Answer;
+use super::python;
+use crate::json::{self, Value};
+
+/// What of an answer a slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Content,
+    Reasoning,
+    Name(usize),
+    Id(usize),
+    Key(usize, usize),
+    Value(usize, usize),
+    /// All arguments of a call in one value.
+    Arguments(usize, Whole),
+}
+
+/// How arguments are spelled that stand in one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    Json,
+    /// Their JSON inside a JSON string.
+    JsonText,
+    Python,
+}
+
+impl Kind {
+    /// The call it belongs to.
+    pub(crate) fn call(self) -> Option<usize> {
+        match self {
+            Kind::Content | Kind::Reasoning => None,
+            Kind::Name(call) | Kind::Id(call) | Kind::Arguments(call, _) => Some(call),
+            Kind::Key(call, _) | Kind::Value(call, _) => Some(call),
+        }
+    }
+}
+
+/// A value of the answer, and the bytes it takes up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub kind: Kind,
+    pub range: Range<usize>,
+}
+
+/// A render from the end of the history on.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace {
+    /// What follows the history's own words.
+    pub text: String,
+    pub slots: Vec<Slot>,
+}
+
+impl Trace {
+    /// Finds the values of an answer in what follows the history.
+    pub(crate) fn new(text: &str, answer: &Answer) -> Self {
+        let mut slots = Vec::new();
+        let mut add = |needle: &str, kind: Kind| {
+            if !needle.is_empty() {
+                slots.extend(text.match_indices(needle).map(|(at, _)| Slot { kind, range: at..at + needle.len() }));
+            }
+        };
+        answer.content.iter().for_each(|content| add(content, Kind::Content));
+        answer.reasoning.iter().for_each(|reasoning| add(reasoning, Kind::Reasoning));
+        for (index, call) in answer.calls.iter().enumerate() {
+            add(&call.name, Kind::Name(index));
+            add(&call.id, Kind::Id(index));
+            for (at, (key, value)) in call.arguments.iter().enumerate() {
+                add(key, Kind::Key(index, at));
+                value.as_str().into_iter().for_each(|value| add(value, Kind::Value(index, at)));
+            }
+        }
+        let wholes = answer.calls.iter().enumerate().filter_map(|(index, call)| {
+            let name = text.find(&call.name).unwrap_or(0);
+            let next = answer.calls.get(index + 1).and_then(|next| text.find(&next.name)).unwrap_or(text.len());
+            whole(text, &Value::Object(call.arguments.clone()), name, next)
+                .map(|(whole, range)| Slot { kind: Kind::Arguments(index, whole), range })
+        });
+        let wholes: Vec<Slot> = wholes.collect();
+        slots.extend(wholes);
+        // The earliest first, and of those that begin at one place the longest: what it encloses is part of it.
+        slots.sort_by_key(|slot| (slot.range.start, std::cmp::Reverse(slot.range.end)));
+        let mut end = 0;
+        slots.retain(|slot| {
+            let is_free = slot.range.start >= end;
+            if is_free {
+                end = slot.range.end;
+            }
+            is_free
+        });
+        Self { text: text.to_owned(), slots }
+    }
+
+    /// The text of a stretch.
+    pub(crate) fn get(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or("")
+    }
+
+    /// The first slot of this kind.
+    pub(crate) fn slot(&self, kind: Kind) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.kind == kind)
+    }
+
+    /// Whether the answer's value shows.
+    pub(crate) fn shows(&self, kind: Kind) -> bool {
+        self.slot(kind).is_some()
+    }
+
+    /// What stands before the first slot.
+    pub(crate) fn lead(&self) -> &str {
+        self.get(0..self.slots.first().map_or(self.text.len(), |slot| slot.range.start))
+    }
+
+    /// What stands after the last slot.
+    pub(crate) fn tail(&self) -> &str {
+        self.get(self.slots.last().map_or(0, |slot| slot.range.end)..self.text.len())
+    }
+
+    /// The slots of one call.
+    pub(crate) fn of_call(&self, call: usize) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(move |slot| slot.kind.call() == Some(call))
+    }
+}
+
+/// Where all arguments of a call stand in one value. Empty ones are looked for between its name and the next call's, or
+/// else before the name.
+fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
+    let is_empty = arguments.as_object().is_some_and(|entries| entries.is_empty());
+    let allowed = |at: usize| !is_empty || at > name && at < next;
+    let starts = text.char_indices().filter(|(at, c)| matches!(c, '{' | '"') && allowed(*at));
+    for (at, c) in starts {
+        let Some((value, end)) = value_at(text, at) else { continue };
+        match (c, value) {
+            ('{', value) if same(&value, arguments) => return Some((Whole::Json, at..end)),
+            ('"', Value::String(inner)) if json::read(&inner).is_ok_and(|value| same(&value, arguments)) => {
+                return Some((Whole::JsonText, at..end));
+            }
+            _ => {}
+        }
+    }
+    let spelled = python::spelling(arguments);
+    let at = text.find(&spelled).filter(|at| allowed(*at))?;
+    Some((Whole::Python, at..at + spelled.len()))
+}
+
+/// The JSON value that begins at a byte, and where it ends.
+pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
+    let (value, places) = json::read_with_places_at(text, at).ok()?;
+    Some((value, places.value.end))
+}
+
+/// Whether two objects hold the same, whatever the order of their keys.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a.as_object(), b.as_object()) {
+        (Some(a), Some(b)) => a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value)),
+        _ => false,
+    }
+}

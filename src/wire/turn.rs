@@ -1,0 +1,172 @@
+//! The turn: how prompts introduce it, what they write of it, and what ends it.
+
+use super::conversation::{Answer, Message};
+use super::marks;
+use super::probe::{Prober, Setting, needle};
+use super::shapes;
+use super::structure::{History, Prompt};
+use super::trace::Trace;
+
+/// A render of an answer after a history, from the history's last words on.
+pub(crate) fn trace(prober: &Prober, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
+    let mut messages = shapes::history(after);
+    messages.push(Message::Assistant(answer.clone()));
+    let text = prober.render(&messages, setting, false)?;
+    Some(Trace::new(text.get(end_of(&text, after)?..)?, answer))
+}
+
+/// Where the last words of a history end.
+fn end_of(text: &str, after: History) -> Option<usize> {
+    Some(text.rfind(after.last_needle())? + after.last_needle().len())
+}
+
+/// What stands before the first value in renders of whole turns.
+#[derive(Default)]
+pub(crate) struct Leads {
+    pub all: Vec<String>,
+    /// Where that value is reasoning.
+    pub thought: Option<String>,
+}
+
+/// Finds how prompts end. `close` is the mark that closes reasoning, where renders show it.
+pub(crate) fn prompts(
+    prober: &Prober,
+    settings: &[Setting],
+    leads: impl Fn(&Prober, History, &Setting) -> Leads,
+    close: Option<&str>,
+) -> Vec<Prompt> {
+    let mut prompts: Vec<Prompt> = Vec::new();
+    for after in History::ALL {
+        for setting in settings {
+            let Some(found) = prompt(prober, after, setting, &leads(prober, after, setting), close) else { continue };
+            if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
+                prompts.push(found);
+            }
+        }
+    }
+    prompts
+}
+
+fn prompt(prober: &Prober, after: History, setting: &Setting, leads: &Leads, close: Option<&str>) -> Option<Prompt> {
+    let history = shapes::history(after);
+    let text = prober.render(&history, setting, true)?;
+    let start = end_of(&text, after)?;
+    let tail = text.get(start..)?;
+    let generated = prober
+        .render(&history, setting, false)
+        .filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()))
+        .and_then(|bare| bare.len().checked_sub(start));
+    let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
+        true => shared,
+        false => marks::shared_start(shared, lead),
+    });
+    let begin = generated.unwrap_or_else(|| end_of_turn(prober, after, tail));
+    let (before, own) = tail.split_at_checked(begin).unwrap_or(("", tail));
+    let mut cut = tail.len();
+    let surplus = tail.get(shared.len()..).unwrap_or("");
+    // Renders may show what opens reasoning; if not, it stands among what they share with the prompt.
+    let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
+    let thought = match marks::first(open) {
+        Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
+        Some(_) => close.and_then(|close| mark_about(surplus, close)).map(|at| shared.len() + at),
+        None => close.and_then(|close| mark_about(own, close)).map(|at| begin + at),
+    };
+    let mut header_in_prompt_only = false;
+    if let Some(at) = thought {
+        cut = at;
+    } else if !surplus.trim().is_empty() {
+        // What renders lack is the header where they have none at all, else part of the turn itself.
+        header_in_prompt_only = close.is_some() || shared.len() <= begin;
+        if !header_in_prompt_only {
+            cut = shared.len();
+        }
+    }
+    if !header_in_prompt_only && shared.len() < cut.min(tail.len()) {
+        header_in_prompt_only = shared.len() <= begin && cut > begin;
+    }
+    Some(Prompt {
+        after,
+        setting: setting.clone(),
+        header: tail.get(begin.min(cut)..cut)?.to_owned(),
+        prefill: tail.get(cut..)?.to_owned(),
+        before: before.get(..begin.min(cut)).unwrap_or(before).to_owned(),
+        header_in_prompt_only,
+    })
+}
+
+/// Where in a text the first mark stands that shares a word with another.
+fn mark_about(text: &str, other: &str) -> Option<usize> {
+    let mut at = 0;
+    for mark in marks::marks(text) {
+        if marks::stands_out(mark) && marks::share_a_word(mark, other) {
+            return Some(at);
+        }
+        at += mark.len();
+    }
+    None
+}
+
+/// How much of what follows a history's last words ends that turn, where nothing says what the prompt adds: what follows
+/// them before a user's message, too.
+fn end_of_turn(prober: &Prober, after: History, tail: &str) -> usize {
+    let mut messages = shapes::history(after);
+    messages.push(Message::User(needle::LATER.to_owned()));
+    let between = || {
+        let text = prober.render(&messages, &Setting::new(), false)?;
+        let start = end_of(&text, after)?;
+        let end = start + text.get(start..)?.find(needle::LATER)?;
+        Some(text.get(start..end)?.to_owned())
+    };
+    between().map_or(0, |between| marks::shared_start(tail, &between).len())
+}
+
+/// What follows content at the end of a turn, as far as it follows there before another turn, too.
+pub(crate) fn end(prober: &Prober, tail: &str) -> String {
+    let messages = [
+        Message::User(needle::USER.to_owned()),
+        Message::Assistant(shapes::content()),
+        Message::User(needle::LATER.to_owned()),
+    ];
+    let between = || {
+        let text = prober.render(&messages, &Setting::new(), false)?;
+        let start = text.rfind(needle::CONTENT)? + needle::CONTENT.len();
+        let end = start + text.get(start..)?.find(needle::LATER)?;
+        Some(text.get(start..end)?.to_owned())
+    };
+    match between() {
+        Some(between) if !between.starts_with(tail) => {
+            let shared = marks::shared_start(tail, &between);
+            // A turn in the middle may end otherwise than the last one.
+            if shared.trim().is_empty() { tail.to_owned() } else { shared.to_owned() }
+        }
+        _ => tail.to_owned(),
+    }
+}
+
+/// The marks that begin what follows a turn, where nothing ends the turn itself.
+pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
+    let mut messages = vec![Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
+    let last = match answer.calls.first() {
+        Some(call) => {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            messages.push(Message::Tool { id, name, content: needle::RESULT.to_owned() });
+            needle::RESULT
+        }
+        None => {
+            messages.push(Message::User(needle::LATER.to_owned()));
+            needle::LATER
+        }
+    };
+    let text = prober.render(&messages, setting, false)?;
+    let trace = Trace::new(text.get(end_of(&text, History::User)?..)?, answer);
+    let tail = trace.tail().split(last).next()?;
+    // Of what follows a call, its own marks are none.
+    let own = turn_tail(prober, answer, setting)?;
+    let rest = tail.get(marks::shared_start(tail, &own).len()..)?;
+    marks::marks(rest).into_iter().find(|mark| marks::stands_out(mark)).map(str::to_owned)
+}
+
+/// What follows the last value of a turn at the end of a render.
+fn turn_tail(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
+    trace(prober, History::User, answer, setting).map(|trace| trace.tail().to_owned())
+}
