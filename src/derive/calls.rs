@@ -32,8 +32,6 @@ pub(super) struct Calls {
     pub setting: Setting,
     /// What ends a turn with calls, where that is another mark than ends a turn without.
     pub stop: Option<String>,
-    /// Whether the name stands on the wire only inside the id it was given.
-    pub ids_hold_names: bool,
     /// Whether the first call's opening mark stands in the turn itself, not in its header.
     pub opens_in_body: bool,
 }
@@ -306,7 +304,6 @@ fn study(
         stop: own_stop(&after, turn).map(str::to_owned),
         manner: prober.manner,
         setting: setting.clone(),
-        ids_hold_names,
         opens_in_body: one.get(..own.start).is_some_and(|text| text.contains(open_mark.as_str())),
     })
 }

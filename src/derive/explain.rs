@@ -8,7 +8,7 @@ use super::evidence::{Change, Evidence};
 use super::header::PromptEnd;
 use super::probe::needle;
 use super::report::{Derivation, Status, Story};
-use crate::diagnostic::{escape, escape_lines, shortened};
+use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
 
 /// How much of a render an excerpt shows.
@@ -16,25 +16,19 @@ const EXCERPT: usize = 240;
 
 impl Derivation {
     /// One line: how far it got.
+    #[doc(hidden)]
     pub fn headline(&self) -> String {
-        let (passed, cases) = (self.passed, self.cases);
-        match self.status {
-            Status::Proved => format!("proved: {passed} of {cases} conversations come back as they went in"),
-            Status::Partial => format!("partial: {passed} of {cases} conversations come back as they went in"),
-            Status::Inexpressible => {
-                "inexpressible: calls are written in a form no response template was found for".into()
-            }
-            Status::Failed => "failed: no draft".to_owned(),
-        }
+        super::report::headline(self.status, &self.verdict)
     }
 
-    /// How many of the samples the draft explains, where there are some.
+    /// How many of the samples the draft explains, if there are any.
+    #[doc(hidden)]
     pub fn samples_line(&self) -> Option<String> {
-        let explained = self.samples.saturating_sub(self.unexplained.len());
-        (self.samples > 0).then(|| format!("samples: {explained} of {} explained", self.samples))
+        self.explained.describe()
     }
 
     /// What the draft reads, a line a part.
+    #[doc(hidden)]
     pub fn summary(&self) -> Vec<String> {
         let Some(story) = self.story() else { return Vec::new() };
         let findings = &story.findings;
@@ -78,6 +72,7 @@ impl Derivation {
     }
 
     /// The whole evidence as Markdown.
+    #[doc(hidden)]
     pub fn explain(&self, name: &str) -> String {
         let mut page = String::new();
         // Writing to a string cannot fail.
@@ -100,6 +95,10 @@ impl Derivation {
         if let Some(template) = &self.response_template {
             writeln!(page, "\n```json\n{}\n```", escape_lines(&template.to_pretty("  ")))?;
         }
+        if self.status != Status::Proved {
+            self.failures(page)?;
+            candidates(page, story, self.response_template.as_ref())?;
+        }
         writeln!(page, "\n## Evidence\n")?;
         writeln!(
             page,
@@ -116,13 +115,18 @@ impl Derivation {
             page,
             "{} renders were looked at. {} conversations, none of them a probe, were rendered, their last turn cut out and \
              parsed back: whole and one character at a time, with the stop token and without. {} came back as they went in.",
-            story.renders, self.cases, self.passed
+            story.renders, self.verdict.cases, self.verdict.passed
         )?;
-        for failure in &story.failures {
-            writeln!(page, "\n- {}: {} differs.", failure.case, failure.what)?;
-            writeln!(page, "  - text: {}", code(&shortened(&failure.text, EXCERPT)))?;
-            writeln!(page, "  - expected: {}", code(&shortened(&failure.expected.to_string(), EXCERPT)))?;
-            writeln!(page, "  - got: {}", code(&shortened(&failure.got.to_string(), EXCERPT)))?;
+        if self.verdict.recut > 0 {
+            writeln!(
+                page,
+                "\nThe renders of {} turns do not extend their prompt: these were cut where both part.",
+                self.verdict.recut
+            )?;
+        }
+        for loss in &self.verdict.losses {
+            writeln!(page, "\n- Lost by the wire format: {}.", escape(&loss.describe()))?;
+            writeln!(page, "  - text: {}", code(&shortened(&loss.example, EXCERPT)))?;
         }
         self.notes(page)?;
         if !story.refused.is_empty() {
@@ -135,8 +139,42 @@ impl Derivation {
         Ok(())
     }
 
+    /// Every cause of failure: the turn as rendered, where its parts lie, and the boundary that is wrong.
+    fn failures(&self, page: &mut String) -> std::fmt::Result {
+        if self.verdict.failures.is_empty() {
+            return Ok(());
+        }
+        writeln!(page, "\n## What fails\n")?;
+        writeln!(
+            page,
+            "{} conversations fail, for these causes. Positions are bytes of the turn.",
+            self.verdict.failed()
+        )?;
+        for failure in &self.verdict.failures {
+            let setting = match failure.setting.is_empty() {
+                true => String::new(),
+                false => format!(" with {}", code(&Value::Object(failure.setting.clone()).to_string())),
+            };
+            writeln!(page, "\n- {}{setting}.", escape(&failure.describe()))?;
+            writeln!(page, "  - the prompt ends in: {}", code(&end_of(&failure.prefix)))?;
+            writeln!(page, "  - the turn: {}", code(&shortened(&failure.text, 2 * EXCERPT)))?;
+            let places = places(&failure.text, &failure.expected);
+            if !places.is_empty() {
+                writeln!(page, "  - its parts: {}", escape(&places.join(", ")))?;
+            }
+            writeln!(page, "  - expected: {}", code(&shortened(&failure.expected.to_string(), EXCERPT)))?;
+            writeln!(page, "  - got: {}", code(&shortened(&failure.got.to_string(), EXCERPT)))?;
+            if let Some(hint) = failure.hint() {
+                writeln!(page, "  - to fix: {}", escape(&hint))?;
+            }
+        }
+        Ok(())
+    }
+
     fn notes(&self, page: &mut String) -> std::fmt::Result {
-        let mut notes = self.diagnostics.iter().filter(|diagnostic| diagnostic.id != "derive-unproved").peekable();
+        // Failures and losses have their own places on the page.
+        let is_note = |diagnostic: &&Diagnostic| !["derive-unproved", "derive-loss"].contains(&diagnostic.id);
+        let mut notes = self.diagnostics.iter().filter(is_note).peekable();
         if notes.peek().is_some() {
             writeln!(page, "\n## Limits\n")?;
         }
@@ -146,6 +184,62 @@ impl Derivation {
         }
         Ok(())
     }
+}
+
+/// The candidates before the draft, each with what refuted it and the fields in which it differs from the draft.
+fn candidates(page: &mut String, story: &Story, draft: Option<&Value>) -> std::fmt::Result {
+    if story.tried.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "\n## Candidates that were refuted\n")?;
+    for tried in &story.tried {
+        writeln!(page, "- {} conversations failed: {}", tried.failed, escape(&tried.refuted))?;
+        for (name, value) in parts(&tried.draft) {
+            let known = draft.map(parts).unwrap_or_default();
+            if !known.contains(&(name.clone(), value.clone())) {
+                writeln!(page, "  - {}: {}", escape(&name), code(&shortened(&value.to_string(), 2 * EXCERPT)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The anchor and the fields of a response template, by name.
+fn parts(template: &Value) -> Vec<(String, Value)> {
+    let entries = template.as_object().into_iter().flatten();
+    let anchors = entries.filter(|(key, _)| key.starts_with("start_anchor"));
+    let fields = template.get("fields").and_then(Value::as_object).into_iter().flatten();
+    anchors.chain(fields).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// Where the texts of a message lie in the turn it was rendered as, in bytes.
+fn places(text: &str, message: &Value) -> Vec<String> {
+    let mut places = Vec::new();
+    let mut place = |name: &str, part: &str| {
+        if let Some(at) = text.find(part.trim()).filter(|_| !part.trim().is_empty()) {
+            places.push(format!("{name} {}–{}", at, at + part.trim().len()));
+        }
+    };
+    for (key, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
+        match value {
+            Value::String(part) => place(key, part),
+            Value::List(calls) => {
+                for (i, call) in calls.iter().enumerate() {
+                    let name = call.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
+                    place(&format!("name of call {}", i + 1), name.unwrap_or(""));
+                }
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+/// The last part of a prompt.
+fn end_of(prompt: &str) -> String {
+    let from = prompt.char_indices().rev().nth(79).map_or(0, |(at, _)| at);
+    let rest = prompt.get(from..).unwrap_or(prompt);
+    if from > 0 { format!("…{rest}") } else { rest.to_owned() }
 }
 
 const SECTIONS: [(&str, &str); 5] = [

@@ -71,7 +71,7 @@ pub(super) fn find(template: &ChatTemplate, prober: &mut Prober, options: &Optio
 }
 
 /// Finds a manner in which content reaches the wire.
-fn settle_content(prober: &mut Prober) -> Option<()> {
+pub(super) fn settle_content(prober: &mut Prober) -> Option<()> {
     let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
     for always_tools in [false, true] {
         prober.always_tools = always_tools;

@@ -1,14 +1,13 @@
 //! What a wire format cannot carry, each with the shortest example.
 
 use super::arguments::{Arguments, Strings};
-use super::calls::{Beside, Layout, Piece};
+use super::calls::{Layout, Piece};
 use super::findings::Findings;
 use super::reasoning::Source;
-use super::verify::{Loss, Proof};
-use crate::diagnostic::{Diagnostic, shortened};
+use crate::diagnostic::Diagnostic;
 
 /// Says what no parser can get back from this wire format.
-pub(super) fn find(findings: &Findings, proof: &Proof) -> Vec<Diagnostic> {
+pub(super) fn find(findings: &Findings) -> Vec<Diagnostic> {
     let mut limits = Vec::new();
     let mut limit = |id: &'static str, message: &str, help: &str| {
         limits.push(Diagnostic::new(crate::diagnostic::Severity::Note, id, message).help(help));
@@ -35,36 +34,7 @@ pub(super) fn find(findings: &Findings, proof: &Proof) -> Vec<Diagnostic> {
             "check one real output, or give some with --samples",
         );
     }
-    for (loss, text) in &proof.losses {
-        let example = shortened(text, 120);
-        match loss {
-            Loss::Python => limit(
-                "derive-python-values",
-                "the chat template writes some values as Python does, with None, True or single quotes",
-                &format!("such an argument comes back as that text: {example:?}"),
-            ),
-            Loss::Escapes => limit(
-                "derive-escapes",
-                "strings are escaped in a way that a response template cannot undo",
-                &format!("a line break comes back as a backslash and an n: {example:?}"),
-            ),
-        }
-    }
     let Some(calls) = &findings.calls else { return limits };
-    if !calls.parallel {
-        limit(
-            "derive-one-call",
-            "the chat template renders only the first of several calls",
-            "later calls of one turn are read only where the model marks them like the first",
-        );
-    }
-    if calls.content == Beside::Dropped {
-        limit(
-            "derive-content-dropped",
-            "the chat template drops content that stands beside a call",
-            "how a model writes both in one turn was not seen; give real outputs with --samples",
-        );
-    }
     match &calls.layout {
         Layout::Marked { head, arguments } => {
             if head.contains(&Piece::NamedId) {

@@ -3,13 +3,14 @@
 //! Nothing here knows any model. Conversations that differ in one thing are rendered, every value in them a needle that
 //! cannot occur by accident, and where the needles land tells what the template writes around them. The phases run in
 //! the order of the modules `turn` (with `header`), `reasoning`, `calls` (with `arguments`) and `content`; `draft` turns
-//! what they found into a response template, and `verify` renders other conversations and parses them back with it.
+//! what they found into a response template, and `proof` renders other conversations and parses them back with it.
 
 mod arguments;
 mod calls;
 mod capability;
+mod choose;
+mod compile;
 mod content;
-mod conversation;
 mod draft;
 mod evidence;
 mod explain;
@@ -17,29 +18,30 @@ mod findings;
 mod header;
 mod limits;
 mod marks;
-mod probe;
-mod python;
-mod reads;
+mod proof;
+mod prove;
 mod reasoning;
+mod recorded;
 mod report;
-mod sample;
-mod samples;
 mod scan;
 mod turn;
-mod verify;
 
+#[doc(hidden)]
+pub use proof::tools as proof_tools;
+pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Unverified, Verdict};
+pub use prove::{Proven, prove};
+pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Status};
-pub use sample::tools as proof_tools;
 
 use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::template::Template;
+use crate::wire::{conversation, probe, python, reads};
 use draft::Leeway;
 use findings::Findings;
 use probe::Prober;
-use samples::Departure;
-use verify::Proof;
+use proof::Proof;
 
 /// What a derivation may be told beside the chat template.
 #[derive(Clone, Debug, Default)]
@@ -54,19 +56,6 @@ pub struct Options {
     pub special_tokens: Vec<String>,
     /// Outputs the model really wrote, which the draft should explain.
     pub samples: Vec<Sample>,
-}
-
-/// An output a model really wrote.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// How to name it in a report.
-    pub name: String,
-    /// The prompt, up to where the model wrote.
-    pub prefix: Option<String>,
-    /// What it wrote.
-    pub text: String,
-    /// The message it means, where that is known.
-    pub message: Option<Value>,
 }
 
 /// What every draft has a field or a default for.
@@ -95,31 +84,59 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
     if holds_needles(&findings) {
         findings.reasoning = None;
     }
-    prober.offered = findings.calls.is_some().then(sample::tools);
-    let leeways = Leeway::all(&findings);
-    let attempts = leeways.iter().filter_map(|leeway| attempt(&prober, &findings, options, *leeway));
-    let Some(best) = best(attempts) else {
+    let Some(mut proof) = Proof::new(&template, &options.variables, options.now.clone()) else {
+        return Derivation::failed(no_content(&template, source, &prober));
+    };
+    proof.any_reasoning_name = options.reasoning_field.is_some();
+    let found = choose::choose(&template, &proof, options);
+    let is_read = found.as_ref().is_some_and(Attempt::is_whole);
+    let leeways = if is_read { Vec::new() } else { Leeway::all(&findings).to_vec() };
+    let drafts = leeways.iter().filter_map(|leeway| attempt(&proof, &findings, options, *leeway));
+    // Of two that both fail conversations the one whose structure came from renders is the better.
+    let chosen = match (found, best(drafts)) {
+        (Some(found), Some(known)) if !known.is_whole() => Some(found),
+        (found, known) => known.or(found),
+    };
+    let Some(best) = chosen else {
         return Derivation::failed(problem("derive-draft", "the draft does not load as a response template", None));
     };
     // The same tools everywhere: renders to compare should differ in one thing.
     prober.offered = findings.calls.is_some().then(|| probe::tools(prober.manner));
-    report::report(&prober, findings, best, options)
+    report::report(&prober, findings, best, proof.tried(), options)
 }
 
 /// A draft, its proof, and the samples it does not explain.
 struct Attempt {
     draft: Value,
-    proof: Proof,
-    departures: Vec<Departure>,
+    verdict: Verdict,
+    explained: Explained,
+}
+
+impl Attempt {
+    /// Proves a template and reads the samples with it.
+    fn of(template: &Template, proof: &Proof<'_>, options: &Options) -> Self {
+        Self {
+            draft: template.to_value(),
+            verdict: proof.judge(template),
+            explained: proof.explain(&options.samples, template),
+        }
+    }
+
+    /// Whether there is nothing to improve.
+    fn is_whole(&self) -> bool {
+        self.verdict.holds() && self.explained.departures.is_empty()
+    }
+
+    /// The less, the better.
+    fn rank(&self) -> (usize, usize) {
+        (self.verdict.failed(), self.explained.departures.len())
+    }
 }
 
 /// Drafts and proves; nothing where the draft does not load.
-fn attempt(prober: &Prober, findings: &Findings, options: &Options, leeway: Leeway) -> Option<Attempt> {
+fn attempt(proof: &Proof<'_>, findings: &Findings, options: &Options, leeway: Leeway) -> Option<Attempt> {
     let template = Template::from_value(&draft::draft(findings, leeway)).ok()?.template;
-    let draft = template.to_value();
-    let proof = verify::verify(prober, findings, &template);
-    let departures = samples::departures(&options.samples, &template, findings);
-    Some(Attempt { draft, proof, departures })
+    Some(Attempt::of(&template, proof, options))
 }
 
 /// Whether a draft of these findings would name what a probe said.
@@ -133,13 +150,10 @@ fn holds_needles(findings: &Findings) -> bool {
 fn best(attempts: impl Iterator<Item = Attempt>) -> Option<Attempt> {
     let mut best: Option<Attempt> = None;
     for attempt in attempts {
-        if attempt.proof.holds() && attempt.departures.is_empty() {
+        if attempt.is_whole() {
             return Some(attempt);
         }
-        let closer = best.as_ref().is_none_or(|known| {
-            (attempt.proof.passed, known.departures.len()) > (known.proof.passed, attempt.departures.len())
-        });
-        if closer {
+        if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
             best = Some(attempt);
         }
     }

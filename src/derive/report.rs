@@ -7,9 +7,9 @@ use super::capability::{self, Capabilities};
 use super::evidence::{self, Evidence};
 use super::findings::Findings;
 use super::probe::Prober;
+use super::proof::Tried;
 use super::reasoning::Source;
-use super::verify::Failure;
-use super::{Attempt, Options, limits};
+use super::{Attempt, Explained, Options, Verdict, limits};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
 
@@ -49,16 +49,10 @@ pub struct Derivation {
     pub response_template: Option<Value>,
     /// What was found, with the evidence for it.
     pub findings: Value,
-    /// How many conversations were rendered and parsed back.
-    pub cases: usize,
-    /// How many of them came back as they went in.
-    pub passed: usize,
-    /// Those that did not, the shortest of each kind.
-    pub failures: Vec<Value>,
-    /// How many samples there were.
-    pub samples: usize,
-    /// The names of the samples the draft does not explain.
-    pub unexplained: Vec<String>,
+    /// What the proof came to.
+    pub verdict: Verdict,
+    /// What the draft makes of the samples.
+    pub explained: Explained,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
     story: Option<Story>,
@@ -69,23 +63,21 @@ pub struct Derivation {
 pub(super) struct Story {
     pub findings: Findings,
     pub evidence: Vec<Evidence>,
-    pub failures: Vec<Failure>,
+    /// The candidates that were refuted before the draft was chosen.
+    pub tried: Vec<Tried>,
     pub refused: Vec<String>,
     pub manner: String,
     pub renders: usize,
 }
 
 impl Derivation {
-    pub(super) fn failed(diagnostic: Diagnostic) -> Self {
+    pub(crate) fn failed(diagnostic: Diagnostic) -> Self {
         Self {
             status: Status::Failed,
             response_template: None,
             findings: Value::Object(Object::new()),
-            cases: 0,
-            passed: 0,
-            failures: Vec::new(),
-            samples: 0,
-            unexplained: Vec::new(),
+            verdict: Verdict::default(),
+            explained: Explained::default(),
             diagnostics: vec![diagnostic],
             story: None,
         }
@@ -97,46 +89,115 @@ impl Derivation {
 
     /// The machine-readable report.
     pub fn to_value(&self) -> Value {
-        let diagnostics = self.diagnostics.iter().map(|diagnostic| {
-            Value::from([
-                ("id", diagnostic.id.into()),
-                ("severity", diagnostic.severity.name().into()),
-                ("message", diagnostic.message.as_str().into()),
-                ("help", diagnostic.help.as_deref().map_or(Value::Null, Value::from)),
-            ])
-        });
-        let count = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let diagnostics = self.diagnostics.iter().map(diagnostic_value);
         Value::from([
             ("status", self.status.name().into()),
             ("response_template", self.response_template.clone().unwrap_or_default()),
             ("findings", self.findings.clone()),
-            (
-                "verification",
-                Value::from([
-                    ("cases", count(self.cases)),
-                    ("passed", count(self.passed)),
-                    ("failures", Value::List(self.failures.clone())),
-                ]),
-            ),
+            ("verification", self.verdict.to_value()),
             ("diagnostics", Value::List(diagnostics.collect())),
         ])
     }
 }
 
+/// A diagnostic in the machine-readable report.
+pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
+    Value::from([
+        ("id", diagnostic.id.into()),
+        ("severity", diagnostic.severity.name().into()),
+        ("message", diagnostic.message.as_str().into()),
+        ("help", diagnostic.help.as_deref().map_or(Value::Null, Value::from)),
+    ])
+}
+
+/// One line: how far it got, and what that covers.
+pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
+    let (passed, cases) = (verdict.passed, verdict.cases);
+    let lost = match verdict.lost() {
+        0 => String::new(),
+        lost => format!("; {lost} lost by the wire format"),
+    };
+    match status {
+        Status::Proved => {
+            format!(
+                "proved: {}. {passed} of {cases} conversations come back as they went in{lost}",
+                verdict.scope.describe()
+            )
+        }
+        Status::Partial => format!("partial: {passed} of {cases} conversations come back as they went in{lost}"),
+        Status::Inexpressible => {
+            "inexpressible: calls are written in a form no response template was found for".to_owned()
+        }
+        Status::Failed => "failed: no draft".to_owned(),
+    }
+}
+
+impl Verdict {
+    /// Every failure, loss and unverified claim.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
+        for failure in &self.failures {
+            let help = failure.hint().unwrap_or_else(|| format!("the text is {:?}", shortened(&failure.text, 160)));
+            diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", failure.describe()).help(help));
+        }
+        for loss in &self.losses {
+            let message = format!("the wire format loses {}", loss.describe());
+            let help = format!("the smallest example is {:?}", shortened(&loss.example, 160));
+            diagnostics.push(Diagnostic::new(Severity::Note, "derive-loss", message).help(help));
+        }
+        for claim in &self.unverified {
+            let message = format!("not verified: {}", claim.message);
+            let note = Diagnostic::new(Severity::Note, "derive-unverified", message);
+            diagnostics.push(note.help("check it with recorded outputs: --samples FILE"));
+        }
+        diagnostics
+    }
+}
+
+impl Explained {
+    /// Every sample that is not explained.
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let departures = self.departures.iter().map(|departure| {
+            let message =
+                format!("{}: not explained from byte {} on: {}", departure.sample, departure.at, departure.why);
+            let warning = Diagnostic::new(Severity::Warning, "derive-sample", message);
+            match &departure.got {
+                Some(got) => warning.help(format!("it was read as {}", shortened(&got.to_string(), 160))),
+                None => warning,
+            }
+        });
+        departures.collect()
+    }
+}
+
 /// Puts everything together.
-pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, options: &Options) -> Derivation {
-    let Attempt { draft, proof, departures } = attempt;
+pub(super) fn report(
+    prober: &Prober,
+    findings: Findings,
+    attempt: Attempt,
+    mut tried: Vec<Tried>,
+    options: &Options,
+) -> Derivation {
+    let Attempt { draft, verdict, explained } = attempt;
+    tried.retain(|tried| tried.draft != draft);
     let capabilities = capability::find(prober, &findings);
     let evidence = evidence::collect(prober, &findings);
-    let mut diagnostics = limits::find(&findings, &proof);
-    if findings.calls.is_none() && findings.shows_calls {
+    let mut diagnostics = limits::find(&findings);
+    if findings.calls.is_none()
+        && findings.shows_calls
+        && draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_none())
+    {
         let message = "the chat template renders tool calls in a form no response template was found for";
         diagnostics.push(
             Diagnostic::new(Severity::Warning, "derive-calls-unknown", message)
                 .help("the draft reads content and reasoning; calls stay in the content as text"),
         );
     }
-    let knows_reasoning = findings.reasoning.is_some() || !findings.shows_reasoning;
+    let reads_reasoning = draft
+        .get("fields")
+        .and_then(Value::as_object)
+        .is_some_and(|fields| fields.keys().any(|field| !["content", "tool_calls"].contains(&field.as_str())));
+    let knows_reasoning = reads_reasoning || !findings.shows_reasoning;
     if !knows_reasoning {
         let message = "the chat template renders reasoning in a form no response template was found for";
         diagnostics.push(
@@ -149,11 +210,12 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
         let note = Diagnostic::new(Severity::Note, "derive-calls-refused", message);
         diagnostics.push(note.help("where the model calls tools, mend the chat template and derive again"));
     }
+    let reads_calls = draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some());
     // A proof that never saw a call says nothing about calls.
-    let saw_calls = findings.calls.is_none() || proof.with_calls > 0;
+    let saw_calls = findings.calls.is_none() || !verdict.scope.not_shown.contains(&"calls");
     // Where no render shows it, another note says so.
     let is_rendered = findings.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
-    let saw_reasoning = !is_rendered || proof.with_reasoning > 0;
+    let saw_reasoning = !is_rendered || !verdict.scope.not_shown.contains(&"reasoning");
     let mut unseen = |what: &str, severity: Severity| {
         let message = format!("no conversation with {what} could be cut out of a render and parsed back");
         let diagnostic = Diagnostic::new(severity, "derive-unseen", message);
@@ -166,52 +228,30 @@ pub(super) fn report(prober: &Prober, findings: Findings, attempt: Attempt, opti
         unseen("reasoning", Severity::Note);
     }
     let status = match &findings.calls {
-        None if findings.shows_calls => Status::Inexpressible,
-        _ if proof.holds() && departures.is_empty() && saw_calls && knows_reasoning => Status::Proved,
+        None if findings.shows_calls && !reads_calls => Status::Inexpressible,
+        _ if verdict.holds() && explained.departures.is_empty() && saw_calls && knows_reasoning => Status::Proved,
         _ => Status::Partial,
     };
-    for failure in &proof.failures {
-        let message = format!("{}: {} came back differently", failure.case, failure.what);
-        let help = format!("the text is {:?}", shortened(&failure.text, 160));
-        diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", message).help(help));
-    }
-    for departure in &departures {
-        let message = format!("{}: not explained from byte {} on: {}", departure.sample, departure.at, departure.why);
-        diagnostics.push(Diagnostic::new(Severity::Warning, "derive-sample", message));
-    }
+    diagnostics.extend(verdict.diagnostics());
+    diagnostics.extend(explained.diagnostics());
     let marks = special_marks(&draft, options);
     let findings_value = describe(&findings, &capabilities, &evidence, marks);
     Derivation {
         status,
         response_template: Some(draft),
         findings: findings_value,
-        cases: proof.cases,
-        passed: proof.passed,
-        failures: proof.failures.iter().map(failure_value).collect(),
-        samples: options.samples.len(),
-        unexplained: departures.into_iter().map(|departure| departure.sample).collect(),
+        verdict,
+        explained,
         diagnostics,
         story: Some(Story {
             findings,
             evidence,
-            failures: proof.failures,
+            tried,
             refused: prober.refused(),
             manner: prober.manner.describe(),
             renders: prober.renders(),
         }),
     }
-}
-
-fn failure_value(failure: &Failure) -> Value {
-    Value::from([
-        ("case", failure.case.as_str().into()),
-        ("setting", Value::Object(failure.setting.clone())),
-        ("differs", failure.what.as_str().into()),
-        ("prefix", failure.prefix.as_str().into()),
-        ("text", failure.text.as_str().into()),
-        ("expected", failure.expected.clone()),
-        ("got", failure.got.clone()),
-    ])
 }
 
 /// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.

@@ -1,0 +1,449 @@
+//! The field that reads calls.
+
+use super::Choices;
+use super::choices::{Guard, Inside, Outer, Region, Section, Space};
+use super::frame;
+use super::pairs;
+use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
+use crate::json::{Object, Value};
+use crate::wire::marks;
+use crate::wire::structure::{Arguments, Calls, Cut, ObjectBody, Piece, Place, Wire};
+
+/// Writes the field.
+pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
+    let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
+    match (&calls.body.object, choices.region) {
+        (Some(object), Region::Natural) if object.in_array && object.name.is_some() => plan.list(object),
+        (Some(object), Region::Natural) if object.name.is_some() && plan.reads_whole() => plan.object(object),
+        (Some(object), Region::Whole) if object.name.is_some() => plan.object(object),
+        _ => plan.arguments(),
+    }
+}
+
+/// The beginning of a call, as what ends content in front of it.
+pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
+    let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
+    let first = format!("{}{}", plan.cut.section, plan.cut.open);
+    match frame::stands_out(&first) {
+        true => spaced(first.trim()),
+        false => plan.next(),
+    }
+}
+
+struct Plan<'w> {
+    wire: &'w Wire,
+    calls: &'w Calls,
+    choices: &'w Choices,
+    cut: &'w Cut,
+}
+
+impl Plan<'_> {
+    fn text(&self, text: &str) -> String {
+        if self.choices.space == Space::Exact { escape(text) } else { spaced(text) }
+    }
+
+    /// Whether a call's object is best read whole: it has a mark of its own, or says more after its arguments.
+    fn reads_whole(&self) -> bool {
+        let own = if self.calls.most > 1 { self.cut.open.trim() } else { self.first_mark() };
+        let body = &self.calls.body;
+        !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, Piece::Name | Piece::Id))
+    }
+
+    fn first_mark(&self) -> &str {
+        if self.cut.open.trim().is_empty() { self.cut.section.trim() } else { self.cut.open.trim() }
+    }
+
+    /// All calls in one list.
+    fn list(&self, object: &ObjectBody) -> Object {
+        let mut field = Object::new();
+        let section = self.cut.section.trim();
+        let section = section.strip_suffix('[').unwrap_or(section);
+        let mark =
+            format!("{section}{}", if self.cut.section.trim().ends_with('[') { "" } else { self.cut.open.trim() });
+        let mark = mark.trim();
+        let start = format!("(?=\\[\\s*{})", object_start(object));
+        if mark.is_empty() {
+            let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
+            Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
+        } else if frame::stands_out(mark) && self.choices.guard != Guard::Always {
+            Delimiter::Pattern(format!("{}\\s*", spaced(mark))).write(&mut field, "open");
+        } else {
+            Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
+        }
+        let close = format!("{}{}", self.cut.close, self.cut.section_close);
+        let close = close.trim_start();
+        let close = close.strip_prefix(']').unwrap_or(close).trim();
+        if close.is_empty() {
+            let stops: Vec<String> = self.stops().map(str::to_owned).collect();
+            if !stops.is_empty() {
+                Delimiter::Literals(stops).write(&mut field, "close");
+            }
+        } else {
+            self.close(&mut field, "", close);
+        }
+        field.insert("content".to_owned(), "json".into());
+        field.insert("transform_each".to_owned(), true.into());
+        field.insert("transform".to_owned(), object_shape(None, object));
+        field
+    }
+
+    /// Each call one object, read whole.
+    fn object(&self, object: &ObjectBody) -> Object {
+        let mut field = Object::new();
+        let open = self.before_call(&self.cut.open);
+        let own = format!("{}{}", self.cut.section, self.cut.open);
+        let guarded = !frame::stands_out(&own) || self.choices.guard == Guard::Always;
+        let start = if guarded { format!("\\s*(?={})", object_start(object)) } else { String::new() };
+        Delimiter::Pattern(format!("{open}{start}")).write(&mut field, "open");
+        if frame::stands_out(&self.cut.close) || !self.cut.close.trim().is_empty() {
+            self.close(&mut field, "", &self.cut.close);
+        } else {
+            // The object's own end closes it, where a call can end.
+            let mut followers = self.followers();
+            followers.push("\\Z".to_owned());
+            // Where an answer may follow at once, it is what no JSON goes on with.
+            let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
+                true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
+                false => format!("(?<=\\}})(?=\\s*(?:{}))", followers.join("|")),
+            };
+            Delimiter::Pattern(pattern).write(&mut field, "close");
+        }
+        field.insert("repeats".to_owned(), true.into());
+        field.insert("content".to_owned(), "json".into());
+        field.insert("transform".to_owned(), object_shape(Some("content"), object));
+        field
+    }
+
+    /// The arguments alone, with name and id captured before them.
+    fn arguments(&self) -> Object {
+        let mut field = Object::new();
+        let body = &self.calls.body;
+        let follows = match &body.arguments {
+            Arguments::Pairs(pairs) => format!("{}{}", pairs.cut.section, pairs.cut.open),
+            Arguments::JsonText => "\"".to_owned(),
+            _ => "{".to_owned(),
+        };
+        let mut groups = Groups::default();
+        let head = self.pieces(&body.head, &follows, &mut groups);
+        let open = self.before_call(&self.cut.open);
+        // What stands after the arguments is captured by looking ahead.
+        let is_late = body
+            .tail
+            .iter()
+            .any(|piece| *piece == Piece::Name && !groups.has_name || *piece == Piece::Id && !groups.has_id);
+        let late = match is_late {
+            false => String::new(),
+            true => format!("(?=.*?{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
+        };
+        let own = format!("{}{}", self.cut.section, self.cut.open);
+        let is_text = matches!(&body.arguments, Arguments::Pairs(_));
+        let guard = if !frame::stands_out(&own) && !is_text { "(?=\\s*[{\"])" } else { "" };
+        Delimiter::Pattern(format!("{open}{head}{late}{guard}")).write(&mut field, "open");
+        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
+        self.close(&mut field, &tail, &self.cut.close);
+        field.insert("repeats".to_owned(), true.into());
+        pairs::content(&mut field, &body.arguments, self.choices);
+        let id = groups.has_id.then_some("{id}");
+        field.insert("transform".to_owned(), shape(id, "{name}", "{content}"));
+        field
+    }
+
+    /// What opens a call: its own mark, with what may stand once before the first and between two.
+    fn before_call(&self, open: &str) -> String {
+        let own = match self.outer_marks(open) {
+            Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
+            None => self.text(open.trim_start()),
+        };
+        let section = self.cut.section.trim();
+        let separator = self.cut.separator.trim();
+        let space = if self.choices.space == Space::Exact {
+            let text = &self.cut.section;
+            escape(text.get(text.trim_end().len()..).unwrap_or(""))
+        } else {
+            "\\s*".to_owned()
+        };
+        let mut before = Vec::new();
+        if !section.is_empty() {
+            before.push(format!("{}{space}", spaced(section)));
+        }
+        if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
+            let close = self.end_of_call();
+            let behind = if close.is_empty() { String::new() } else { format!("(?<={close})") };
+            let separator = match self.cut.separator.as_str() {
+                "" => String::new(),
+                text if own.is_empty() => escape(text),
+                text => spaced(text),
+            };
+            if !(behind.is_empty() && separator.is_empty()) {
+                before.push(format!("{behind}{separator}{}", self.inside_section()));
+            }
+        }
+        let stands_out = frame::stands_out(open);
+        match before.is_empty() {
+            true if own.is_empty() => self.start_of_turn(),
+            true => own,
+            false if own.is_empty() && section.is_empty() => {
+                format!("(?:{}|{})", self.start_of_turn(), before.join("|"))
+            }
+            false if own.is_empty() => any_of(before),
+            false if stands_out && self.choices.section == Section::Weak => format!("(?:{})?{own}", before.join("|")),
+            false => {
+                let later = if self.calls.most > 1 && separator.is_empty() {
+                    let close = self.end_of_call();
+                    if close.is_empty() { String::new() } else { format!("|(?<={close}\\s*)") }
+                } else {
+                    String::new()
+                };
+                format!("(?:{}{later}){own}", before.join("|"))
+            }
+        }
+    }
+
+    /// Looks back to the section's mark, past no end of one.
+    fn inside_section(&self) -> String {
+        let section = self.cut.section.trim();
+        if self.choices.inside == Inside::Neighbor || section.is_empty() {
+            return String::new();
+        }
+        match frame::section_marks(&self.cut.section_close).first() {
+            Some(end) => format!("(?<={}(?:(?!{}).)*)", spaced(section), spaced(end)),
+            None => format!("(?<={}.*)", spaced(section)),
+        }
+    }
+
+    /// The marks of an opening that may be missing, and the one that may not.
+    fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
+        let last = marks::marks(open.trim_end()).last()?.len();
+        let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
+        // Beside the name, so that what it opens cannot be taken for prose.
+        let is_call = open.trim_end().len() == open.len() && frame::stands_out(outer) && frame::stands_out(inner);
+        let interrupted = !inner.trim_end().ends_with(marks::shuts);
+        (is_call && interrupted && self.choices.outer == Outer::Optional).then_some((outer, inner))
+    }
+
+    /// Where nothing opens a call, it begins the turn or follows reasoning.
+    fn start_of_turn(&self) -> String {
+        match &self.wire.reasoning {
+            Some(reasoning) if !reasoning.close.trim().is_empty() => {
+                format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
+            }
+            _ => "^\\s*".to_owned(),
+        }
+    }
+
+    /// The text every call ends with, as a pattern to look back for.
+    fn end_of_call(&self) -> String {
+        let tail = self.calls.body.tail.iter().rev().find_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let close = self.cut.close.trim();
+        match (close, tail) {
+            ("", Some(tail)) => escape(tail.trim()),
+            ("", None) => match self.calls.body.arguments {
+                Arguments::Json => "\\}".to_owned(),
+                _ => String::new(),
+            },
+            (close, _) => escape(close),
+        }
+    }
+
+    /// Name, id and the texts between them.
+    fn pieces(&self, pieces: &[Piece], follows: &str, groups: &mut Groups) -> String {
+        let mut out = String::new();
+        for (at, piece) in pieces.iter().enumerate() {
+            let next = match pieces.get(at + 1) {
+                Some(Piece::Text(text)) => text.as_str(),
+                Some(_) => "",
+                None => follows,
+            };
+            let word = word_before(next);
+            match piece {
+                Piece::Text(text) => {
+                    let text = if self.calls.body.object.is_some() { json_text(text) } else { self.text(text) };
+                    out.push_str(&text);
+                }
+                Piece::Name if groups.bare => out.push_str(&format!("{word}+")),
+                Piece::Name => {
+                    groups.has_name = true;
+                    out.push_str(&format!("(?P<name>{word}+)"));
+                }
+                Piece::NameAgain => out.push_str(&format!("{word}+")),
+                Piece::Counter(_) => out.push_str("\\d+"),
+                Piece::Id if groups.bare || groups.has_id => out.push_str(&format!("{word}+")),
+                Piece::Id => {
+                    groups.has_id = true;
+                    out.push_str(&format!("(?P<id>{word}+)"));
+                }
+                Piece::NamedId if groups.bare => out.push_str(&format!("{word}+")),
+                Piece::NamedId => {
+                    groups.has_id = true;
+                    groups.has_name = true;
+                    out.push_str(&format!("(?P<id>(?:\\w+\\.)?(?P<name>{word}+?)(?::\\d+)?)"));
+                }
+            }
+        }
+        out
+    }
+
+    /// What the next call begins with, seen from the end of the one before.
+    fn next(&self) -> String {
+        let mut unread = Groups { has_name: true, has_id: true, bare: true };
+        let body = &self.calls.body;
+        let head = self.pieces(&body.head, "", &mut unread);
+        let separator = escape(&self.cut.separator);
+        format!("{separator}{}{head}", self.text(&self.cut.open))
+    }
+
+    /// Writes what ends a call: its own text and, where that alone would not stand out, what must follow.
+    fn close(&self, field: &mut Object, tail: &str, own: &str) {
+        let text = own.trim_end();
+        let closing =
+            match self.outer_marks(&self.cut.open).and_then(|(_, inner)| Some((inner, self.outer_close(text)?))) {
+                Some((next, (first, outer))) => {
+                    format!("{}\\s*(?:{}|(?={}))", self.text(first), spaced(outer.trim()), self.text(next))
+                }
+                None => self.text(text),
+            };
+        let pattern = format!("{tail}{closing}");
+        let guarded = match self.choices.guard {
+            Guard::Weak => !frame::stands_out(own),
+            Guard::Always => true,
+            Guard::Never => false,
+        };
+        // White space that parts two calls is left to the opening that needs it.
+        let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();
+        let space = if keeps && !self.cut.separator.is_empty() { "" } else { "\\s*" };
+        let mut followers = self.followers();
+        if pattern.is_empty() {
+            // Nothing of its own: the next part or the end of the turn closes it.
+            if followers.is_empty() && self.wire.stops.is_empty() {
+                return;
+            }
+            let mut patterns: Vec<String> = Vec::new();
+            patterns.extend(self.calls_follow().map(|next| format!("(?={next})")));
+            patterns.extend(self.content_follows().map(|open| format!("(?={open})")));
+            patterns.extend(self.section_end().map(|end| spaced(end.trim())));
+            patterns.extend(self.stops().map(escape));
+            Delimiter::Pattern(format!("\\s*{}{space}", any_of(patterns))).write(field, "close");
+            return;
+        }
+        if !guarded {
+            let mut patterns = vec![pattern];
+            // A call that the end of the turn cuts off has been made all the same.
+            patterns.extend(self.stops().filter(|stop| frame::is_sure(stop) && !own.contains(*stop)).map(escape));
+            Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
+            return;
+        }
+        // A text that breaks off before the section's end may break off inside a call.
+        if self.section_end().is_none() {
+            followers.push("\\Z".to_owned());
+        }
+        Delimiter::Pattern(format!("{pattern}(?=\\s*(?:{})){space}", followers.join("|"))).write(field, "close");
+    }
+
+    /// The first mark of a close, and the outer ones after it.
+    fn outer_close<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
+        let lead = close.len() - close.trim_start().len();
+        let first = marks::first(close).filter(|mark| frame::stands_out(mark))?;
+        let (first, outer) = close.split_at_checked(lead + first.len())?;
+        frame::stands_out(outer).then_some((first, outer))
+    }
+
+    fn stops(&self) -> impl Iterator<Item = &str> {
+        self.wire.stops.iter().map(String::as_str)
+    }
+
+    fn section_end(&self) -> Option<&str> {
+        Some(self.cut.section_close.as_str()).filter(|text| !text.trim().is_empty())
+    }
+
+    fn calls_follow(&self) -> Option<String> {
+        (self.calls.most > 1).then(|| self.next()).filter(|next| !next.trim().is_empty())
+    }
+
+    /// What can follow a call, as patterns.
+    fn followers(&self) -> Vec<String> {
+        let next = self.calls_follow().map(|next| next.trim_start_matches("\\n").to_owned());
+        let end = self.section_end().map(|end| spaced(end.trim()));
+        let stops = self.stops().map(escape);
+        next.into_iter().chain(end).chain(stops).chain(self.content_follows()).collect()
+    }
+
+    /// The mark of content that stands after calls.
+    fn content_follows(&self) -> Option<String> {
+        let open = self.wire.content.open.trim();
+        (self.wire.content.place == Place::After && !open.is_empty()).then(|| escape(open))
+    }
+}
+
+/// What the pieces before and after the arguments capture.
+#[derive(Default)]
+struct Groups {
+    has_name: bool,
+    has_id: bool,
+    /// Nothing is captured.
+    bare: bool,
+}
+
+/// A stretch of JSON, with white space where JSON allows it.
+fn json_text(text: &str) -> String {
+    let mut out = String::new();
+    let mut quoted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => {
+                quoted = !quoted;
+                out.push('"');
+            }
+            c if !quoted && "{}[]:,".contains(c) => {
+                out.push_str(&escape(c.encode_utf8(&mut [0; 4])));
+                while chars.next_if(|next| next.is_whitespace()).is_some() {}
+                out.push_str("\\s*");
+            }
+            c => out.push_str(&escape(c.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    out
+}
+
+/// The beginning of a call's object, as far as it is always the same.
+fn object_start(object: &ObjectBody) -> String {
+    if object.name.is_none() {
+        return "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{".to_owned();
+    }
+    let mut pattern = String::from("\\{");
+    if let Some(first) = object.keys.first() {
+        pattern.push_str(&format!("\\s*\"{}\"\\s*:", escape(first)));
+        let is_name = object.name.as_ref().is_some_and(|name| name.len() == 1 && name.first() == Some(first));
+        if let Some(second) = object.keys.get(1).filter(|_| is_name) {
+            pattern.push_str(&format!("\\s*\"[^\"]*\"\\s*,\\s*\"{}\"\\s*:", escape(second)));
+        }
+    }
+    pattern
+}
+
+fn placeholder(root: Option<&str>, path: &[String]) -> String {
+    let parts: Vec<&str> = root.into_iter().chain(path.iter().map(String::as_str)).collect();
+    format!("{{{}}}", parts.join("."))
+}
+
+fn object_shape(root: Option<&str>, object: &ObjectBody) -> Value {
+    let name = object.name.clone().unwrap_or_default();
+    let id = object.id.as_ref().map(|id| placeholder(root, id));
+    shape(id.as_deref(), &placeholder(root, &name), &placeholder(root, &object.arguments))
+}
+
+/// The shape of a call: type, id where there is one, name and arguments.
+fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
+    let mut shape = Object::new();
+    shape.insert("type".to_owned(), "function".into());
+    if let Some(id) = id {
+        shape.insert("id".to_owned(), id.into());
+    }
+    let function = Value::from([("name", name.into()), ("arguments", arguments.into())]);
+    shape.insert("function".to_owned(), function);
+    Value::Object(shape)
+}

@@ -1,0 +1,189 @@
+//! What the structure of a wire leaves open: one small record, each choice with its alternatives, the cheapest first.
+
+use crate::wire::marks;
+use crate::wire::structure::{Arguments, Calls, Cut, Encoding, Wire};
+
+/// One reading of a wire among those the format allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) struct Choices {
+    /// Which cut of the calls.
+    pub cut: usize,
+    pub region: Region,
+    pub values: Reading,
+    pub guard: Guard,
+    pub space: Space,
+    pub section: Section,
+    pub stray: Stray,
+    pub thought_end: ThoughtEnd,
+    pub outer: Outer,
+    pub inside: Inside,
+}
+
+/// How a call without a mark of its own is known to follow another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Inside {
+    /// By the end of the one before.
+    #[default]
+    Neighbor,
+    /// By the mark of their section, too, with no end of it since.
+    Section,
+}
+
+/// Whether the outer ones of several marks around a call may be missing, as models leave them out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Outer {
+    #[default]
+    Optional,
+    Required,
+}
+
+/// What one region of `tool_calls` holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Region {
+    /// Whatever suits the body best.
+    #[default]
+    Natural,
+    /// The arguments alone: what stands before them is captured in the opening.
+    Arguments,
+    /// All of a call's object.
+    Whole,
+}
+
+/// How a bare value is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Reading {
+    /// Strings as text that the tool's schema types, others as JSON.
+    #[default]
+    Typed,
+    /// As JSON where it is that, else as text.
+    Json,
+    /// As text, white space included.
+    Exact,
+}
+
+/// Whether a close needs what follows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Guard {
+    /// Only where the close would not stand out from text.
+    #[default]
+    Weak,
+    Always,
+    Never,
+}
+
+/// How exact white space around marks is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Space {
+    #[default]
+    Any,
+    Exact,
+}
+
+/// Whether the mark of a section must stand before the first call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Section {
+    /// Where the call's own mark would not stand out.
+    #[default]
+    Weak,
+    Required,
+}
+
+/// Whether the closing mark of reasoning that nothing opened is left out of content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Stray {
+    /// Where the template writes it so.
+    #[default]
+    Seen,
+    Swallowed,
+}
+
+/// How much of what stands after reasoning closes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum ThoughtEnd {
+    #[default]
+    Whole,
+    FirstMark,
+}
+
+/// What a failure is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::derive) enum Topic {
+    Reasoning,
+    Content,
+    Calls,
+}
+
+impl Choices {
+    /// The records that differ from this one in one choice about what failed.
+    pub fn neighbors(&self, wire: &Wire, topics: &[Topic]) -> Vec<Choices> {
+        let mut found = Vec::new();
+        let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
+        if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
+            found.extend([Guard::Always, Guard::Never, Guard::Weak].map(|guard| Choices { guard, ..*self }));
+            found.extend([Region::Arguments, Region::Whole, Region::Natural].map(|region| Choices { region, ..*self }));
+            found.push(Choices { space: Space::Exact, ..*self });
+            found.push(Choices { section: Section::Required, ..*self });
+            found.push(Choices { outer: Outer::Required, ..*self });
+            found.push(Choices { inside: Inside::Section, ..*self });
+            found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
+        }
+        if topics.contains(&Topic::Calls) {
+            found.extend([Reading::Json, Reading::Exact, Reading::Typed].map(|values| Choices { values, ..*self }));
+        }
+        if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
+            found.push(Choices { thought_end: ThoughtEnd::FirstMark, ..*self });
+            found.push(Choices { stray: Stray::Swallowed, ..*self });
+        }
+        found.retain(|choices| choices != self);
+        found
+    }
+
+    /// How far from the plainest reading this is.
+    pub fn cost(&self) -> usize {
+        let odd = [
+            self.region != Region::Natural,
+            self.values != Reading::Typed,
+            self.guard != Guard::Weak,
+            self.space != Space::Any,
+            self.section != Section::Weak,
+            self.stray != Stray::Seen,
+            self.thought_end != ThoughtEnd::Whole,
+            self.outer != Outer::Optional,
+            self.inside != Inside::Neighbor,
+        ];
+        self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
+    }
+
+    /// The chosen cut.
+    pub fn cut<'w>(&self, calls: &'w Calls) -> &'w Cut {
+        static NONE: Cut = Cut {
+            section: String::new(),
+            open: String::new(),
+            close: String::new(),
+            separator: String::new(),
+            section_close: String::new(),
+        };
+        calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
+    }
+
+    /// What closes reasoning.
+    pub fn reasoning_close<'t>(&self, close: &'t str) -> &'t str {
+        match self.thought_end {
+            ThoughtEnd::Whole => close,
+            ThoughtEnd::FirstMark => marks::first(close).unwrap_or(close),
+        }
+    }
+
+    /// Whether content leaves out a stray closing mark.
+    pub fn stray_close(&self, seen: bool) -> bool {
+        seen || self.stray == Stray::Swallowed
+    }
+
+    /// Whether a bare value is read as JSON where it can be.
+    pub fn reads_json(&self, arguments: &Arguments) -> bool {
+        match arguments {
+            Arguments::Pairs(pairs) => pairs.values.strings != Encoding::Bare || self.values == Reading::Json,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What surrounds calls and ends turns, seen as marks that other parts must leave alone or swallow.
+
+use crate::wire::marks;
+
+/// Whether a text is safe to take for a mark anywhere in prose.
+pub(super) fn stands_out(text: &str) -> bool {
+    marks::stands_out(text)
+}
+
+/// Whether a text is safe to take for the end of content: no words of prose, no signs of Markdown, JSON and code alone.
+pub(super) fn is_distinct(text: &str) -> bool {
+    let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
+    let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
+    stands_out(text)
+        || text.chars().count() >= 3
+            && is_sign(text.chars().next())
+            && is_sign(text.chars().next_back())
+            && !text.contains(char::is_whitespace)
+            && !text.chars().all(plain)
+}
+
+/// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.
+pub(super) fn is_token(mark: &str) -> bool {
+    is_distinct(mark) && mark.contains(['|', '｜'])
+}
+
+/// Whether a stop ends more than content: one that looks like a closing tag may be text of a thought or a value.
+pub(super) fn is_sure(stop: &str) -> bool {
+    stands_out(stop) && !stop.starts_with("</")
+}
+
+/// The marks of a section's end, each with the signs beside it that would not stand out alone.
+pub(super) fn section_marks(text: &str) -> Vec<&str> {
+    let text = text.trim();
+    let mut groups = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for mark in marks::marks(text) {
+        at += mark.len();
+        if stands_out(mark) {
+            groups.extend(text.get(start..at).map(str::trim));
+            start = at;
+        }
+    }
+    if groups.is_empty() && !text.is_empty() {
+        groups.push(text);
+    }
+    groups
+}
+
+/// A text from its last mark that stands out on, or all of it.
+pub(super) fn from_last_mark(text: &str) -> &str {
+    let mut at = 0;
+    let mut last = None;
+    for mark in marks::marks(text) {
+        if stands_out(mark) {
+            last = Some(at);
+        }
+        at += mark.len();
+    }
+    last.and_then(|at| text.get(at..)).unwrap_or(text)
+}

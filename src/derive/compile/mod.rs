@@ -1,0 +1,167 @@
+//! From the structure of a wire and one record of choices to a response template.
+//!
+//! Opens come from what can stand first in a part, closes from what can follow it. What the structure leaves open is a
+//! choice; every choice compiles in the same way, so that the proof can tell which one reads the wire.
+
+mod calls;
+mod choices;
+mod frame;
+mod pairs;
+mod pattern;
+
+pub(super) use choices::{Choices, Topic};
+
+use crate::json::{Object, Value};
+use crate::wire::probe::needle;
+use crate::wire::structure::{Prompt, Source, Wire};
+use pattern::{Delimiter, any_of, escape, spaced};
+
+/// Writes the response template of a wire under these choices.
+pub(super) fn compile(wire: &Wire, choices: &Choices, reasoning_field: &str) -> Value {
+    let mut template = Object::new();
+    template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
+    anchors(wire).write(&mut template, "start_anchor");
+    let mut fields = Object::new();
+    if let Some(field) = reasoning(wire, choices) {
+        fields.insert(reasoning_field.to_owned(), Value::Object(field));
+    }
+    if let Some(calls) = &wire.calls {
+        fields.insert("tool_calls".to_owned(), Value::Object(calls::field(wire, calls, choices)));
+    }
+    fields.insert("content".to_owned(), Value::Object(content(wire, choices)));
+    template.insert("fields".to_owned(), Value::Object(fields));
+    Value::Object(template)
+}
+
+/// The ends of prompts after which the message begins.
+fn anchors(wire: &Wire) -> Delimiter {
+    let mut anchors: Vec<String> = Vec::new();
+    let mut any_end = wire.prompts.is_empty();
+    for prompt in &wire.prompts {
+        let text = anchor(prompt);
+        if text.trim().is_empty() {
+            any_end = true;
+            continue;
+        }
+        // What the prompt writes of the turn belongs to the message only where a mark of the message begins there.
+        let opens = first_marks(wire).iter().any(|mark| prompt.prefill.contains(mark));
+        let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
+        if !anchors.contains(&whole) {
+            anchors.push(whole);
+        }
+    }
+    if !any_end {
+        return Delimiter::Literals(anchors);
+    }
+    // A prompt that ends in nothing of its own ends where the text does, unless it has begun the message.
+    let begun = wire.prompts.iter().filter(|prompt| !prompt.prefill.trim().is_empty());
+    let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
+    not.sort();
+    not.dedup();
+    let patterns = anchors.iter().map(|text| escape(text)).chain([format!("{}\\Z", not.concat())]);
+    Delimiter::Pattern(any_of(patterns.collect()))
+}
+
+/// The marks that open a part of the message.
+fn first_marks(wire: &Wire) -> Vec<&str> {
+    let reasoning = wire.reasoning.iter().map(|reasoning| reasoning.open.as_str());
+    let calls = wire.calls.iter().filter_map(|calls| calls.cuts.first());
+    let calls = calls.flat_map(|cut| [cut.section.as_str(), cut.open.as_str()]);
+    let marks = reasoning.chain([wire.content.open.as_str()]).chain(calls);
+    marks.map(str::trim).filter(|mark| !mark.is_empty()).collect()
+}
+
+/// What ends a prompt before the message: its header or, where it has none, what ends the turn before.
+fn anchor(prompt: &Prompt) -> String {
+    match prompt.header.trim() {
+        "" => {
+            let text = format!("{}{}", prompt.before, prompt.header);
+            frame::from_last_mark(&text).to_owned()
+        }
+        // What names a probe's own value is no header; what stands after it may be.
+        header if needle::BEGINNINGS.iter().any(|begin| header.contains(begin)) => {
+            frame::from_last_mark(&prompt.header).to_owned()
+        }
+        _ => prompt.header.trim_start().to_owned(),
+    }
+}
+
+fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
+    let reasoning = wire.reasoning.as_ref()?;
+    let mut field = Object::new();
+    let open = reasoning.open.trim();
+    let close = reasoning.close.trim();
+    if open.is_empty() {
+        // Nothing opens it: it is there where its closing mark comes at all.
+        Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
+    } else {
+        Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
+    }
+    let mut closes = vec![choices.reasoning_close(close).to_owned()];
+    // A model that stops while it thinks has thought all the same.
+    for stop in wire.stops.iter().filter(|stop| frame::is_sure(stop)) {
+        if !closes.iter().any(|close| close.contains(stop.as_str()) || stop.contains(close.as_str())) {
+            closes.push(stop.clone());
+        }
+    }
+    Delimiter::Literals(closes).write(&mut field, "close");
+    field.insert("content".to_owned(), "text".into());
+    Some(field)
+}
+
+fn content(wire: &Wire, choices: &Choices) -> Object {
+    let mut field = Object::new();
+    let content = &wire.content;
+    let open = content.open.trim();
+    let mut closes: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        let text = text.trim();
+        if !text.is_empty() && frame::is_distinct(text) && !closes.iter().any(|known| known == text) {
+            closes.push(text.to_owned());
+        }
+    };
+    add(&content.close);
+    if let Some((open, close)) = &content.after_reasoning {
+        add(open);
+        add(close);
+    }
+    if let Some(reasoning) = &wire.reasoning {
+        reasoning.answer_marks.iter().for_each(|mark| add(mark));
+    }
+    if open.is_empty() {
+        if let Some(calls) = &wire.calls {
+            frame::section_marks(&choices.cut(calls).section_close).into_iter().for_each(&mut add);
+        }
+        if let Some(reasoning) = &wire.reasoning
+            && choices.stray_close(
+                reasoning.empty.is_some()
+                    || reasoning.source != Source::Rendered
+                    || frame::is_token(reasoning.close.trim()),
+            )
+        {
+            add(&reasoning.close);
+        }
+    }
+    wire.stops.iter().for_each(|stop| add(stop));
+    if !open.is_empty() {
+        Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
+    }
+    let mut patterns: Vec<String> = closes.iter().map(|close| spaced(close)).collect();
+    if !open.is_empty()
+        && let Some(calls) = &wire.calls
+    {
+        patterns.insert(0, format!("(?={})", calls::opening(wire, calls, choices)));
+    }
+    match patterns.is_empty() {
+        true => {}
+        false if !open.is_empty() && wire.calls.is_none() => {
+            Delimiter::Literals(closes).write(&mut field, "close");
+        }
+        false => {
+            let space = if open.is_empty() { "\\s*" } else { "" };
+            Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(&mut field, "close");
+        }
+    }
+    field.insert("content".to_owned(), "text".into());
+    field
+}

@@ -1,0 +1,107 @@
+//! Texts as patterns.
+
+use crate::json::{Object, Value};
+
+/// What opens or closes a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Delimiter {
+    Literals(Vec<String>),
+    Pattern(String),
+}
+
+impl Delimiter {
+    /// Writes it into a field as its `open` or `close`.
+    pub fn write(self, field: &mut Object, side: &str) {
+        match self {
+            Delimiter::Literals(texts) => field.insert(side.to_owned(), one_or_many(texts)),
+            Delimiter::Pattern(pattern) => field.insert(format!("{side}_pattern"), pattern.into()),
+        };
+    }
+}
+
+/// One text by itself, or several as a list.
+pub(super) fn one_or_many(mut texts: Vec<String>) -> Value {
+    match texts.len() {
+        1 => texts.remove(0).into(),
+        _ => Value::List(texts.into_iter().map(Value::from).collect()),
+    }
+}
+
+/// A pattern that any of these matches.
+pub(super) fn any_of(mut patterns: Vec<String>) -> String {
+    if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) }
+}
+
+/// A text as a pattern that matches exactly it.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\\' | '.' | '^' | '$' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text as a pattern in which any white space stands for a run with a line break, and at its edges for any.
+pub(super) fn spaced(text: &str) -> String {
+    let inner = text.trim();
+    let mut out = String::new();
+    let mut space = String::new();
+    let flush = |space: &mut String, out: &mut String| {
+        if space.contains('\n') {
+            out.push_str("\\s*");
+        } else {
+            out.push_str(&escape(space));
+        }
+        space.clear();
+    };
+    if inner.len() < text.trim_end().len() {
+        out.push_str("\\s*");
+    }
+    for c in inner.chars() {
+        if c.is_whitespace() {
+            space.push(c);
+            continue;
+        }
+        flush(&mut space, &mut out);
+        out.push_str(&escape(c.encode_utf8(&mut [0; 4])));
+    }
+    if !inner.is_empty() && text.trim_end().len() < text.len() || inner.is_empty() && !text.is_empty() {
+        out.push_str("\\s*");
+    }
+    out
+}
+
+/// A class of what a word may hold that ends where `next` begins.
+pub(super) fn word_before(next: &str) -> String {
+    match next.trim_start().chars().next() {
+        Some(c) if c.is_alphanumeric() || next.is_empty() => "[\\w.-]".to_owned(),
+        Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
+        Some(c) => {
+            let sign = if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() };
+            format!("[^\\s{sign}]")
+        }
+        None => "[\\w.-]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_with_a_line_break_may_vary() {
+        let table =
+            [("<a>\n<b>", "<a>\\s*<b>"), ("\n<a> x", "\\s*<a> x"), ("<a>\n", "<a>\\s*"), ("\n", "\\s*"), ("", "")];
+        for (text, pattern) in table {
+            assert_eq!(spaced(text), pattern, "{text:?}");
+        }
+    }
+}

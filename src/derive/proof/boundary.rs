@@ -1,0 +1,293 @@
+//! Which boundary of a text a template gets wrong, where the conversation says where each part lies.
+
+use crate::diagnostic::shortened;
+use crate::json::Object;
+use crate::parser::{Event, Span};
+use crate::wire::conversation::Answer;
+
+use super::reading::{Part, changed_argument};
+
+/// Where a template departs from the text, in bytes of the text.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Boundary {
+    /// The field that should have been read otherwise.
+    pub field: String,
+    /// Where it should begin or end, or where its value lies.
+    pub at: usize,
+    /// What happened instead.
+    pub fault: Fault,
+}
+
+/// What a template does instead of what the text says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No region of the field opened for the part at this place: it lies in another field, or in none.
+    NotOpened {
+        /// The field that has the text instead.
+        inside: Option<String>,
+    },
+    /// The region began elsewhere.
+    StartsAt(usize),
+    /// The region ended elsewhere.
+    EndsAt {
+        /// Where.
+        at: usize,
+        /// The text of the delimiter that closed it; empty at the end of the text.
+        by: String,
+    },
+    /// A later region of the same field took the value's place.
+    Overwritten {
+        /// Where the later region begins.
+        at: usize,
+    },
+    /// The region's text could not be read.
+    Malformed(String),
+    /// A region opened where the part is not.
+    Extra,
+    /// The boundaries hold and the value is another.
+    Misread {
+        /// What was said.
+        wanted: String,
+        /// What was read.
+        got: String,
+    },
+}
+
+impl Boundary {
+    /// One line: the field, the place, and what is wrong there.
+    pub fn describe(&self) -> String {
+        let Self { field, at, fault } = self;
+        match fault {
+            Fault::NotOpened { inside: Some(other) } => {
+                format!("`{field}` should have the text at byte {at}; it went to `{other}`")
+            }
+            Fault::NotOpened { inside: None } => {
+                format!("`{field}` should have the text at byte {at}; no field has it")
+            }
+            Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at {got}"),
+            Fault::EndsAt { at: got, by } if by.is_empty() && got < at => {
+                format!("`{field}` should end at byte {at}; another field opened at {got}")
+            }
+            Fault::EndsAt { at: got, by } if by.is_empty() => {
+                format!("`{field}` should end at byte {at}; it ran on to the end of the text, byte {got}")
+            }
+            Fault::EndsAt { at: got, by } => {
+                format!("`{field}` should end at byte {at}; {by:?} closed it at {got}")
+            }
+            Fault::Overwritten { at: later } => {
+                format!("`{field}` at byte {at} was read, and replaced by another region at byte {later}")
+            }
+            Fault::Malformed(reason) => format!("`{field}` at byte {at} could not be parsed: {reason}"),
+            Fault::Extra => format!("`{field}` opened at byte {at}, where there is none"),
+            Fault::Misread { wanted, got } => format!("`{field}` at byte {at} was read as {got} instead of {wanted}"),
+        }
+    }
+
+    /// What to change in the template, given the text.
+    pub fn hint(&self, text: &str) -> String {
+        let Self { field, at, fault } = self;
+        let after = |at: usize| format!("{:?}", text.get(at..).unwrap_or("").chars().take(24).collect::<String>());
+        let from = text.get(..*at).unwrap_or("").char_indices().rev().nth(23).map_or(0, |(from, _)| from);
+        let before = format!("{:?}", text.get(from..*at).unwrap_or(""));
+        let rest = after(*at);
+        match fault {
+            Fault::NotOpened { .. } if *at == 0 => {
+                format!("give the text from {rest} on to `{field}`: no other `open` may match here")
+            }
+            Fault::NotOpened { .. } => format!("let `open` of `{field}` match within {before}"),
+            Fault::StartsAt(_) => format!("let `open` of `{field}` match up to the end of {before}"),
+            Fault::EndsAt { at: got, .. } if got > at => format!("let `close` of `{field}` match the start of {rest}"),
+            Fault::EndsAt { at: got, by } if by.is_empty() => {
+                format!("let no other `open` match the start of {}", after(*got))
+            }
+            Fault::EndsAt { by, .. } => {
+                format!("do not let `close` of `{field}` match {by:?} inside a value; it ends before {rest}")
+            }
+            Fault::Overwritten { .. } => format!(
+                "let the delimiter before the later region take the white space too, or give `{field}` `repeats` and `join`"
+            ),
+            Fault::Malformed(_) => format!("choose a content parser for `{field}` that reads the text after {before}"),
+            Fault::Extra => format!("close or open another field so that {rest} is not part of `{field}`"),
+            Fault::Misread { .. } => format!("choose how `{field}` reads its values, or what its `open` captures"),
+        }
+    }
+
+    /// What failures of one cause have in common.
+    pub(super) fn cause(&self) -> (String, u8, String) {
+        let (number, detail) = match &self.fault {
+            Fault::NotOpened { inside } => (0, inside.clone().unwrap_or_default()),
+            Fault::StartsAt(_) => (1, String::new()),
+            Fault::EndsAt { by, .. } => (2, by.trim().to_owned()),
+            Fault::Overwritten { .. } => (3, String::new()),
+            Fault::Malformed(_) => (4, String::new()),
+            Fault::Extra => (5, String::new()),
+            Fault::Misread { .. } => (6, String::new()),
+        };
+        (self.field.clone(), number, detail)
+    }
+}
+
+/// One region as the parser saw it, in bytes of the text.
+struct Region<'e> {
+    field: &'e str,
+    open: Span,
+    body: Span,
+    close: Span,
+    malformed: Option<&'e str>,
+}
+
+fn regions(events: &[Event]) -> Vec<Region<'_>> {
+    let mut regions: Vec<Region<'_>> = Vec::new();
+    for event in events {
+        match event {
+            Event::Open { field, span, .. } => {
+                regions.push(Region { field, open: *span, body: *span, close: *span, malformed: None });
+            }
+            Event::Close { span, body, .. } => {
+                if let Some(region) = regions.last_mut() {
+                    (region.body, region.close) = (*body, *span);
+                }
+            }
+            Event::Malformed { span, body, reason, .. } => {
+                if let Some(region) = regions.last_mut() {
+                    (region.body, region.close, region.malformed) = (*body, *span, Some(reason.as_str()));
+                }
+            }
+            // Calls that grow are part of a region that opens and closes.
+            Event::Chunk { .. } | Event::CallStart { .. } | Event::CallArguments { .. } => {}
+        }
+    }
+    regions
+}
+
+/// Finds the boundary behind a difference. `read` is what the parser reads: the end of the prefix, `offset` bytes of it,
+/// and the text.
+pub(super) fn find(
+    part: Part,
+    expected: &Answer,
+    message: &Object,
+    events: &[Event],
+    read: &str,
+    offset: usize,
+    reasoning: Option<&str>,
+) -> Option<Boundary> {
+    let regions = regions(events);
+    let at = |place: usize| place.saturating_sub(offset);
+    let boundary = |field: &str, place: usize, fault| Some(Boundary { field: field.to_owned(), at: at(place), fault });
+    let within = |region: &&Region<'_>, place: usize| {
+        region.open.start <= place && place < region.close.end.max(region.body.end)
+    };
+    // A call that content swallowed is the call's fault, and shows in both.
+    if part == Part::Content
+        && let Some(name) = swallowed_call(expected, &regions, read, offset)
+    {
+        return boundary("tool_calls", name, Fault::NotOpened { inside: Some("content".to_owned()) });
+    }
+    match part {
+        Part::Content | Part::Reasoning => {
+            let (field, said) = match part {
+                Part::Content => ("content", expected.content.as_deref()),
+                _ => (reasoning.unwrap_or("reasoning_content"), expected.reasoning.as_deref()),
+            };
+            let of_field = || regions.iter().filter(|region| region.field == field);
+            let Some(said) = said.map(str::trim) else {
+                let extra = of_field().find(|region| !text(read, region.body).trim().is_empty())?;
+                return boundary(field, extra.body.start, Fault::Extra);
+            };
+            let from = if matches!(part, Part::Content) { read.rfind(said) } else { read.find(said) };
+            let start = from?;
+            let end = start + said.len();
+            let Some(region) = of_field().find(|region| region.body.start < end && region.body.end > start) else {
+                let inside = regions.iter().find(|region| within(region, start)).map(|region| region.field.to_owned());
+                return boundary(field, start, Fault::NotOpened { inside });
+            };
+            let body = text(read, region.body);
+            let first = region.body.start + (body.len() - body.trim_start().len());
+            let last = region.body.start + body.trim_end().len();
+            if first != start {
+                return boundary(field, start, Fault::StartsAt(at(first)));
+            }
+            if last != end {
+                let by = text(read, region.close).to_owned();
+                return boundary(field, end, Fault::EndsAt { at: at(last), by });
+            }
+            let later = of_field().find(|later| later.body.start > region.body.start)?;
+            boundary(field, start, Fault::Overwritten { at: at(later.body.start) })
+        }
+        Part::Calls => {
+            let field = "tool_calls";
+            if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
+                return boundary(region.field, region.body.start, Fault::Malformed(shortened(reason, 120).into()));
+            }
+            let mut from = offset;
+            for call in &expected.calls {
+                let name = from + read.get(from..)?.find(&call.name)?;
+                from = name + call.name.len();
+                match regions.iter().find(|region| within(region, name)) {
+                    Some(region) if region.field == field => {}
+                    other => {
+                        let inside = other.map(|region| region.field.to_owned());
+                        return boundary(field, name, Fault::NotOpened { inside });
+                    }
+                }
+            }
+            let calls = || regions.iter().filter(|region| region.field == field);
+            if calls().count() > expected.calls.len() {
+                let last = calls().nth(expected.calls.len())?;
+                return boundary(field, last.open.start, Fault::Extra);
+            }
+            // Fewer regions than calls, and each name is in one: a region ran on over the next call.
+            let second = expected.calls.get(1)?;
+            let region = calls().next()?;
+            let next = region.body.start + text(read, region.body).find(&second.name)?;
+            let by = text(read, region.close).to_owned();
+            boundary(field, next, Fault::EndsAt { at: at(region.body.end), by })
+        }
+        Part::Name | Part::Id | Part::Arguments => {
+            let region = regions.iter().find(|region| region.field == "tool_calls")?;
+            let changed = changed_argument(expected, message).filter(|_| part == Part::Arguments);
+            let (wanted, got) = match changed {
+                Some((_, wanted, got)) => (wanted.to_string(), got.to_string()),
+                None => {
+                    let part_of = |calls: Vec<String>| calls.join(", ");
+                    let wanted = expected.calls.iter().map(|call| match part {
+                        Part::Name => call.name.clone(),
+                        Part::Id => call.id.clone(),
+                        _ => call.arguments.keys().cloned().collect::<Vec<_>>().join(", "),
+                    });
+                    let got = super::reading::calls_of(message).iter().map(|call| {
+                        let function = call.get("function").unwrap_or(call);
+                        match part {
+                            Part::Name => function.get("name").map(ToString::to_string).unwrap_or_default(),
+                            Part::Id => call.get("id").map(ToString::to_string).unwrap_or_default(),
+                            _ => function.get("arguments").map(ToString::to_string).unwrap_or_default(),
+                        }
+                    });
+                    (part_of(wanted.collect()), part_of(got.collect()))
+                }
+            };
+            let (wanted, got) = (shortened(&wanted, 80).into(), shortened(&got, 80).into());
+            boundary("tool_calls", region.body.start, Fault::Misread { wanted, got })
+        }
+    }
+}
+
+/// Where the name of the first call lies that is content instead of a call.
+fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset: usize) -> Option<usize> {
+    let mut from = offset;
+    for call in &expected.calls {
+        let name = from + read.get(from..)?.find(&call.name)?;
+        from = name + call.name.len();
+        let holds = |region: &Region<'_>| region.body.start <= name && name < region.body.end;
+        if regions.iter().any(|region| region.field == "content" && holds(region)) {
+            return Some(name);
+        }
+    }
+    None
+}
+
+fn text(read: &str, span: Span) -> &str {
+    read.get(span.start..span.end).unwrap_or("")
+}

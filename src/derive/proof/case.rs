@@ -1,0 +1,200 @@
+//! The cases: conversations rendered, and the last turn cut out of each as it stands, byte for byte.
+
+use std::collections::{HashMap, HashSet};
+
+use super::conversations::{History, Reach, Said};
+use super::ground::{Cut, Ground, shows};
+use super::request::Request;
+use crate::derive::recorded::Prompt;
+use crate::wire::conversation::{Answer, Message};
+use crate::wire::probe::{Prober, Setting};
+
+/// One turn to parse back.
+#[derive(Clone, Debug)]
+pub(in crate::derive) struct Case {
+    /// What was said, and after what.
+    pub name: String,
+    pub setting: Setting,
+    pub prefix: String,
+    pub text: String,
+    /// The text without what makes the model stop.
+    pub unstopped: Option<String>,
+    /// What the message should hold: what was said, as far as the text shows it.
+    pub expected: Answer,
+    /// What was said in full.
+    pub said: Answer,
+    /// Whether content was said that the text does not show.
+    pub drops_content: bool,
+    pub cut: Cut,
+    /// What the prompt says after the history's own words: a thought that is part of it comes back too.
+    pub prompted: String,
+    /// The conversation before the turn, to render what came back in place of the answer.
+    pub history: Vec<Message>,
+    /// The whole render.
+    pub whole: String,
+    pub offers_tools: bool,
+}
+
+/// Renders conversations of one chat template into cases.
+pub(super) struct Cutter<'p, 't> {
+    /// Offers tools only in `offering`.
+    pub plain: &'p Prober<'t>,
+    pub offering: &'p Prober<'t>,
+    pub request: &'p Request,
+    pub histories: Vec<History>,
+    pub eos_token: Option<String>,
+    grounds: Vec<(usize, usize, bool, Option<Ground>)>,
+    openings: Vec<String>,
+}
+
+impl<'p, 't> Cutter<'p, 't> {
+    pub fn new(
+        plain: &'p Prober<'t>,
+        offering: &'p Prober<'t>,
+        request: &'p Request,
+        histories: Vec<History>,
+        eos_token: Option<String>,
+    ) -> Self {
+        let mut cutter =
+            Self { plain, offering, request, histories, eos_token, grounds: Vec::new(), openings: Vec::new() };
+        // What opens reasoning under one setting is needed to judge the prompts of others.
+        for setting in 0..cutter.request.settings.len() {
+            cutter.ground(0, setting, false);
+        }
+        cutter.grounds.clear();
+        cutter
+    }
+
+    /// The cases of these answers, each turn once.
+    pub fn cases(&mut self, said: &[Said], seen: &mut HashSet<(String, String)>) -> Vec<Case> {
+        let mut cases: Vec<Case> = Vec::new();
+        for said in said {
+            cases.extend(self.cases_of(said, seen));
+        }
+        // A turn that no prompt leads up to is worth its case only where the answer has no better one.
+        let weakness = |case: &Case| case.cut.max(Cut::Shared);
+        let mut best: HashMap<String, Cut> = HashMap::new();
+        for case in &cases {
+            let known = best.entry(answer_name(case)).or_insert(weakness(case));
+            *known = weakness(case).min(*known);
+        }
+        cases.retain(|case| best.get(&answer_name(case)).is_none_or(|best| weakness(case) <= *best));
+        cases
+    }
+
+    fn cases_of(&mut self, said: &Said, seen: &mut HashSet<(String, String)>) -> Vec<Case> {
+        let request = self.request;
+        let calls = said.answer.calls.len();
+        if (calls > 0 && !request.calls.shown)
+            || (calls > 1 && !request.calls.several)
+            || (said.answer.reasoning.is_some() && request.carrier.is_none())
+        {
+            return Vec::new();
+        }
+        let is_plain = calls == 0 && said.answer.reasoning.is_none();
+        let is_brief = is_plain || (calls == 1 && said.answer.content.is_none() && said.answer.reasoning.is_none());
+        let mut cases: Vec<Case> = Vec::new();
+        for history in 0..self.histories.len() {
+            let Some(known) = self.histories.get(history) else { continue };
+            let (is_main, skips) = (known.is_main, known.is_brief && !is_brief);
+            if (history > 0 && said.reach == Reach::Value) || skips {
+                continue;
+            }
+            let before = cases.len();
+            for setting in 0..request.settings.len() {
+                // One setting is enough, unless the answer is to be seen in all of them.
+                let is_enough = said.reach != Reach::Settings || !is_main;
+                if cases.len() > before && is_enough {
+                    break;
+                }
+                if let Some(case) = self.case(said, history, setting)
+                    && seen.insert((case.prefix.clone(), case.text.clone()))
+                {
+                    cases.push(case);
+                }
+            }
+        }
+        cases
+    }
+
+    /// The prompts that end differently, the usual one first.
+    pub fn prompts(&mut self) -> Vec<Prompt> {
+        let mut prompts: Vec<Prompt> = Vec::new();
+        for history in 0..self.histories.len() {
+            for setting in 0..self.request.settings.len() {
+                let at = self.ground(history, setting, history > 0);
+                let Some(ground) = at.and_then(|at| self.grounds.get(at)?.3.as_ref()) else { continue };
+                let end = ground.prompted().to_owned();
+                if !prompts.iter().any(|known| known.end == end) {
+                    prompts.push(Prompt { text: ground.prompt.clone(), end });
+                }
+            }
+        }
+        prompts
+    }
+
+    fn ground(&mut self, history: usize, setting: usize, offers: bool) -> Option<usize> {
+        let found = self.grounds.iter().position(|known| (known.0, known.1, known.2) == (history, setting, offers));
+        let at = match found {
+            Some(at) => at,
+            None => {
+                let prober = if offers { self.offering } else { self.plain };
+                let (known, values) = (self.histories.get(history)?, self.request.settings.get(setting)?);
+                let ground = Ground::find(prober, known, values, &mut self.openings);
+                self.grounds.push((history, setting, offers, ground));
+                self.grounds.len() - 1
+            }
+        };
+        self.grounds.get(at)?.3.as_ref().map(|_| at)
+    }
+
+    fn case(&mut self, said: &Said, history: usize, setting: usize) -> Option<Case> {
+        let called =
+            self.histories.get(history)?.messages.iter().any(|message| matches!(message, Message::Tool { .. }));
+        let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();
+        let at = self.ground(history, setting, offers_tools)?;
+        let ground = self.grounds.get(at)?.3.as_ref()?;
+        let prober = if offers_tools { self.offering } else { self.plain };
+        let (history, setting) = (self.histories.get(history)?, self.request.settings.get(setting)?);
+        let (piece, whole) = ground.cut(prober, history, setting, &said.answer, &self.openings)?;
+        let expected = shown(&said.answer, &piece.text);
+        let is_whole = expected.calls.len() == said.answer.calls.len()
+            && expected.reasoning.is_some() == said.answer.reasoning.is_some();
+        // Without its calls or its thought it is another answer, which has cases of its own.
+        if !is_whole || (expected.content.is_none() && expected.calls.is_empty() && expected.reasoning.is_none()) {
+            return None;
+        }
+        Some(Case {
+            name: format!("{} {}", said.name, history.name),
+            said: said.answer.clone(),
+            setting: setting.clone(),
+            unstopped: ground.without_stop(&piece.text, self.eos_token.as_deref()).map(str::to_owned),
+            drops_content: said.answer.content.is_some() && expected.content.is_none(),
+            prefix: piece.prefix,
+            text: piece.text,
+            expected,
+            cut: piece.cut,
+            prompted: ground.prompted().to_owned(),
+            history: history.messages.clone(),
+            whole,
+            offers_tools,
+        })
+    }
+}
+
+fn answer_name(case: &Case) -> String {
+    case.name.split(" after ").next().unwrap_or("").to_owned()
+}
+
+/// What of an answer a text shows. An id that it does not show is empty.
+fn shown(answer: &Answer, text: &str) -> Answer {
+    let part = |part: &Option<String>| part.clone().filter(|part| shows(text, part));
+    let mut calls = answer.calls.clone();
+    calls.retain(|call| text.contains(&call.name));
+    for call in &mut calls {
+        if !text.contains(&call.id) {
+            call.id.clear();
+        }
+    }
+    Answer { content: part(&answer.content), reasoning: part(&answer.reasoning), calls }
+}

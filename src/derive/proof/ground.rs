@@ -1,0 +1,361 @@
+//! Where a model's turn begins: what a prompt has written already, against what renders of the whole turn show.
+
+use super::conversations::History;
+use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
+use crate::wire::probe::{Prober, Setting, call, needle};
+
+/// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
+pub(super) struct Ground {
+    pub prompt: String,
+    /// Where the history's own words end in the prompt.
+    pub said: usize,
+    /// How much of the prompt's end every plain turn shows as well.
+    pub shared: usize,
+    pub state: State,
+    /// What follows the content of a plain turn, up to whatever the template opens next.
+    pub stop: String,
+    /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
+    bares_thought: bool,
+    /// What the generation prompt adds, if that can be told.
+    generated: String,
+}
+
+/// What the part of the prompt that plain turns lack leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum State {
+    /// There is no such part, or it has nothing to do with reasoning.
+    Plain,
+    /// It opens reasoning; the text that opens it in renders, which is empty if none does.
+    Open(String),
+    /// It opens reasoning and closes it.
+    Closed(String),
+    /// It begins a call.
+    Call,
+}
+
+/// A turn cut out of a render.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Piece {
+    pub prefix: String,
+    pub text: String,
+    pub cut: Cut,
+}
+
+/// How a turn was cut out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::derive) enum Cut {
+    /// The render begins with the prompt: the text is the rest.
+    Exact,
+    /// The render differs from the prompt only in the history before.
+    History,
+    /// The prompt writes what renders of whole turns lack: the text begins where both part.
+    Shared,
+    /// No prompt leads up to this turn: the prompt opens reasoning that it lacks. The prefix ends before that.
+    Unled,
+    /// Every plain turn begins otherwise. The prefix ends where they part.
+    Deviating,
+}
+
+/// The plain answers that show where a turn begins and ends; they share neither their first sign nor their last.
+const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
+
+impl Ground {
+    /// Renders what is needed; nothing if this history or every answer to it is refused or left out.
+    pub fn find(prober: &Prober<'_>, history: &History, setting: &Setting, openings: &mut Vec<String>) -> Option<Self> {
+        let prompt = prober.render(&history.messages, setting, true)?;
+        let said = prompt.rfind(history.last)? + history.last.len();
+        let tail = prompt.get(said..)?;
+        let mut shared = tail;
+        let mut is_exact = true;
+        let mut stops = Vec::new();
+        for text in PLAIN {
+            let (_, turn) = turn(prober, history, setting, &Answer::content(text))?;
+            shared = shared_start(shared, &turn).0;
+            is_exact &= turn.starts_with(tail);
+            stops.push(turn.rfind(text).and_then(|at| turn.get(at + text.len()..)).unwrap_or("").to_owned());
+        }
+        let generated = generated(prober, history, setting).unwrap_or_default();
+        if generated.is_empty()
+            && self::generated(prober, history, &Setting::new()).is_some_and(|text| !text.is_empty())
+        {
+            // Under an odd setting the template ignores that a prompt was asked for.
+            return None;
+        }
+        let mut stop = shared_start(stops.first()?, stops.last()?).0.to_owned();
+        stop.truncate(next_turn(&stop, &generated));
+        let thought = thought(prober, history, setting);
+        if let Some(thought) = thought.as_deref().filter(|_| !is_exact) {
+            shared = shared_start(shared, thought).0;
+        }
+        let shared = if is_exact { tail.len() } else { whole_marks(tail, shared.len()) };
+        let state = match state(tail, shared, thought.as_deref(), openings) {
+            State::Plain if begins_call(prober, history, setting, tail, shared) => State::Call,
+            state => state,
+        };
+        let bares_thought = state == State::Plain
+            && thought
+                .as_deref()
+                .and_then(|turn| turn.strip_prefix(tail))
+                .is_some_and(|rest| rest.trim_start().starts_with(needle::REASONING));
+        Some(Self { said, shared, state, stop, bares_thought, generated, prompt })
+    }
+
+    /// The end of the prompt, from the end of the history's own words on.
+    pub fn prompted(&self) -> &str {
+        self.prompt.get(self.said..).unwrap_or("")
+    }
+
+    /// Cuts the turn with this answer out of its render, of which it also gives the whole.
+    pub fn cut(
+        &self,
+        prober: &Prober<'_>,
+        history: &History,
+        setting: &Setting,
+        answer: &Answer,
+        openings: &[String],
+    ) -> Option<(Piece, String)> {
+        let (head, turn) = turn(prober, history, setting, answer)?;
+        let whole = format!("{head}{turn}");
+        let shows_reasoning = answer.reasoning.as_deref().is_some_and(|thought| shows(&turn, thought));
+        let mut piece = self.split(&head, &turn, shows_reasoning)?;
+        if shows_reasoning && self.bares_thought && openings.iter().any(String::is_empty) {
+            // Other prompts open it, and this template leaves that to them.
+            piece.cut = Cut::Unled;
+        }
+        piece.text.truncate(self.end(&piece.text, answer));
+        Some((piece, whole))
+    }
+
+    fn split(&self, head: &str, turn: &str, shows_reasoning: bool) -> Option<Piece> {
+        let tail = self.prompt.get(self.said..)?;
+        let piece =
+            |prefix: &str, text: &str, cut| Some(Piece { prefix: prefix.to_owned(), text: text.to_owned(), cut });
+        if let Some(text) = turn.strip_prefix(tail) {
+            let is_same = self.prompt.get(..self.said) == Some(head);
+            return piece(&format!("{head}{tail}"), text, if is_same { Cut::Exact } else { Cut::History });
+        }
+        let (start, at) = shared_start(tail, turn);
+        if at < self.shared {
+            // A turn of this kind begins otherwise than plain ones do.
+            let rest = turn.get(at..)?;
+            let splits_word = start.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
+            let prefix = self.prompt.get(..self.said + at)?;
+            return if splits_word { None } else { piece(prefix, rest, Cut::Deviating) };
+        }
+        let surplus = tail.get(self.shared..)?;
+        let rest = turn.get(self.shared..)?;
+        let before = self.prompt.get(..self.said + self.shared)?;
+        let repeated = repeated(surplus, rest);
+        let after_prompt = || piece(&self.prompt, rest.get(repeated..)?, Cut::Shared);
+        match (&self.state, shows_reasoning) {
+            _ if surplus.trim().is_empty() => after_prompt(),
+            (State::Plain, _) => after_prompt(),
+            (State::Open(open), true) if open.is_empty() || repeated > 0 => after_prompt(),
+            (State::Open(_), true) => piece(before, rest, Cut::Shared),
+            (State::Closed(_), true) => None,
+            (State::Open(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) && repeated > 0 => {
+                after_prompt()
+            }
+            (State::Open(_), false) | (State::Call, _) => piece(before, rest, Cut::Unled),
+            (State::Closed(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) => {
+                piece(before, rest, Cut::Shared)
+            }
+            (State::Closed(_), false) => piece(&self.prompt, rest, Cut::Shared),
+        }
+    }
+
+    /// Where the model's own turn ends: before whatever turn the template opens next, and at its last sign, since no
+    /// model writes the white space that only parts it from the next turn.
+    fn end(&self, text: &str, answer: &Answer) -> usize {
+        let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
+        let parts = parts.chain(answer.calls.iter().map(|call| call.name.as_str()));
+        let last = parts.filter_map(|part| text.rfind(part).map(|at| at + part.len())).max().unwrap_or(text.len());
+        let end = last + next_turn(text.get(last..).unwrap_or(""), &self.generated);
+        let text = text.get(..end).unwrap_or(text);
+        match self.stop.trim() {
+            "" => text.len(),
+            _ => text.trim_end().len(),
+        }
+    }
+
+    /// The text without what makes the model stop, as engines hand it out: the known token or all that ends the turn.
+    pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
+        let stop = self.stop.trim();
+        let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).unwrap_or(stop);
+        text.strip_suffix(token).filter(|_| !token.is_empty())
+    }
+}
+
+/// What asking for a prompt adds to a render.
+fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
+    let prompt = prober.render(&history.messages, setting, true)?;
+    let bare = prober.render(&history.messages, setting, false)?;
+    prompt.strip_prefix(&bare).map(str::to_owned)
+}
+
+/// What a render shows up to the end of the history's own words, and after them.
+fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, answer: &Answer) -> Option<(String, String)> {
+    let mut messages = history.messages.clone();
+    messages.push(Message::Assistant(answer.clone()));
+    let text = prober.render(&messages, setting, false)?;
+    let said = text.rfind(history.last)? + history.last.len();
+    let (head, turn) = text.split_at_checked(said)?;
+    Some((head.to_owned(), turn.to_owned()))
+}
+
+/// Whether the part of the prompt that plain turns lack is the beginning of a call: a turn with one extends the prompt.
+fn begins_call(prober: &Prober<'_>, history: &History, setting: &Setting, tail: &str, shared: usize) -> bool {
+    let surplus = tail.get(shared..).unwrap_or("");
+    let calls = || turn(prober, history, setting, &Answer::calls(vec![call(0, 1)]));
+    let extends =
+        |(_, turn): (String, String)| turn.strip_prefix(tail).is_some_and(|rest| rest.contains(needle::NAMES[0]));
+    !surplus.trim().is_empty() && calls().is_some_and(extends)
+}
+
+/// A turn that shows reasoning: many templates show it only beside a call.
+fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
+    let beside = Answer { calls: vec![call(0, 1)], ..Answer::default() };
+    let answers = [Answer::content(needle::CONTENT), beside];
+    let mut turns = answers
+        .into_iter()
+        .filter_map(|answer| Some(turn(prober, history, setting, &answer.with_reasoning(needle::REASONING))?.1));
+    turns.find(|turn| turn.contains(needle::REASONING))
+}
+
+/// What the prompt's surplus over plain turns does to reasoning, judged by what renders write around a thought.
+fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
+    let surplus = tail.get(shared..).unwrap_or("");
+    if let Some((before, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
+        let open = before.strip_prefix(tail.get(..shared).unwrap_or("")).unwrap_or(before).trim();
+        if !open.is_empty() && !openings.iter().any(|known| known == open) {
+            openings.push(open.to_owned());
+        }
+        if surplus.trim().is_empty() {
+            return State::Plain;
+        }
+        if open.is_empty() {
+            // No render shows what opens reasoning: a text that shares a word with what closes it does.
+            let close = after.split(needle::CONTENT).next().unwrap_or("");
+            let close = close.split(needle::NAMES[0]).next().unwrap_or("").trim();
+            let surplus = surplus.trim_end();
+            let last = surplus.get(surplus.len() - overlap(surplus, close)..).unwrap_or("");
+            if shares_word(surplus, close) && !openings.iter().any(String::is_empty) {
+                openings.push(String::new());
+            }
+            return match shares_word(surplus, close) {
+                true if shares_word(last, close) => State::Closed(String::new()),
+                true => State::Open(String::new()),
+                false => State::Plain,
+            };
+        }
+        if let Some(state) = opened(surplus, open) {
+            return state;
+        }
+    }
+    if let Some(state) = openings.iter().filter(|open| !open.is_empty()).find_map(|open| opened(surplus, open)) {
+        return state;
+    }
+    // No render shows reasoning: a guess, by the mark's own words.
+    let speaks = surplus.split_whitespace().any(speaks_of_reasoning);
+    let closes = surplus.split("</").skip(1).chain(surplus.split("[/").skip(1)).any(speaks_of_reasoning);
+    match (speaks && openings.is_empty(), closes) {
+        (false, _) => State::Plain,
+        (true, true) => State::Closed(String::new()),
+        (true, false) => State::Open(String::new()),
+    }
+}
+
+/// Whether two texts have a word in common.
+fn shares_word(a: &str, b: &str) -> bool {
+    let words = |text: &'_ str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).map(str::to_owned).collect()
+    };
+    let known = words(b);
+    words(a).iter().any(|word| known.contains(word))
+}
+
+/// The last place up to `end` that splits no bracketed or starred mark: two marks may begin with the same sign.
+fn whole_marks(text: &str, end: usize) -> usize {
+    const PAIRS: [(char, char); 14] = [
+        ('<', '>'),
+        ('[', ']'),
+        ('{', '}'),
+        ('(', ')'),
+        ('«', '»'),
+        ('「', '」'),
+        ('『', '』'),
+        ('【', '】'),
+        ('《', '》'),
+        ('〈', '〉'),
+        ('⟦', '⟧'),
+        ('⟨', '⟩'),
+        ('‹', '›'),
+        ('｢', '｣'),
+    ];
+    let Some(shown) = text.get(..end).filter(|shown| shown.len() < text.len()) else { return end };
+    let mut open: Vec<(char, usize)> = Vec::new();
+    for (at, c) in shown.char_indices() {
+        if let Some((_, close)) = PAIRS.iter().find(|(open, _)| *open == c) {
+            open.push((*close, at));
+        } else if c == '\n' {
+            open.clear();
+        } else if let Some(i) = open.iter().rposition(|(close, _)| *close == c) {
+            open.truncate(i);
+        }
+    }
+    let end = open.first().map_or(end, |(_, at)| *at);
+    let shown = text.get(..end).unwrap_or("");
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if !text.get(end..).is_some_and(|rest| rest.starts_with(is_word)) {
+        return end;
+    }
+    // A word begins or goes on here: it goes with the signs before it.
+    let before = shown.trim_end_matches(is_word);
+    before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
+}
+
+/// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.
+fn opened(surplus: &str, open: &str) -> Option<State> {
+    if surplus.trim_end().ends_with(open) {
+        return Some(State::Open(open.to_owned()));
+    }
+    surplus.contains(open).then(|| State::Closed(open.to_owned()))
+}
+
+/// Where the text opens the next turn unasked.
+fn next_turn(text: &str, generated: &str) -> usize {
+    let header = generated.trim();
+    text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())
+}
+
+/// The longest common start of two texts, and its length.
+fn shared_start<'a>(a: &'a str, b: &str) -> (&'a str, usize) {
+    let length = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
+    (a.get(..length).unwrap_or(""), length)
+}
+
+/// How much of the end of one text is the start of the other.
+fn overlap(end: &str, start: &str) -> usize {
+    let at = end.char_indices().map(|(at, _)| at).find(|at| end.get(*at..).is_some_and(|rest| start.starts_with(rest)));
+    at.map_or(0, |at| end.len() - at)
+}
+
+/// How much of a turn's start the end of the prompt has written already, white space aside.
+fn repeated(surplus: &str, turn: &str) -> usize {
+    if surplus.trim().is_empty() {
+        return overlap(surplus, turn);
+    }
+    let lead = turn.len() - turn.trim_start().len();
+    let rest = turn.get(lead..).unwrap_or("");
+    match overlap(surplus, rest).max(overlap(surplus.trim_end(), rest)) {
+        0 => 0,
+        shared => lead + shared,
+    }
+}
+
+/// Whether a text shows what was said, however it spells signs: by the longest run of plain words in it.
+pub(super) fn shows(text: &str, said: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
+    let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len()).unwrap_or("");
+    !run.is_empty() && text.contains(run)
+}

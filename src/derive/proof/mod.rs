@@ -1,0 +1,248 @@
+//! The proof: conversations rendered, their last turn cut out byte for byte, and parsed back.
+//!
+//! It works for any response template against any chat template and knows nothing of how a draft came to be.
+//! [`Proof::new`] finds out by itself how the chat template takes a conversation and renders the cases, once;
+//! [`Proof::judge`] may then be called for as many candidates as there are: only the few values that hold the
+//! candidate's own markers are rendered again.
+//!
+//! ```text
+//! let proof = Proof::new(&chat_template, &variables, now)?;        // None: no answer leaves a trace in any render
+//! let verdict = proof.judge(&template);                            // &template::Template
+//! verdict.holds()                                                  // nothing failed; losses are the wire's
+//! verdict.failures[0].boundary                                     // Some(Boundary { field, at, fault })
+//! ```
+//!
+//! A [`Failure`] is one cause with its smallest example; its [`Boundary`] says which field is wrong, at which byte of
+//! `text`, and what happened instead (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
+//! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
+//! [`Verdict::failed`], then by [`Verdict::lost`].
+
+mod boundary;
+mod case;
+mod conversations;
+mod ground;
+mod judge;
+mod reading;
+mod request;
+mod scope;
+mod verdict;
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::recorded::{self, Explained, Prompt, Sample};
+use crate::chat::ChatTemplate;
+use crate::json::{Object, Value};
+use crate::parser::Tools;
+use crate::template::Template;
+use crate::wire::conversation::{Carrier, Manner, Message};
+use crate::wire::probe::Prober;
+use case::{Case, Cutter};
+use conversations::Marks;
+use judge::{Judge, Outcome};
+use request::Request;
+
+pub use boundary::{Boundary, Fault};
+pub use conversations::tools;
+pub use reading::Part;
+pub use verdict::{Failure, Loss, Scope, Unverified, Verdict};
+
+/// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
+const MOST_CASES: usize = 240;
+
+/// A candidate that the proof refuted.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tried {
+    pub draft: Value,
+    /// How many conversations it read wrongly.
+    pub failed: usize,
+    /// The smallest of them.
+    pub refuted: String,
+}
+
+/// The cases of one chat template.
+pub(super) struct Proof<'t> {
+    plain: Prober<'t>,
+    offering: Prober<'t>,
+    request: Request,
+    cases: Vec<Case>,
+    tools: Arc<Tools>,
+    eos_token: Option<String>,
+    /// The prompts that end differently, the usual one first, once somebody asks.
+    prompts: OnceCell<Vec<Prompt>>,
+    /// The candidates refuted so far, in order.
+    tried: RefCell<Vec<Tried>>,
+    /// Whether the reasoning may have a name that the chat template does not read, since someone asked for it.
+    pub any_reasoning_name: bool,
+}
+
+impl<'t> Proof<'t> {
+    /// Renders the cases; nothing if no answer leaves a trace in any render.
+    pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
+        let mut plain = Prober::new(template, variables, now.clone());
+        let request = request::find(template, &mut plain, variables)?;
+        let mut offering = Prober::new(template, variables, now);
+        for prober in [&mut plain, &mut offering] {
+            prober.manner = request.manner;
+            prober.carrier.clone_from(&request.carrier);
+            prober.always_tools = request.always_tools;
+        }
+        offering.offered = Some(offered(request.manner));
+        let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
+        let tools = judge::parser_tools()?;
+        let mut proof = Self {
+            plain,
+            offering,
+            request,
+            cases: Vec::new(),
+            tools,
+            eos_token,
+            prompts: OnceCell::new(),
+            tried: RefCell::default(),
+            any_reasoning_name: false,
+        };
+        let foreign = conversations::foreign(template.literals());
+        let said = conversations::answers(proof.request.calls.named_ids, &foreign);
+        let mut cases = proof.cutter().cases(&said, &mut HashSet::new());
+        cases.truncate(MOST_CASES);
+        proof.cases = cases;
+        Some(proof)
+    }
+
+    fn cutter(&self) -> Cutter<'_, 't> {
+        let calls = self.request.calls;
+        let histories = conversations::histories(calls.named_ids, calls.several);
+        Cutter::new(&self.plain, &self.offering, &self.request, histories, self.eos_token.clone())
+    }
+
+    /// Reads samples with a template, those without a prompt after every way a prompt can end.
+    pub fn explain(&self, samples: &[Sample], template: &Template) -> Explained {
+        let asks = samples.iter().any(|sample| sample.prefix.is_none());
+        let prompts = if asks { self.prompts.get_or_init(|| self.cutter().prompts()).as_slice() } else { &[] };
+        recorded::explain(samples, template, prompts)
+    }
+
+    /// The candidates refuted so far, in order.
+    pub fn tried(&self) -> Vec<Tried> {
+        self.tried.borrow().clone()
+    }
+
+    /// Parses every case back with a template.
+    pub fn judge(&self, template: &Template) -> Verdict {
+        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        let said = conversations::about(&marks(template), self.request.calls.named_ids);
+        let own = self.cutter().cases(&said, &mut HashSet::new());
+        let mut verdict = Verdict::default();
+        let mut passed: Vec<&Case> = Vec::new();
+        for case in self.cases.iter().chain(&own) {
+            verdict.cases += 1;
+            verdict.recut += usize::from(case.cut != ground::Cut::Exact);
+            match judge.outcome(case) {
+                Outcome::Passed => {
+                    verdict.passed += 1;
+                    passed.push(case);
+                }
+                Outcome::Lost(loss) => {
+                    passed.push(case);
+                    verdict.lose(loss);
+                }
+                Outcome::Failed(failure) => verdict.fail(*failure),
+            }
+        }
+        if let Some(failure) = self.unread_name(template, &passed) {
+            verdict.passed = verdict.passed.saturating_sub(failure.count);
+            verdict.failures.push(failure);
+        }
+        verdict.failures.sort_by_key(|failure| failure.text.len());
+        verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
+        (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
+        if let Some(failure) = verdict.failures.first() {
+            let (draft, failed, refuted) = (template.to_value(), verdict.failed(), failure.describe());
+            self.tried.borrow_mut().push(Tried { draft, failed, refuted });
+        }
+        verdict
+    }
+}
+
+/// Names of reasoning that transformers copies to one another before it renders.
+const ALIASES: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+impl Proof<'_> {
+    /// The failure of a template that gives reasoning a name under which the chat template does not read it.
+    fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
+        let Some(Carrier::Key(key)) = &self.request.carrier else { return None };
+        let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
+        if ALIASES.contains(&field) && ["reasoning_content", "thinking"].contains(&key.as_str()) {
+            return None;
+        }
+        let mut cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
+        let first = cases.clone().min_by_key(|case| case.text.len())?;
+        // The template may read several keys: the turn as it is with this one settles it.
+        let mut prober = self.plain.fresh();
+        prober.carrier = Some(Carrier::Key(field.to_owned()));
+        prober.offered.clone_from(&if first.offers_tools { self.offering.offered.clone() } else { None });
+        let mut messages = first.history.clone();
+        messages.push(Message::Assistant(first.said.clone()));
+        if prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole) {
+            return None;
+        }
+        Some(Failure {
+            count: cases.by_ref().count(),
+            case: first.name.clone(),
+            setting: first.setting.clone(),
+            part: Part::Reasoning,
+            what: format!("the reasoning, which the chat template reads as `{key}` and not as `{field}`,"),
+            boundary: None,
+            prefix: first.prefix.clone(),
+            text: first.text.clone(),
+            expected: reading::message_of(&first.expected, Some(key)),
+            got: reading::message_of(&first.expected, Some(field)),
+        })
+    }
+}
+
+impl Verdict {
+    fn lose(&mut self, loss: Loss) {
+        match self.losses.iter_mut().find(|known| known.part == loss.part && known.message == loss.message) {
+            Some(known) => {
+                known.count += 1;
+                if loss.example.len() < known.example.len() {
+                    known.example = loss.example;
+                }
+            }
+            None => self.losses.push(loss),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        let cause =
+            |failure: &Failure| (failure.part, failure.what.clone(), failure.boundary.as_ref().map(Boundary::cause));
+        let new = cause(&failure);
+        match self.failures.iter_mut().find(|known| cause(known) == new) {
+            Some(known) => {
+                let count = known.count + 1;
+                if failure.text.len() < known.text.len() {
+                    *known = failure;
+                }
+                known.count = count;
+            }
+            None => self.failures.push(failure),
+        }
+    }
+}
+
+/// The tools of these conversations in the manner the chat template takes.
+fn offered(manner: Manner) -> Value {
+    let Value::List(tools) = tools() else { return Value::Null };
+    let bare = |tool: Value| tool.get("function").cloned().unwrap_or(tool);
+    Value::List(if manner.bare_tools { tools.into_iter().map(bare).collect() } else { tools })
+}
+
+/// The literals of a template's delimiters.
+fn marks(template: &Template) -> Marks {
+    let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
+    let literals = delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned();
+    let mut known = HashSet::new();
+    Marks { all: literals.filter(|mark| known.insert(mark.clone())).collect() }
+}

@@ -1,0 +1,174 @@
+//! A message read back, and in what it differs from what was said.
+
+use crate::json::{Object, Value};
+use crate::template::Template;
+use crate::wire::conversation::{Answer, Call};
+
+/// A part of a message, as verdicts name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Part {
+    /// The text of the answer.
+    Content,
+    /// What the model thought.
+    Reasoning,
+    /// How many calls there are.
+    Calls,
+    /// The name of a called function.
+    Name,
+    /// The id of a call.
+    Id,
+    /// The arguments of a call.
+    Arguments,
+}
+
+impl Part {
+    /// The word of machine-readable verdicts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Content => "content",
+            Part::Reasoning => "reasoning",
+            Part::Calls => "calls",
+            Part::Name => "name",
+            Part::Id => "id",
+            Part::Arguments => "arguments",
+        }
+    }
+
+    /// What is said to differ.
+    pub(super) fn describe(self) -> &'static str {
+        match self {
+            Part::Content => "content",
+            Part::Reasoning => "reasoning",
+            Part::Calls => "number of calls",
+            Part::Name => "name of a call",
+            Part::Id => "id of a call",
+            Part::Arguments => "arguments of a call",
+        }
+    }
+}
+
+/// The field of a template that holds reasoning: the text that is not content.
+pub(in crate::derive) fn reasoning_field(template: &Template) -> Option<&str> {
+    let fields = template.fields().iter().map(|field| field.name.as_str());
+    fields.clone().find(|name| !["content", "tool_calls", "role"].contains(name))
+}
+
+/// The first part in which a message is not what was said; outer white space of texts does not count, nor does an id
+/// that the text does not show, nor a thought that the prompt itself wrote.
+pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<&str>, prompted: &str) -> Option<Part> {
+    let text = |key: &str| text_of(message.get(key));
+    if text("content").trim() != expected.content.as_deref().unwrap_or("").trim() {
+        return Some(Part::Content);
+    }
+    let thought = reasoning.map(text).unwrap_or_default();
+    let is_prompted = expected.reasoning.is_none() && prompted.contains(thought.trim());
+    if !is_prompted && thought.trim() != expected.reasoning.as_deref().unwrap_or("").trim() {
+        return Some(Part::Reasoning);
+    }
+    let calls = calls_of(message);
+    if calls.len() != expected.calls.len() {
+        return Some(Part::Calls);
+    }
+    calls.iter().zip(&expected.calls).find_map(|(got, call)| {
+        if name_of(got) != Some(&call.name) {
+            return Some(Part::Name);
+        }
+        if !arguments_of(got).is_some_and(|arguments| same_entries(arguments, &call.arguments)) {
+            return Some(Part::Arguments);
+        }
+        (!call.id.is_empty() && got.get("id").and_then(Value::as_str) != Some(&call.id)).then_some(Part::Id)
+    })
+}
+
+/// The answer that a message amounts to, to render it again; nothing if it has less structure than what was said.
+pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
+    let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
+    let thought = reasoning.and_then(text);
+    let content = text("content");
+    let calls = calls_of(message);
+    let is_whole = thought.is_some() == expected.reasoning.is_some()
+        && content.is_some() == expected.content.is_some()
+        && calls.len() == expected.calls.len();
+    let mut read = Vec::new();
+    for (got, call) in calls.iter().zip(&expected.calls) {
+        let arguments = arguments_of(got)?;
+        let has_keys =
+            arguments.len() == call.arguments.len() && call.arguments.keys().all(|k| arguments.contains_key(k));
+        if !has_keys {
+            return None;
+        }
+        let id = got.get("id").and_then(Value::as_str).unwrap_or("").to_owned();
+        read.push(Call { id, name: name_of(got)?.to_owned(), arguments: arguments.clone() });
+    }
+    is_whole.then_some(Answer { content, reasoning: thought, calls: read })
+}
+
+pub(super) fn calls_of(message: &Object) -> &[Value] {
+    message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[])
+}
+
+fn function_of(call: &Value) -> &Value {
+    call.get("function").unwrap_or(call)
+}
+
+fn name_of(call: &Value) -> Option<&str> {
+    function_of(call).get("name").and_then(Value::as_str)
+}
+
+pub(super) fn arguments_of(call: &Value) -> Option<&Object> {
+    function_of(call).get("arguments").and_then(Value::as_object)
+}
+
+fn text_of(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Whether two objects hold the same, whatever the order of their keys.
+fn same_entries(a: &Object, b: &Object) -> bool {
+    a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value))
+}
+
+/// The first argument that came back as another value, with what was said and what was read.
+pub(super) fn changed_argument<'m>(
+    expected: &'m Answer,
+    message: &'m Object,
+) -> Option<(&'m str, &'m Value, &'m Value)> {
+    calls_of(message).iter().zip(&expected.calls).find_map(|(got, call)| {
+        let arguments = arguments_of(got)?;
+        call.arguments.iter().find_map(|(key, wanted)| {
+            let got = arguments.get(key)?;
+            (got != wanted).then_some((key.as_str(), wanted, got))
+        })
+    })
+}
+
+/// The message that holds just this.
+pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
+    let mut message = Object::new();
+    message.insert("role".to_owned(), "assistant".into());
+    if let Some(thought) = &answer.reasoning {
+        message.insert(reasoning.unwrap_or("reasoning_content").to_owned(), thought.as_str().into());
+    }
+    if let Some(content) = &answer.content {
+        message.insert("content".to_owned(), content.as_str().into());
+    }
+    if !answer.calls.is_empty() {
+        let calls = answer.calls.iter().map(|call| {
+            let mut entries = Object::from([("type".to_owned(), "function".into())]);
+            if !call.id.is_empty() {
+                entries.insert("id".to_owned(), call.id.as_str().into());
+            }
+            let arguments = Value::Object(call.arguments.clone());
+            let function = Value::from([("name", call.name.as_str().into()), ("arguments", arguments)]);
+            entries.insert("function".to_owned(), function);
+            Value::Object(entries)
+        });
+        message.insert("tool_calls".to_owned(), Value::List(calls.collect()));
+    }
+    Value::Object(message)
+}

@@ -1,0 +1,161 @@
+//! How one chat template takes a conversation: the form of content and calls, the key of the reasoning, the switches.
+//!
+//! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
+
+use crate::chat::ChatTemplate;
+use crate::json::Object;
+use crate::wire::conversation::{Answer, Call, Carrier, Manner, Message};
+use crate::wire::probe::{Prober, Setting, call, needle};
+use crate::wire::reads;
+
+/// How to write conversations down for one chat template.
+#[derive(Clone, Debug)]
+pub(in crate::derive) struct Request {
+    pub manner: Manner,
+    /// Whether the template only works if tools are offered.
+    pub always_tools: bool,
+    /// The switches, one at a time, after the setting that touches none.
+    pub settings: Vec<Setting>,
+    /// Where the template reads reasoning from, if it renders any.
+    pub carrier: Option<Carrier>,
+    /// What the template does with calls.
+    pub calls: Calls,
+}
+
+/// What a chat template renders of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::derive) struct Calls {
+    pub shown: bool,
+    /// Whether a second call of the same turn is rendered.
+    pub several: bool,
+    /// Whether the id that a call is given reaches the text.
+    pub ids: bool,
+    /// Whether the name reaches the text only as a part of the id.
+    pub named_ids: bool,
+}
+
+/// Renders until it is known how this template takes content, calls and reasoning; nothing if no content shows.
+pub(super) fn find(template: &ChatTemplate, prober: &mut Prober<'_>, variables: &Object) -> Option<Request> {
+    let (manner, always_tools) = takes_content(prober)?;
+    prober.manner = manner;
+    prober.always_tools = always_tools;
+    let reads = reads::find(template, prober, variables);
+    let (manner, calls) = takes_calls(prober, &reads.settings).unwrap_or((manner, Calls::default()));
+    prober.manner = manner;
+    let carrier = takes_reasoning(prober, &reads.settings, &reads.carriers);
+    prober.carrier.clone_from(&carrier);
+    Some(Request { manner, always_tools, settings: reads.settings, carrier, calls })
+}
+
+fn user() -> Message {
+    Message::User(needle::USER.to_owned())
+}
+
+/// The first manner in which an answer's content reaches the text.
+fn takes_content(prober: &mut Prober<'_>) -> Option<(Manner, bool)> {
+    let messages = [user(), Message::Assistant(Answer::content(needle::CONTENT))];
+    for always_tools in [false, true] {
+        prober.always_tools = always_tools;
+        let shows = |manner: &Manner| {
+            let text = prober.render_in(*manner, &messages, &Setting::new(), false);
+            text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
+        };
+        if let Some(manner) = Manner::all().find(shows) {
+            return Some((manner, always_tools));
+        }
+    }
+    None
+}
+
+/// The manner in which calls reach the text, and how much of them does.
+fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(Manner, Calls)> {
+    for named_ids in [false, true] {
+        for setting in settings {
+            if let Some(manner) = call_manner(prober, setting, named_ids) {
+                let make = |index| probe_call(index, named_ids);
+                let turn = |calls: Vec<Call>| turn(prober, manner, Answer::calls(calls), setting);
+                let one = turn(vec![make(0)]).unwrap_or_default();
+                let two = turn(vec![make(0), make(1)]).unwrap_or_default();
+                let several = two.contains(needle::NAMES[0]) && two.contains(needle::NAMES[1]);
+                let ids = one.contains(&make(0).id);
+                return Some((manner, Calls { shown: true, several, ids, named_ids }));
+            }
+        }
+    }
+    None
+}
+
+fn probe_call(index: usize, named_id: bool) -> Call {
+    let mut made = call(index, 1);
+    if named_id {
+        made.id = format!("qzspace.{}:{index}", made.name);
+    }
+    made
+}
+
+/// What a render of this answer shows after the user's message.
+fn turn(prober: &Prober<'_>, manner: Manner, answer: Answer, setting: &Setting) -> Option<String> {
+    let text = prober.render_in(manner, &[user(), Message::Assistant(answer)], setting, false)?;
+    let at = text.rfind(needle::USER)?;
+    text.get(at..).map(str::to_owned)
+}
+
+/// The manner that shows a call whole: the arguments as an object unless the template prints that as Python would,
+/// and what stands for absent content as the form that leaves the fewest traces.
+fn call_manner(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<Manner> {
+    let made = probe_call(0, named_id);
+    let shown = |manner: &Manner| {
+        let text = turn(prober, *manner, Answer::calls(vec![made.clone()]), setting)?;
+        let parts = [needle::NAMES[0], needle::KEYS[0], needle::VALUES[0]];
+        parts.iter().all(|part| text.contains(part)).then_some((*manner, text))
+    };
+    let base = prober.manner;
+    // The form of the content is settled, unless calls are only taken in another.
+    let same = |manner: &Manner| manner.content_parts == base.content_parts && manner.bare_tools == base.bare_tools;
+    let mut all: Vec<(Manner, String)> = Manner::all().filter(same).filter_map(|manner| shown(&manner)).collect();
+    if all.is_empty() {
+        all = Manner::all().filter(|manner| !same(manner)).filter_map(|manner| shown(&manner)).collect();
+    }
+    let python = format!("'{}': '{}'", needle::KEYS[0], needle::VALUES[0]);
+    let escaped = format!("\\\"{}", needle::KEYS[0]);
+    let rank = |(manner, text): &&(Manner, String)| {
+        let printed = !manner.arguments_text && text.contains(&python);
+        (text.contains(&escaped), printed, manner.arguments_text, text.len())
+    };
+    all.iter().min_by_key(rank).map(|(manner, _)| *manner)
+}
+
+/// The key or block that carries reasoning into the text: one named for it, or else one set off from the content.
+fn takes_reasoning(prober: &mut Prober<'_>, settings: &[Setting], carriers: &[Carrier]) -> Option<Carrier> {
+    let bare = Answer::default().with_reasoning(needle::REASONING);
+    let answers = [
+        bare.clone().with_content(needle::CONTENT),
+        Answer { calls: vec![call(0, 1)], ..bare.clone() },
+        Answer { calls: vec![call(0, 1)], ..bare }.with_content(needle::CONTENT),
+    ];
+    let mut ranked: Vec<&Carrier> = carriers.iter().collect();
+    ranked.sort_by_key(|carrier| !carrier.is_named_for_reasoning());
+    let found = ranked.into_iter().find(|carrier| {
+        let mut shows = |carrier: &Carrier| {
+            prober.carrier = Some(carrier.clone());
+            settings.iter().any(|setting| {
+                answers.iter().any(|answer| {
+                    let text = prober.render(&[user(), Message::Assistant(answer.clone())], setting, false);
+                    text.is_some_and(|text| is_set_off(&text, carrier.is_named_for_reasoning()))
+                })
+            })
+        };
+        // A message that is printed as it is shows every key.
+        shows(carrier) && !shows(&carrier.unread())
+    });
+    prober.carrier = None;
+    found.cloned()
+}
+
+/// Whether reasoning shows and, where the key's name does not say what it is, something parts it from what follows.
+fn is_set_off(text: &str, is_named: bool) -> bool {
+    let Some(at) = text.rfind(needle::REASONING) else { return false };
+    let rest = text.get(at + needle::REASONING.len()..).unwrap_or("");
+    let next = [needle::CONTENT, needle::NAMES[0], needle::IDS[0]].iter().filter_map(|part| rest.find(part)).min();
+    is_named || next.and_then(|next| rest.get(..next)).is_some_and(|gap| !gap.trim().is_empty())
+}

@@ -1,0 +1,199 @@
+//! What a proof came to, so that every word of it can be checked against a conversation.
+
+use super::boundary::Boundary;
+use super::reading::Part;
+use crate::diagnostic::shortened;
+use crate::json::{Object, Value};
+
+/// The outcome of a proof: `cases` = `passed` + conversations lost by the wire format + conversations that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// How many conversations were rendered and parsed back.
+    pub cases: usize,
+    /// How many came back as they went in.
+    pub passed: usize,
+    /// What the response template gets wrong, one entry per cause, each with its smallest example.
+    pub failures: Vec<Failure>,
+    /// What the wire format itself cannot carry.
+    pub losses: Vec<Loss>,
+    /// What the response template claims to read and no conversation exercised.
+    pub unverified: Vec<Unverified>,
+    /// What the conversations exercised, and what the chat template never shows.
+    pub scope: Scope,
+    /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
+    pub recut: usize,
+}
+
+/// Conversations that come back differently, all for one cause.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// How many conversations fail in this way.
+    pub count: usize,
+    /// The smallest of them: what was said, and after what.
+    pub case: String,
+    /// The variables it was rendered with, besides those of every render.
+    pub setting: Object,
+    /// The part of the message that differs first.
+    pub part: Part,
+    /// What differs, in words.
+    pub what: String,
+    /// The boundary that is wrong, if the text tells.
+    pub boundary: Option<Boundary>,
+    /// The prompt.
+    pub prefix: String,
+    /// The model's turn.
+    pub text: String,
+    /// The message that went in.
+    pub expected: Value,
+    /// The message that came back.
+    pub got: Value,
+}
+
+/// A difference that no response template can avoid: what came back renders to the same bytes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The part of the message that is lost.
+    pub part: Part,
+    /// How many conversations lose it.
+    pub count: usize,
+    /// What is written like what.
+    pub message: String,
+    /// The shortest turn that shows it.
+    pub example: String,
+}
+
+/// Something a response template claims to read that no conversation exercised.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unverified {
+    /// The part of the message.
+    pub part: Part,
+    /// What was not exercised, and why.
+    pub message: String,
+}
+
+/// What a proof exercised.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Scope {
+    /// What came back in at least one conversation.
+    pub proved: Vec<&'static str>,
+    /// What no render of this chat template shows.
+    pub not_shown: Vec<&'static str>,
+}
+
+impl Verdict {
+    /// Whether every conversation came back, or lost only what its wire format cannot carry.
+    pub fn holds(&self) -> bool {
+        self.failures.is_empty() && self.passed > 0
+    }
+
+    /// How many conversations the response template reads wrongly.
+    pub fn failed(&self) -> usize {
+        self.failures.iter().map(|failure| failure.count).sum()
+    }
+
+    /// How many conversations lose something to the wire format.
+    pub fn lost(&self) -> usize {
+        self.cases.saturating_sub(self.passed + self.failed())
+    }
+
+    /// The machine-readable verdict.
+    pub fn to_value(&self) -> Value {
+        let list = |values: Vec<Value>| Value::List(values);
+        Value::from([
+            ("cases", count(self.cases)),
+            ("passed", count(self.passed)),
+            ("failures", list(self.failures.iter().map(Failure::to_value).collect())),
+            ("losses", list(self.losses.iter().map(Loss::to_value).collect())),
+            ("unverified", list(self.unverified.iter().map(Unverified::to_value).collect())),
+            ("scope", self.scope.to_value()),
+            ("recut", count(self.recut)),
+        ])
+    }
+}
+
+impl Failure {
+    /// What differs, in how many conversations, and at which boundary.
+    pub fn describe(&self) -> String {
+        let others = match self.count {
+            0 | 1 => String::new(),
+            count => format!(", and {} more for the same cause", count - 1),
+        };
+        let boundary = self.boundary.as_ref().map(|boundary| format!(": {}", boundary.describe())).unwrap_or_default();
+        format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
+    }
+
+    /// What to change in the response template.
+    pub fn hint(&self) -> Option<String> {
+        self.boundary.as_ref().map(|boundary| boundary.hint(&self.text))
+    }
+
+    pub(in crate::derive) fn to_value(&self) -> Value {
+        let boundary = self.boundary.as_ref().map_or(Value::Null, |boundary| {
+            Value::from([
+                ("field", boundary.field.as_str().into()),
+                ("at", count(boundary.at)),
+                ("message", boundary.describe().into()),
+            ])
+        });
+        Value::from([
+            ("case", self.case.as_str().into()),
+            ("count", count(self.count)),
+            ("setting", Value::Object(self.setting.clone())),
+            ("kind", self.part.name().into()),
+            ("differs", self.what.as_str().into()),
+            ("boundary", boundary),
+            ("hint", self.hint().map_or(Value::Null, Value::from)),
+            ("prefix", self.prefix.as_str().into()),
+            ("text", self.text.as_str().into()),
+            ("expected", self.expected.clone()),
+            ("got", self.got.clone()),
+        ])
+    }
+}
+
+impl Loss {
+    /// The loss in one line.
+    pub fn describe(&self) -> String {
+        format!("{} of {}: {}", self.count, self.part.name(), self.message)
+    }
+
+    fn to_value(&self) -> Value {
+        Value::from([
+            ("kind", self.part.name().into()),
+            ("message", self.message.as_str().into()),
+            ("count", count(self.count)),
+            ("example", shortened(&self.example, 400).as_ref().into()),
+        ])
+    }
+}
+
+impl Unverified {
+    fn to_value(&self) -> Value {
+        Value::from([("kind", self.part.name().into()), ("message", self.message.as_str().into())])
+    }
+}
+
+impl Scope {
+    /// The scope in one line, without the verdict itself.
+    pub fn describe(&self) -> String {
+        let proved = if self.proved.is_empty() { "nothing".to_owned() } else { self.proved.join(", ") };
+        match self.not_shown.as_slice() {
+            [] => proved,
+            others => format!("{proved}; not shown by the chat template: {}", others.join(", ")),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let words = |words: &[&'static str]| Value::List(words.iter().map(|word| (*word).into()).collect());
+        Value::from([("proved", words(&self.proved)), ("not_shown", words(&self.not_shown))])
+    }
+}
+
+fn count(n: usize) -> Value {
+    Value::from(i64::try_from(n).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,91 @@
+//! The proof of a response template that somebody wrote or edited, against the chat template it is for.
+
+use super::proof::{Proof, Verdict};
+use super::recorded::Explained;
+use super::{Options, Status};
+use crate::chat::ChatTemplate;
+use crate::diagnostic::Diagnostic;
+use crate::json::{Object, Value};
+use crate::template::Template;
+
+/// What the proof of a response template came to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Proven {
+    /// `Proved` or `Partial`; `Failed` if there was nothing to prove it with.
+    pub status: Status,
+    /// Every conversation, and what became of it.
+    pub verdict: Verdict,
+    /// What the response template makes of the samples.
+    pub explained: Explained,
+    /// What there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+    template: Value,
+}
+
+/// Proves a response template against the source of a chat template, with conversations that the proof chooses.
+///
+/// ```
+/// use backchat::derive::{Options, Status, prove};
+/// use backchat::Template;
+///
+/// let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
+///                      {% if add_generation_prompt %}[assistant]{% endif %}";
+/// let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close": "<end>"}}}"#;
+/// let template = Template::load(text)?.template;
+/// let proven = prove(chat_template, &template, &Options::default());
+/// assert_eq!(proven.status, Status::Proved);
+/// assert!(proven.verdict.scope.proved.contains(&"content"));
+/// # Ok::<(), backchat::LoadError>(())
+/// ```
+pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
+    let failed = |diagnostic: Diagnostic| Proven {
+        status: Status::Failed,
+        verdict: Verdict::default(),
+        explained: Explained::default(),
+        diagnostics: vec![diagnostic],
+        template: template.to_value(),
+    };
+    let chat_template = match ChatTemplate::compile(source) {
+        Ok(chat_template) => chat_template,
+        Err(error) => return failed(error.diagnostic(source, "")),
+    };
+    let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
+        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        return failed(super::no_content(&chat_template, source, &prober));
+    };
+    proof.any_reasoning_name = options.reasoning_field.is_some();
+    let verdict = proof.judge(template);
+    let explained = proof.explain(&options.samples, template);
+    let saw_calls = template.field("tool_calls").is_none() || !verdict.scope.not_shown.contains(&"calls");
+    let status = match verdict.holds() && saw_calls && explained.departures.is_empty() {
+        true => Status::Proved,
+        false => Status::Partial,
+    };
+    let mut diagnostics = verdict.diagnostics();
+    diagnostics.extend(explained.diagnostics());
+    Proven { status, verdict, explained, diagnostics, template: template.to_value() }
+}
+
+impl Proven {
+    /// The machine-readable report, in the form of that of `derive`.
+    pub fn to_value(&self) -> Value {
+        Value::from([
+            ("status", self.status.name().into()),
+            ("response_template", self.template.clone()),
+            ("findings", Value::Object(Object::new())),
+            ("verification", self.verdict.to_value()),
+            ("diagnostics", Value::List(self.diagnostics.iter().map(super::report::diagnostic_value).collect())),
+        ])
+    }
+
+    /// One line: how far it got, and what that covers.
+    pub fn headline(&self) -> String {
+        super::report::headline(self.status, &self.verdict)
+    }
+
+    /// How many of the samples are explained, if there are any.
+    pub fn samples_line(&self) -> Option<String> {
+        self.explained.describe()
+    }
+}

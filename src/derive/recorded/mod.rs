@@ -1,0 +1,153 @@
+//! Outputs a model really wrote, against a response template: read as they should be, or the place where they depart.
+
+mod compare;
+mod coverage;
+
+use std::sync::Arc;
+
+use crate::json::Value;
+use crate::parser::{Event, Finished, Options, ParseError, Parser, Tools};
+use crate::template::Template;
+
+/// An output a model really wrote.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// How to name it in a report.
+    pub name: String,
+    /// The prompt, up to where the model wrote. Without one, every way a prompt can end is tried.
+    pub prefix: Option<String>,
+    /// What it wrote.
+    pub text: String,
+    /// The message it means, if that is known.
+    pub message: Option<Value>,
+    /// The tools it was offered, in OpenAI's form: their schemas give arguments their types.
+    pub tools: Option<Value>,
+}
+
+/// A sample that a response template does not explain.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Departure {
+    /// The sample's name.
+    pub sample: String,
+    /// The byte of its text at which it departs.
+    pub at: usize,
+    /// What is wrong there.
+    pub why: String,
+    /// The message that came back, if any did.
+    pub got: Option<Value>,
+}
+
+/// What a response template makes of some samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Explained {
+    /// How many samples there are.
+    pub samples: usize,
+    /// Those that are not explained.
+    pub departures: Vec<Departure>,
+    /// For samples without a prompt: the end of the prompt under which they were read, and how many were.
+    pub assumed: Vec<(String, usize)>,
+}
+
+/// A prompt a sample may follow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Prompt {
+    pub text: String,
+    /// What it ends in, after the words of its last message.
+    pub end: String,
+}
+
+impl Explained {
+    /// How many samples are explained, and after which prompt; nothing if there are none.
+    pub fn describe(&self) -> Option<String> {
+        let explained = self.samples.saturating_sub(self.departures.len());
+        let mut line = format!("samples: {explained} of {} explained", self.samples);
+        for (end, count) in &self.assumed {
+            line.push_str(&format!("; {count} without a prompt, as after {end:?}"));
+        }
+        (self.samples > 0).then_some(line)
+    }
+}
+
+/// Reads samples. `prompts` are the prompts that are known, the usual one first.
+pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt]) -> Explained {
+    let mut explained = Explained { samples: samples.len(), ..Explained::default() };
+    for sample in samples {
+        if let Some(prefix) = &sample.prefix {
+            explained.departures.extend(departure(sample, template, prefix));
+            continue;
+        }
+        let none = [Prompt::default()];
+        let prompts = if prompts.is_empty() { &none[..] } else { prompts };
+        let mut first = None;
+        let reads = |prompt: &Prompt| {
+            let departure = departure(sample, template, &prompt.text);
+            departure.or_else(|| endless_thought(sample, template, &prompt.text))
+        };
+        let fits = prompts.iter().find(|prompt| match reads(prompt) {
+            None => true,
+            Some(departure) => {
+                first.get_or_insert(departure);
+                false
+            }
+        });
+        match fits {
+            Some(prompt) => match explained.assumed.iter_mut().find(|(known, _)| *known == prompt.end) {
+                Some((_, count)) => *count += 1,
+                None => explained.assumed.push((prompt.end.clone(), 1)),
+            },
+            None => explained.departures.extend(first),
+        }
+    }
+    explained
+}
+
+/// Where a sample departs after this prompt; nothing if it is explained.
+fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
+    let depart =
+        |at: usize, why: String, got: Option<Value>| Some(Departure { sample: sample.name.clone(), at, why, got });
+    let (finished, offset) = match read(sample, template, prefix) {
+        Ok(read) => read,
+        Err(error) => return depart(0, error.to_string(), None),
+    };
+    let got = Value::Object(finished.message.clone());
+    let kept = prefix.get(prefix.len().saturating_sub(offset)..).unwrap_or("");
+    let read = format!("{kept}{}", sample.text);
+    let gap = coverage::gap(template, &read, offset, &finished);
+    let gap = gap.map(|(at, why)| (at.saturating_sub(offset), why));
+    // A message says what is right; without one, only what no field explains can be told.
+    match sample.message.as_ref().and_then(Value::as_object) {
+        Some(wanted) => {
+            let part = compare::difference(wanted, &finished.message)?;
+            let (at, why) = gap.map_or((0, String::new()), |(at, why)| (at, format!(": {why}")));
+            depart(at, format!("{part} is not what the sample's message says{why}"), Some(got))
+        }
+        None => gap.and_then(|(at, why)| depart(at, why, Some(got))),
+    }
+}
+
+/// A thought that never ends, of a sample whose message is not known: under a prompt that opens reasoning, any text
+/// could be one.
+fn endless_thought(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
+    let (finished, _) = read(sample, template, prefix).ok().filter(|_| sample.message.is_none())?;
+    let Event::Close { field, span, .. } = finished.events.last()? else { return None };
+    let is_thought = !["content", "tool_calls"].contains(&&**field) && template.field(field)?.open.is_some();
+    (is_thought && span.start == span.end).then(|| Departure {
+        sample: sample.name.clone(),
+        at: sample.text.len(),
+        why: format!("`{field}` never ends"),
+        got: Some(Value::Object(finished.message)),
+    })
+}
+
+fn read(sample: &Sample, template: &Template, prefix: &str) -> Result<(Finished, usize), ParseError> {
+    let tools = sample.tools.as_ref().and_then(|tools| Tools::new(tools).ok()).map(Arc::new);
+    let mut parser = Parser::new(template, prefix, Options { tools, ..Options::default() })?;
+    let offset = parser.prefix_length();
+    let mut events = parser.initial_events().to_vec();
+    parser.feed_into(&sample.text, &mut |event| events.push(event.to_owned()))?;
+    let finished = parser.finish()?;
+    events.extend(finished.events.iter().cloned());
+    Ok((Finished { events, ..finished }, offset))
+}
