@@ -1,8 +1,9 @@
 //! RT001: where the answer of transformers depends on how the text is cut, found by running it.
 //!
-//! For every delimiter texts are made of what it matches, of beginnings and ends of that, and of plain words, inside a
-//! region where that is where the delimiter counts. Each text is read whole, one character at a time and cut in two, as
-//! transformers reads it. The smallest text that shows a difference goes into the finding.
+//! For every delimiter texts are made of what it matches, of beginnings and ends of that, and of plain words. They are read
+//! with that delimiter alone, whole and one character at a time, as transformers reads them. What differs there is read
+//! with the template, inside a region where that is where the delimiter counts, whole and cut in two. The smallest text
+//! that shows a difference goes into the finding.
 
 use super::rule::{Page, Rule, Source};
 use super::run::{Answer, characters, parser, read};
@@ -23,11 +24,13 @@ pub(super) static CHUNK_DEPENDENT: Rule = Rule {
         example: "\"content\": {\"close_pattern\": \"<\\\\|end\\\\|>|$\"}\n\nThe text \"<|end|>\" in the chunks \"<|\" and \"end|>\" becomes content.",
         fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. Where a mark has an optional tail, make the tail something a single next character decides, such as `\\s*`.",
     },
-    source: Source::Check(check),
+    source: Source::Run(check),
 };
 
 /// How many texts are tried for a delimiter.
-const TEXTS: usize = 500;
+const TEXTS: usize = 160;
+/// How many of the texts that a delimiter alone reads otherwise in pieces are read with the whole template.
+const SUSPECTS: usize = 32;
 /// Texts up to this many bytes are cut in two at every place, longer ones at a few.
 const SHORT: usize = 48;
 /// The longest text that is tried, in bytes.
@@ -41,12 +44,20 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             Side::Close => before_close(subject, field),
             Side::Open => String::new(),
         };
-        let texts = texts(subject, delimiter);
-        let shows = |text: &String, how| shown(&reader, &format!("{before}{text}"), how);
+        // Of one literal transformers holds back every beginning.
+        if delimiter.literals().is_some_and(|literals| literals.len() == 1) {
+            continue;
+        }
         // A text may show what another delimiter does: only what a delimiter does alone is its own doing.
-        let alone = alone(field, side);
-        let is_own = |text: &str| alone.as_ref().is_none_or(|alone| shown(alone, text, How::Anyhow).is_some());
-        let first = |how| texts.iter().find(|text| shows(text, how).is_some() && is_own(text)).map(|text| (text, how));
+        let Some(alone) = alone(field, side) else { continue };
+        let texts = texts(subject, delimiter);
+        let suspects: Vec<&String> = texts.iter().filter(|text| differs(&alone, text)).collect();
+        let step = suspects.len() / SUSPECTS + 1;
+        let in_place = |text: &&&String| differs(&reader, &format!("{before}{text}"));
+        let suspects: Vec<&String> = suspects.iter().step_by(step).filter(in_place).copied().collect();
+        let shows = |text: &str, how| shown(&reader, &format!("{before}{text}"), how);
+        let is_own = |text: &str| shown(&alone, text, How::Anyhow).is_some();
+        let first = |how| suspects.iter().find(|text| shows(text, how).is_some()).map(|text| (*text, how));
         // A message that changes says more than regions that do.
         let Some((text, how)) = first(How::Message).or_else(|| first(How::Anyhow)) else {
             found.extend(by_shape(subject, rule, field, side, delimiter));
@@ -108,6 +119,14 @@ fn alone(field: &Field, side: Side) -> Option<Parser> {
     let template = Value::from([("start_anchor", "\u{1}".into()), ("fields", Value::Object(fields))]);
     let loaded = Template::from_value(&template).ok()?;
     parser(&loaded.template, Mode::Reference)
+}
+
+/// Whether a text read one character at a time, or in two halves, gives something else than the whole.
+fn differs(reader: &Parser, text: &str) -> bool {
+    let whole = read(reader.clone(), [text]);
+    let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+    read(reader.clone(), characters(text)) != whole
+        || text.split_at_checked(middle).is_some_and(|(one, other)| read(reader.clone(), [one, other]) != whole)
 }
 
 /// In what answers may differ.
@@ -178,7 +197,7 @@ fn shrink(mut text: String, shows: impl Fn(&String) -> bool) -> String {
 /// Texts in which a delimiter may stand, whole, in part, and twice.
 fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     let mut matches: Vec<String> = match delimiter.literals() {
-        Some(literals) => literals.to_vec(),
+        Some(literals) => literals.iter().take(48).cloned().collect(),
         None => delimiter.pattern().examples(),
     };
     matches.retain(|text| text.len() <= LONGEST / 2);
@@ -198,7 +217,7 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     let others: Vec<String> = others.cloned().collect();
 
     let mut texts = matches.clone();
-    for text in spread(&matches, 24) {
+    for text in spread(&matches, 8) {
         for piece in ["a", " ", "\n", "\n\n", "ab c"] {
             texts.push(format!("{text}{piece}"));
             texts.push(format!("{piece}{text}"));

@@ -1,5 +1,7 @@
 //! Marks that cannot do what they are there for.
 
+use std::collections::HashSet;
+
 use super::rule::{Page, Rule, Source};
 use super::run::read_whole;
 use super::subject::{Side, Subject};
@@ -18,7 +20,7 @@ pub(super) static UNREACHABLE: Rule = Rule {
         example: "\"a\": {\"open\": \"<x>\", \"close\": \"</x>\"},\n\"b\": {\"open\": \"<x>\", \"close\": \"</x>\"}",
         fix: "Give the field a mark of its own, or a longer one.",
     },
-    source: Source::Check(unreachable),
+    source: Source::Run(unreachable),
 };
 
 pub(super) static PREFIX_LITERAL: Rule = Rule {
@@ -73,6 +75,9 @@ pub(super) static EMPTY_MATCH: Rule = Rule {
     source: Source::Check(empty_match),
 };
 
+/// What may stand behind a mark: a pattern may look ahead for white space, a sign or a word.
+const FOLLOWS: [&str; 4] = ["x", " x", "\nx", "{x"];
+
 fn unreachable(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let regions =
         subject.fields().filter_map(|(_, marks)| Some(format!("{}x{}", marks.open.first()?, marks.close.first()?)));
@@ -90,8 +95,9 @@ fn unreachable(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             read_whole(subject.template, text)
                 .is_none_or(|answer| answer.regions.iter().any(|(name, _)| *name == field.name))
         };
-        let reached =
-            marks.open.iter().take(12).any(|open| contexts.iter().any(|before| opens(&format!("{before}{open}x"))));
+        let reached = marks.open.iter().take(12).any(|open| {
+            contexts.iter().any(|before| FOLLOWS.iter().any(|after| opens(&format!("{before}{open}{after}"))))
+        });
         if reached {
             continue;
         }
@@ -122,11 +128,11 @@ fn prefix_literal(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (field, side, delimiter) in subject.delimiters() {
         let literals = delimiter.literals().unwrap_or(&[]);
+        let known: HashSet<&str> = literals.iter().map(String::as_str).collect();
         for (index, long) in literals.iter().enumerate() {
-            let Some(short) = literals.iter().find(|short| short.len() < long.len() && long.starts_with(*short)) else {
-                continue;
-            };
-            let message = format!("{} is the beginning of {}", Value::from(short.as_str()), Value::from(long.as_str()));
+            let begins = |end: usize| long.get(..end).and_then(|text| known.get(text));
+            let Some(short) = long.char_indices().map(|(at, _)| at).skip(1).find_map(begins) else { continue };
+            let message = format!("{} is the beginning of {}", Value::from(*short), Value::from(long.as_str()));
             let path = Subject::delimiter_path(field, side);
             let path = if literals.len() > 1 { path.index(index) } else { path };
             let finding = rule.finding(message).at(subject.place(&path));

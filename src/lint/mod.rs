@@ -15,6 +15,7 @@ mod anchor;
 mod chunks;
 mod fix;
 mod marks;
+mod regions;
 mod rule;
 mod run;
 mod streaming;
@@ -25,16 +26,18 @@ mod values;
 pub use fix::apply_fixes;
 pub use rule::{Page, Rule};
 pub use subject::Subject;
-pub use targets::{TARGETS, Target};
+
+use std::collections::HashSet;
 
 use crate::diagnostic::Diagnostic;
 use rule::Source;
 
 /// Every rule, in the order of the ids.
-pub static RULES: [&Rule; 22] = [
+pub static RULES: [&Rule; 24] = [
     &chunks::CHUNK_DEPENDENT,
     &streaming::HOLDS_MESSAGE,
     &streaming::LOST_CONTENT,
+    &regions::LAST_REGION_WINS,
     &marks::UNREACHABLE,
     &marks::PREFIX_LITERAL,
     &marks::CLOSE_IN_BODY,
@@ -53,6 +56,7 @@ pub static RULES: [&Rule; 22] = [
     &targets::TARGET_CONSTRUCT,
     &targets::TARGET_PATTERN,
     &targets::PORTABLE_PATTERN,
+    &targets::TARGET_CAUTION,
     &targets::EXPLODING_PATTERN,
 ];
 
@@ -64,9 +68,22 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 /// All there is to say about a template, in the order of the file.
 pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
+    let parts = subject.parts();
     for rule in RULES {
-        if let Source::Check(check) = rule.source {
-            found.extend(check(subject, rule));
+        match rule.source {
+            Source::Check(check) => found.extend(check(subject, rule)),
+            Source::Run(run) if parts.is_empty() => found.extend(run(subject, rule)),
+            Source::Run(run) => {
+                // The field without `open` is in every part, and what is said of it is said once.
+                let mut places = HashSet::new();
+                for finding in parts.iter().filter_map(subject::Part::subject).flat_map(|part| run(&part, rule)) {
+                    let path = finding.place.as_ref().and_then(|place| place.path.clone());
+                    if places.insert(path) {
+                        found.push(finding);
+                    }
+                }
+            }
+            Source::Loader(_) => {}
         }
     }
     let start =

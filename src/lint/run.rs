@@ -15,7 +15,7 @@ pub(super) struct Answer {
 
 /// A parser that has read nothing yet.
 pub(super) fn parser(template: &Template, mode: Mode) -> Option<Parser> {
-    Parser::new(template, "", Options { mode, tools: None }).ok()
+    Parser::new(template, "", Options { mode, ..Options::default() }).ok()
 }
 
 /// Reads a text in chunks.
@@ -28,7 +28,7 @@ pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c 
                 body.push_str(text);
             }
         }
-        EventRef::Close { .. } | EventRef::Malformed { .. } => {}
+        _ => {}
     };
     for chunk in chunks {
         if let Err(error) = parser.feed_into(chunk, &mut note) {

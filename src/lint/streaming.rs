@@ -19,7 +19,7 @@ pub(super) static HOLDS_MESSAGE: Rule = Rule {
         example: "\"reasoning_content\": {\"open_pattern\": \"(?=[\\\\s\\\\S]*</think>)\", \"close\": \"</think>\"}",
         fix: "Open the region with a mark of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
     },
-    source: Source::Check(holds),
+    source: Source::Run(holds),
 };
 
 pub(super) static LOST_CONTENT: Rule = Rule {
@@ -32,12 +32,14 @@ pub(super) static LOST_CONTENT: Rule = Rule {
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {}\n\n\"Let me look.<call>{}</call>\\n\" has no content.",
         fix: "Let the close take the white space: `\"close_pattern\": \"</call>\\\\s*\"`. Or keep every piece of text: `\"repeats\": true, \"join\": \"\"` for the content.",
     },
-    source: Source::Check(loses),
+    source: Source::Run(loses),
 };
 
-/// Plain text, in pieces as a model streams it.
-const PROSE: [&str; 8] =
-    ["The quick ", "brown fox, ", "no. 7, ", "jumps\n", "over the ", "lazy dog. ", "It's fine", ".\n\n"];
+/// The names under which readers of the format know reasoning.
+const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+
+/// Plain text, fed a piece at a time.
+const PROSE: &str = "The quick brown fox, no. 7, jumps\nover the lazy dog. It's fine.\n\n";
 /// How often the prose is written.
 const ROUNDS: usize = 60;
 
@@ -68,7 +70,7 @@ fn holds(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
 /// The delimiters that hold all of a long plain text back.
 fn holders(parser: &mut Parser) -> Vec<(String, bool)> {
     let mut written = 0;
-    for piece in std::iter::repeat_n(PROSE, ROUNDS).flatten() {
+    for piece in std::iter::repeat_n(PROSE, ROUNDS) {
         if parser.feed_into(piece, &mut |_| {}).is_err() {
             return Vec::new();
         }
@@ -86,7 +88,9 @@ fn loses(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let Some(implicit) = subject.template.implicit_field() else { return Vec::new() };
     let mut found = Vec::new();
     for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some() && field.close.is_some()) {
-        if !loses_behind(subject.template, implicit, marks) {
+        // Reasoning comes before the answer, and nothing comes after the marker that ends the turn.
+        let comes_last = marks.close.first().is_some_and(|close| ends_the_turn(implicit, close));
+        if REASONING.contains(&field.name.as_str()) || comes_last || !loses_behind(subject.template, implicit, marks) {
             continue;
         }
         let path = Subject::delimiter_path(field, Side::Close);
@@ -104,6 +108,12 @@ fn loses(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
 }
 
 /// Whether content before a region is gone once a newline comes behind it.
+/// Whether a text closes the implicit field, too.
+fn ends_the_turn(implicit: &Field, close: &str) -> bool {
+    let found = implicit.close.as_ref().map(|delimiter| delimiter.pattern().find_at(close, 0));
+    matches!(found, Some(Ok(Some(found))) if found.span() == (0, close.len()))
+}
+
 fn loses_behind(template: &Template, implicit: &Field, marks: &Marks) -> bool {
     let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { return false };
     let content =

@@ -1,10 +1,11 @@
 //! The template that is looked at, with texts that its delimiters match and the places of its values.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::targets::Target;
 use crate::diagnostic::{Diagnostic, Edit, Place};
-use crate::json::{self, Path, Places, Value};
+use crate::json::{self, Object, Path, Places, Value};
+use crate::targets::{Reader, Target};
 use crate::template::source::Opened;
 use crate::template::{Delimiter, Field, Template};
 
@@ -19,7 +20,16 @@ pub struct Subject<'t> {
     pub stop: Option<String>,
     pub(super) warnings: &'t [Diagnostic],
     marks: Vec<Marks>,
-    document: Option<Document<'t>>,
+    document: Option<Arc<Document<'t>>>,
+}
+
+/// More fields than this are run a part at a time. Templates of models have up to six.
+const FIELDS: usize = 16;
+
+/// Some fields of a template, as a template of their own.
+pub(super) struct Part<'s> {
+    whole: &'s Subject<'s>,
+    template: Template,
 }
 
 /// Texts that the delimiters of a field match as a whole.
@@ -63,13 +73,36 @@ impl Side {
     }
 }
 
+impl Part<'_> {
+    /// The part under the linter's eyes, with places in the whole file.
+    pub(super) fn subject(&self) -> Option<Subject<'_>> {
+        let whole = self.whole;
+        let known = |field: &Field| {
+            let at = whole.template.fields().iter().position(|other| other.name == field.name)?;
+            whole.marks.get(at).cloned()
+        };
+        Some(Subject {
+            template: &self.template,
+            targets: &[],
+            stop: whole.stop.clone(),
+            warnings: &[],
+            marks: self.template.fields().iter().map(known).collect::<Option<_>>()?,
+            document: whole.document.clone(),
+        })
+    }
+}
+
+impl Marks {
+    fn of(field: &Field) -> Self {
+        let marks = |delimiter: &Option<Delimiter>| delimiter.as_ref().map(whole_matches).unwrap_or_default();
+        Self { open: marks(&field.open), close: marks(&field.close) }
+    }
+}
+
 impl<'t> Subject<'t> {
     /// A template without a file: findings name paths, not lines.
     pub fn new(template: &'t Template, targets: &'t [&'static Target]) -> Self {
-        let marks = template.fields().iter().map(|field| Marks {
-            open: field.open.as_ref().map(whole_matches).unwrap_or_default(),
-            close: field.close.as_ref().map(whole_matches).unwrap_or_default(),
-        });
+        let marks = template.fields().iter().map(Marks::of);
         Self { template, targets, stop: None, warnings: &[], marks: marks.collect(), document: None }
     }
 
@@ -80,9 +113,32 @@ impl<'t> Subject<'t> {
         let text = opened.sources.text(Some(&opened.file)).unwrap_or("");
         if let Ok((document, places)) = json::read_with_places(text) {
             subject.stop = stop_token(&document);
-            subject.document = Some(Document { file: &opened.file, text, places, base: &opened.path });
+            subject.document = Some(Arc::new(Document { file: &opened.file, text, places, base: &opened.path }));
         }
         subject
+    }
+
+    /// The fields in parts of a bounded size, each with the field without `open`; none where one part would hold all.
+    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+        let opened: Vec<&Field> = self.template.fields().iter().filter(|field| field.open.is_some()).collect();
+        if opened.len() <= FIELDS {
+            return Vec::new();
+        }
+        let part = |fields: &[&Field]| {
+            let fields = fields.iter().copied().chain(self.template.implicit_field());
+            let written: Object = fields.map(|field| (field.name.clone(), field.to_value())).collect();
+            let template = Value::from([("start_anchor", "\u{1}".into()), ("fields", Value::Object(written))]);
+            Some(Part { whole: self, template: Template::from_value(&template).ok()?.template })
+        };
+        opened.chunks(FIELDS).filter_map(part).collect()
+    }
+
+    /// Who reads the template, each reader once.
+    pub(super) fn readers(&self) -> Vec<Reader> {
+        let mut readers: Vec<Reader> = self.targets.iter().flat_map(|target| target.readers).copied().collect();
+        readers.sort_unstable();
+        readers.dedup();
+        readers
     }
 
     /// The fields with texts that their delimiters match.
@@ -113,9 +169,10 @@ impl<'t> Subject<'t> {
     /// Where the value at a path stands; where the template does not have it, the place of what should.
     pub(super) fn place(&self, path: &Path) -> Place {
         let shown = |base: &Path| path.below(base).to_string();
-        let Some(Document { file, text, places, base }) = &self.document else {
+        let Some(document) = &self.document else {
             return Place::default().path(shown(&Path::root()));
         };
+        let Document { file, text, places, base } = document.as_ref();
         let full = path.below(base);
         let above = std::iter::successors(Some(&full), |path| path.split_last().map(|(above, _)| above));
         let found = above.filter_map(|path| places.at(path).map(|found| (path, found))).next();
@@ -161,10 +218,13 @@ fn stop_token(document: &Value) -> Option<String> {
     token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
 }
 
+/// How many literals of a list stand for all of them.
+const MOST: usize = 48;
+
 /// Texts that a delimiter matches from their first byte to their last.
 fn whole_matches(delimiter: &Delimiter) -> Vec<String> {
     if let Some(literals) = delimiter.literals() {
-        return literals.to_vec();
+        return literals.iter().take(MOST).cloned().collect();
     }
     let pattern = delimiter.pattern();
     let mut texts = pattern.examples();

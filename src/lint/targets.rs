@@ -1,129 +1,15 @@
-//! Who reads response templates, and what each of them refuses: one table, and the rules that read it.
+//! What the readers of `--target` refuse or misread, and which engines of other languages take the patterns.
 
 use super::rule::{Page, Rule, Source};
 use super::subject::{Side, Subject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Path, Value};
-use crate::pattern::{Construct, Pattern};
-use crate::template::{ContentSpec, Field};
-
-/// A program that reads response templates.
-#[derive(Debug, PartialEq)]
-pub struct Target {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// The release that the table describes.
-    pub version: &'static str,
-    /// The fields it takes; all where absent.
-    fields: Option<&'static [&'static str]>,
-    /// What it calls a field that others call otherwise.
-    renames: &'static [(&'static str, &'static str)],
-    /// The keys of `defaults` it takes; all where absent.
-    defaults: Option<&'static [&'static str]>,
-    /// Fields that must be plain text, without `transform` and `join`.
-    plain: &'static [&'static str],
-    /// What its patterns may not use.
-    refuses: &'static [Construct],
-}
+use crate::pattern::Pattern;
+use crate::targets::{ENGINES, Reason, Refusal, THINKING};
+use crate::template::ContentSpec;
 
 /// The names other programs use for the model's reasoning.
-const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
-
-/// What each reader refuses.
-pub static TARGETS: [Target; 4] = [
-    Target {
-        name: "transformers",
-        version: "5.23.0",
-        fields: None,
-        renames: &[],
-        defaults: None,
-        plain: &[],
-        refuses: &[],
-    },
-    Target {
-        name: "vllm",
-        version: "0.33",
-        fields: Some(&["thinking", "content", "tool_calls"]),
-        renames: &[("reasoning_content", "thinking"), ("reasoning", "thinking")],
-        defaults: Some(&["role"]),
-        plain: &["thinking", "content"],
-        refuses: &[],
-    },
-    Target {
-        name: "smg",
-        version: "0.1.0",
-        fields: None,
-        renames: &[],
-        defaults: None,
-        plain: &[],
-        refuses: &[
-            Construct::LookAhead,
-            Construct::LookBehind,
-            Construct::Backreference,
-            Construct::Conditional,
-            Construct::Recursion,
-            Construct::Keep,
-            Construct::FullFolding,
-            Construct::Possessive,
-            Construct::Atomic,
-            Construct::DigitClass,
-            Construct::CountedRepeat,
-        ],
-    },
-    Target {
-        name: "trl",
-        version: "1.16.0",
-        fields: Some(&["reasoning_content", "content", "tool_calls"]),
-        renames: &[("thinking", "reasoning_content"), ("reasoning", "reasoning_content")],
-        defaults: None,
-        plain: &[],
-        refuses: &[],
-    },
-];
-
-/// What engines of other languages have not: those without backtracking (Rust's `regex`, RE2 in Go and C++), and
-/// JavaScript's.
-const ENGINES: [(&str, &[Construct]); 2] = [
-    (
-        "engines without backtracking (Rust, Go, RE2)",
-        &[
-            Construct::LookAhead,
-            Construct::LookBehind,
-            Construct::Backreference,
-            Construct::Conditional,
-            Construct::Recursion,
-            Construct::Keep,
-            Construct::FullFolding,
-            Construct::Possessive,
-            Construct::Atomic,
-            Construct::SearchStart,
-        ],
-    ),
-    (
-        "JavaScript",
-        &[
-            Construct::Conditional,
-            Construct::Recursion,
-            Construct::Keep,
-            Construct::FullFolding,
-            Construct::Possessive,
-            Construct::Atomic,
-            Construct::SearchStart,
-            Construct::InlineFlags,
-        ],
-    ),
-];
-
-impl Target {
-    /// The target of a name.
-    pub fn named(name: &str) -> Option<&'static Target> {
-        TARGETS.iter().find(|target| target.name == name)
-    }
-
-    fn title(&self) -> String {
-        format!("{} {}", self.name, self.version)
-    }
-}
+const REASONING: [&str; 3] = ["reasoning_content", THINKING, "reasoning"];
 
 pub(super) static TARGET_FIELD: Rule = Rule {
     id: "RT050",
@@ -131,7 +17,7 @@ pub(super) static TARGET_FIELD: Rule = Rule {
     severity: Severity::Error,
     page: Page {
         what: "A target (`--target`) does not take a field or a default of this name.",
-        why: "It refuses the whole template when it starts, or leaves the field out of its answers.",
+        why: "It refuses the whole template when it starts.",
         example: "\"reasoning_content\": {…} with `--target vllm`, which knows `thinking`",
         fix: "Rename the field as the target does; keep one file for each target where their names differ.",
     },
@@ -157,7 +43,7 @@ pub(super) static TARGET_PATTERN: Rule = Rule {
     severity: Severity::Error,
     page: Page {
         what: "A target (`--target`) refuses something in this pattern.",
-        why: "Its engine for patterns has no such construct, and the template does not load there.",
+        why: "The template does not load there. What `smg` refuses is asked from its own code, in its release 0.1.0.",
         example: "\"close_pattern\": \"</call>(?=\\\\s)\" with `--target smg`",
         fix: "Write literals, or the pattern without the construct.",
     },
@@ -177,36 +63,51 @@ pub(super) static PORTABLE_PATTERN: Rule = Rule {
     source: Source::Check(portable_pattern),
 };
 
+pub(super) static TARGET_CAUTION: Rule = Rule {
+    id: "RT054",
+    name: "target-caution",
+    severity: Severity::Warning,
+    page: Page {
+        what: "A target (`--target`) loads the template and then drops or misreads something.",
+        why: "Nothing is said when the server starts: calls are dropped, reasoning never ends, or marks stay in the text.",
+        example: "\"thinking\": {\"open\": \"<think>\", \"close_pattern\": \"</think>\\\\s*\"} with `--target vllm`",
+        fix: "Write what the finding says; often a literal instead of a pattern.",
+    },
+    source: Source::Check(target_caution),
+};
+
+/// What the readers of the targets refuse, each reader once.
+fn refused(subject: &Subject<'_>, reasons: fn(Reason) -> bool) -> Vec<Refusal> {
+    let refusals = subject.readers().into_iter().flat_map(|reader| reader.check(subject.template));
+    refusals.filter(|refusal| reasons(refusal.reason)).collect()
+}
+
 fn target_field(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for target in subject.targets {
-        for field in subject.template.fields() {
-            let Some(known) = target.fields.filter(|known| !known.contains(&field.name.as_str())) else { continue };
-            let path = Subject::path(field);
-            let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-            let message =
-                format!("{} does not take a field `{}`: it knows {}", target.title(), field.name, names.join(", "));
-            let finding = rule.finding(message).at(subject.key_place(&path));
-            let new = target.renames.iter().find(|(old, _)| *old == field.name).map(|(_, new)| *new);
-            let new = new.filter(|new| subject.template.field(new).is_none());
-            found.push(match new.map(|new| (new, subject.rename_key(&path, new))) {
-                Some((new, Some(edits))) => {
-                    finding.help(format!("rename it to `{new}`")).fix(format!("rename it to `{new}`"), edits)
+    for Refusal { reader, place, reason, words } in
+        refused(subject, |reason| matches!(reason, Reason::Field | Reason::Default))
+    {
+        let finding = rule.finding(format!("{} refuses this: {words}", reader.title())).at(subject.key_place(&place));
+        // Only the name of the reasoning differs from reader to reader.
+        let name =
+            subject.template.fields().iter().find(|field| Subject::path(field) == place).map(|field| &field.name);
+        let is_reasoning = name.is_some_and(|name| REASONING.contains(&name.as_str()));
+        let new = reader.limits().reasoning.filter(|new| is_reasoning && subject.template.field(new).is_none());
+        found.push(match new {
+            Some(new) => {
+                let help = format!("rename it to `{new}`");
+                let edits = subject.rename_key(&place, new).filter(|_| !has_default(subject, name));
+                let finding = finding.help(help.clone());
+                match edits {
+                    Some(edits) => finding.fix(help, edits),
+                    None => finding,
                 }
-                Some((new, None)) => finding.help(format!("rename it to `{new}`")),
-                None => finding.help("leave it out for this target, or keep a file for each target"),
-            });
-        }
-        for key in subject.template.defaults().keys() {
-            let Some(known) = target.defaults.filter(|known| !known.contains(&key.as_str())) else { continue };
-            let names: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
-            let message =
-                format!("{} does not take a default for `{key}`: only for {}", target.title(), names.join(", "));
-            let path = Path::root().key("defaults").key(key);
-            found.push(rule.finding(message).at(subject.key_place(&path)).help("leave it out for this target"));
-        }
+            }
+            None if reason == Reason::Default => finding.help("leave this default out for the target"),
+            None => finding.help("leave it out for this target, or keep a file for each target"),
+        });
     }
-    // What one target wants another may refuse.
+    // Of two names for the reasoning only one can become the other.
     let names = subject.template.fields().iter().filter(|field| REASONING.contains(&field.name.as_str()));
     if names.count() > 1 {
         found.iter_mut().for_each(|finding| finding.fix = None);
@@ -214,26 +115,33 @@ fn target_field(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
+/// Whether a field also stands in `defaults`, where a new name of the field would leave it behind.
+fn has_default(subject: &Subject<'_>, name: Option<&String>) -> bool {
+    name.is_some_and(|name| subject.template.defaults().contains_key(name))
+}
+
 fn target_construct(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    for target in subject.targets {
-        let plain = |field: &&Field| target.plain.contains(&field.name.as_str());
-        for field in subject.template.fields().iter().filter(plain) {
-            let path = Subject::path(field);
-            let is_text = matches!(field.content, ContentSpec::Text { .. });
-            let uses = [
-                (!is_text, "content", "must be plain text"),
-                (field.transform.is_some(), "transform", "may have no `transform`"),
-                (field.join.is_some(), "join", "may have no `join`"),
-            ];
-            for (_, key, wants) in uses.into_iter().filter(|(used, ..)| *used) {
-                let message = format!("for {} `{}` {wants}", target.title(), field.name);
-                let finding = rule.finding(message).at(subject.key_place(&path.key(key)));
-                found.push(finding.help("leave it out for this target"));
-            }
-        }
-    }
-    found
+    let is_ours = |reason| !matches!(reason, Reason::Field | Reason::Default | Reason::Pattern);
+    let findings = refused(subject, is_ours).into_iter().map(|Refusal { reader, place, reason, words }| {
+        let help = match reason {
+            Reason::NeedsOpen => "give the field an `open` with the text that begins a call",
+            Reason::EmptyMatch => "let open or close take at least one character",
+            Reason::SharedValue => "use each value once, and leave the list out of `defaults`",
+            _ => "leave it out for this target",
+        };
+        let message = format!("{} refuses this: {words}", reader.title());
+        rule.finding(message).at(subject.key_place(&place)).help(help)
+    });
+    findings.collect()
+}
+
+fn target_caution(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
+    let cautions = subject.readers().into_iter().flat_map(|reader| reader.cautions(subject.template));
+    let findings = cautions.map(|caution| {
+        let message = format!("in {} {}", caution.reader.title(), caution.effect);
+        rule.finding(message).at(subject.key_place(&caution.place)).help(caution.help)
+    });
+    findings.collect()
 }
 
 /// Every pattern that is written as one, with its path.
@@ -256,40 +164,24 @@ fn patterns<'t>(subject: &Subject<'t>) -> Vec<(Path, &'t Pattern)> {
     patterns
 }
 
-fn names_of(used: &[Construct]) -> String {
-    used.iter().map(|construct| construct.name()).collect::<Vec<_>>().join(", ")
-}
-
-fn refused(pattern: &Pattern, refuses: &[Construct]) -> Vec<Construct> {
-    pattern.shape().constructs.into_iter().filter(|construct| refuses.contains(construct)).collect()
-}
-
 fn target_pattern(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    for target in subject.targets.iter().filter(|target| !target.refuses.is_empty()) {
-        for (path, pattern) in patterns(subject) {
-            let used = refused(pattern, target.refuses);
-            if !used.is_empty() {
-                let message = format!("{} refuses this pattern: {}", target.title(), names_of(&used));
-                found.push(
-                    rule.finding(message).at(subject.place(&path)).help("write literals, or the pattern without it"),
-                );
-            }
-        }
-    }
-    found
+    let findings = refused(subject, |reason| reason == Reason::Pattern).into_iter().map(|refusal| {
+        let message = format!("{} refuses this pattern: {}", refusal.reader.title(), refusal.words);
+        rule.finding(message).at(subject.place(&refusal.place)).help("write literals, or the pattern without it")
+    });
+    findings.collect()
 }
 
 fn portable_pattern(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (path, pattern) in patterns(subject) {
-        let refusing: Vec<_> = ENGINES.iter().map(|(engine, refuses)| (engine, refused(pattern, refuses))).collect();
-        let refusing: Vec<_> = refusing.iter().filter(|(_, used)| !used.is_empty()).collect();
-        if let Some((_, used)) = refusing.first() {
-            let engines: Vec<_> = refusing.iter().map(|(engine, _)| **engine).collect();
-            let message = format!("{} refuse this pattern: {}", engines.join(" and "), names_of(used));
+        let refusing =
+            ENGINES.iter().filter_map(|engine| Some(format!("{} ({})", engine.name, engine.check(pattern)?)));
+        let refusing: Vec<String> = refusing.collect();
+        if !refusing.is_empty() {
+            let message = format!("engines that refuse this pattern: {}", refusing.join("; "));
             let example = Value::from(pattern.source());
-            let help = format!("if the format is to be read there, write {example} without it");
+            let help = format!("if the format is to be read there, write {example} without what they name");
             found.push(rule.finding(message).at(subject.place(&path)).help(help));
         }
     }

@@ -1,0 +1,27 @@
+//! TRL: it parses with transformers and then wants a list of calls; where anything fails, the whole output is content.
+
+use super::{Caution, Reader, TOOL_CALLS};
+use crate::json::Path;
+use crate::template::Template;
+
+pub(super) fn cautions(template: &Template) -> Vec<Caution> {
+    let Some(field) = template.field(TOOL_CALLS) else { return Vec::new() };
+    let path = Path::root().key("fields").key(TOOL_CALLS);
+    let each = field.transform.as_ref().is_some_and(|transform| transform.each);
+    let caution = |place: Path, effect: &str, help: &str| {
+        vec![Caution { reader: Reader::Trl, place, effect: effect.to_owned(), help: help.to_owned() }]
+    };
+    match (field.repeats, each) {
+        (true, true) => caution(
+            path.key("transform_each"),
+            "`tool_calls` becomes a list of lists, so the whole output is given as content",
+            "use `repeats` for one call a region, or `transform_each` for a region that holds the list",
+        ),
+        (false, false) => caution(
+            path,
+            "`tool_calls` is not a list, so the whole output is given as content",
+            "add `\"repeats\": true`, or `transform_each` where the region holds a list of calls",
+        ),
+        _ => Vec::new(),
+    }
+}
