@@ -1,0 +1,15 @@
+//! Rendered chats: which characters the assistant wrote, and the way back from the text to the messages.
+
+mod assemble;
+mod frames;
+mod generation;
+mod mask;
+mod needles;
+mod script;
+mod text;
+mod unrender;
+mod walk;
+
+pub use generation::{NotPatched, Patched, add_generation_blocks};
+pub use mask::{Masked, Part, PartSpan, mask};
+pub use unrender::{Ambiguity, Chat, NotRendered, Offset, Unrenderer, unrender};

@@ -1,0 +1,254 @@
+//! The way back from a rendered chat to its messages, proved by rendering them again.
+
+use std::borrow::Borrow;
+
+use super::assemble::{assemble, fill, link_results};
+use super::frames::{Frames, Step, context};
+use super::script::Kind;
+use super::text::common_start;
+use super::walk::{Reading, Walk};
+use crate::chat::{ChatTemplate, RenderOptions};
+use crate::json::{Object, Value};
+
+/// A text's place in the rendered chat, in code points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// The message's index.
+    pub message: usize,
+    /// `content`, `reasoning` or `call`.
+    pub part: &'static str,
+    /// Where the part's own text begins, without markers.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// A message that could be read otherwise, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ambiguity {
+    /// The message's index.
+    pub message: usize,
+    /// What is doubtful about it.
+    pub reason: &'static str,
+}
+
+/// The messages a text was rendered from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chat {
+    /// The messages.
+    pub messages: Vec<Value>,
+    /// The tools, if the text defines any and they can be read.
+    pub tools: Option<Value>,
+    /// Where each part lies.
+    pub offsets: Vec<Offset>,
+    /// Whether rendering the messages gives the text again, byte for byte.
+    pub exact: bool,
+    /// If not, the first code point that differs.
+    pub differs_at: Option<usize>,
+    /// Whether the text ends with a generation prompt.
+    pub add_generation_prompt: bool,
+    /// Whether the text is cut off inside of the assistant's turn.
+    pub open: bool,
+    /// Messages that may have been injected by the text of others.
+    pub ambiguous: Vec<Ambiguity>,
+}
+
+/// Why a text is not a render of the template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRendered {
+    /// The code point up to which the text was understood.
+    pub at: usize,
+    /// What was expected there.
+    pub message: String,
+}
+
+impl std::fmt::Display for NotRendered {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} (at character {})", self.message, self.at)
+    }
+}
+
+impl std::error::Error for NotRendered {}
+
+/// How many readings of a text are rendered again before the best one is given without proof.
+const MOST_PROOFS: usize = 24;
+/// How many frames are followed to say where a text stops being the template's.
+const MOST_STEPS: usize = 200;
+/// A text so long, in bytes, that only few readings of it are rendered again.
+const LONG: usize = 1 << 17;
+
+/// Reads rendered chats back with one template.
+///
+/// ```
+/// use backchat::chat::{ChatTemplate, RenderOptions};
+/// use backchat::chats::Unrenderer;
+///
+/// let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}";
+/// let template = ChatTemplate::compile(source)?;
+/// let unrenderer = Unrenderer::new(&template, Default::default(), RenderOptions::default());
+/// let chat = unrenderer.unrender("<|user|>Hi<|end|><|assistant|>Hello<|end|>")?;
+/// assert!(chat.exact);
+/// assert_eq!(chat.messages[1].to_string(), r#"{"role": "assistant", "content": "Hello"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Unrenderer<T> {
+    template: T,
+    variables: Object,
+    options: RenderOptions,
+    frames: Frames,
+}
+
+/// Reads one rendered chat back, without further variables. See [`Unrenderer`] to read several.
+pub fn unrender(template: &ChatTemplate, text: &str) -> Result<Chat, NotRendered> {
+    Unrenderer::new(template, Object::new(), RenderOptions::default()).unrender(text)
+}
+
+impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
+    /// Learns how the template writes chats down, from a few hundred renders.
+    pub fn new(template: T, variables: Object, options: RenderOptions) -> Self {
+        let frames = Frames::learn(template.borrow(), &variables, &options);
+        Self { template, variables, options, frames }
+    }
+
+    /// Reads a rendered chat back.
+    ///
+    /// It costs time linear in the text, and a few renders.
+    pub fn unrender(&self, text: &str) -> Result<Chat, NotRendered> {
+        let walk = Walk::new(&self.frames, text);
+        let most = if text.len() > LONG { 3 } else { MOST_PROOFS };
+        let mut best: Option<(usize, Chat)> = None;
+        for reading in walk.readings(most) {
+            if self.consider(&reading, text, &mut best) {
+                break;
+            }
+        }
+        match best {
+            Some((_, mut chat)) => {
+                chat.ambiguous = unusual(&chat.messages);
+                chat.ambiguous.extend(self.holding_markers(&chat.messages));
+                chat.ambiguous.sort_by_key(|ambiguity| ambiguity.message);
+                Ok(chat)
+            }
+            None => Err(self.departure(text)),
+        }
+    }
+
+    /// Renders a reading again and keeps it if it explains more of the text than any before; true if it explains all.
+    fn consider(&self, reading: &Reading, text: &str, best: &mut Option<(usize, Chat)>) -> bool {
+        let plain = assemble(&self.frames, reading, text);
+        let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
+        // What a call does not show may still decide how the template writes it: whether its content is null, and
+        // which result answers it.
+        let manners: &[(bool, bool)] =
+            if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
+        for (other_content, ids) in manners {
+            let mut chat = plain.clone();
+            fill(&mut chat.messages, &self.frames.form, self.frames.form.null_content != *other_content);
+            if *ids {
+                link_results(&mut chat.messages);
+            }
+            let tools = chat.tools.clone().unwrap_or_default();
+            let context = context(&self.variables, &chat.messages, &tools, chat.add_generation_prompt);
+            let rendered = self.template.borrow().render(&context, &self.options).map(|rendered| rendered.text);
+            let agreed = rendered.as_deref().map_or(0, |rendered| common_start(text, rendered).len());
+            chat.exact = match &rendered {
+                Ok(rendered) if chat.open => rendered.starts_with(text),
+                Ok(rendered) => rendered == text,
+                Err(_) => false,
+            };
+            chat.differs_at = (!chat.exact).then(|| text.get(..agreed).map_or(0, |agreed| agreed.chars().count()));
+            let exact = chat.exact;
+            // Of two readings that both render back, the one with the more usual order of roles.
+            let odd = unusual(&chat.messages).len();
+            let score = if exact { usize::MAX - odd } else { agreed };
+            if best.as_ref().is_none_or(|(before, _)| score > *before) {
+                *best = Some((score, chat));
+            }
+            if exact {
+                return odd == 0;
+            }
+        }
+        false
+    }
+
+    /// Messages from outside whose text holds what the template writes between messages.
+    fn holding_markers(&self, messages: &[Value]) -> Vec<Ambiguity> {
+        let is_marker = |gap: &&str| gap.len() >= 4 && gap.starts_with(|first: char| first.is_ascii_punctuation());
+        let mut markers: Vec<&str> = Vec::new();
+        for frame in &self.frames.frames {
+            let prose = matches!(frame.from.kind, Kind::User | Kind::Content | Kind::Result | Kind::System);
+            let marker = frame.gap.trim();
+            if prose && frame.step == Step::Message && is_marker(&marker) && !markers.contains(&marker) {
+                markers.push(marker);
+            }
+        }
+        let holds = |message: &Value| {
+            let role = message.get("role").and_then(Value::as_str);
+            let text = message.get("content").and_then(Value::as_str);
+            role != Some("assistant") && text.is_some_and(|text| markers.iter().any(|marker| text.contains(marker)))
+        };
+        let reason = "its text holds markers of the template";
+        let held = messages.iter().enumerate().filter(|(_, message)| holds(message));
+        held.map(|(message, _)| Ambiguity { message, reason }).collect()
+    }
+
+    /// How far a text is one of the template's, and what would have to follow.
+    fn departure(&self, text: &str) -> NotRendered {
+        let begins = self.frames.frames.iter().filter(|frame| frame.from.kind == Kind::Begin);
+        let Some(mut frame) = begins.max_by_key(|frame| {
+            let agreed = common_start(text, &frame.gap).len();
+            // Of those that agree as far, one that is found whole.
+            (agreed, agreed == frame.gap.len())
+        }) else {
+            return NotRendered { at: 0, message: "the template renders no conversation to learn from".to_owned() };
+        };
+        let agreed = common_start(text, &frame.gap);
+        let mut at = agreed.len();
+        if at < frame.gap.len() {
+            let expected: String = frame.gap.get(at..).unwrap_or_default().chars().take(40).collect();
+            let message = format!("the text is not a render of this template: expected {expected:?}");
+            return NotRendered { at: agreed.chars().count(), message };
+        }
+        for _ in 0..MOST_STEPS {
+            let rest = text.get(at..).unwrap_or_default();
+            let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
+            let found = next.filter_map(|next| Some((rest.find(&next.gap)?, next)));
+            let Some((place, next)) = found.min_by_key(|(place, next)| (*place, usize::MAX - next.gap.len())) else {
+                break;
+            };
+            at += place + next.gap.len();
+            frame = next;
+        }
+        let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
+        let expected: Vec<String> = next
+            .map(|next| format!("{:?}", next.gap.chars().take(24).collect::<String>()))
+            .fold(Vec::new(), |mut known, gap| {
+                if known.len() < 3 && !known.contains(&gap) {
+                    known.push(gap);
+                }
+                known
+            });
+        let message = match expected.is_empty() {
+            true => "the text goes on after the end of a chat of this template".to_owned(),
+            false => format!("the text stops being a render of this template: expected {}", expected.join(" or ")),
+        };
+        NotRendered { at: text.get(..at).map_or(0, |read| read.chars().count()), message }
+    }
+}
+
+/// Messages that usual conversations do not have where they are: text of the message before may have made them.
+fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
+    let role = |at: usize| messages.get(at).and_then(|message| message.get("role")).and_then(Value::as_str);
+    let reason = |at: usize| {
+        let before = role(at.checked_sub(1)?)?;
+        match role(at)? {
+            "system" if before != "system" => Some("a system message inside of the conversation"),
+            "assistant" if before == "assistant" => Some("an answer right after an answer"),
+            "user" if before == "user" => Some("a user message right after a user message"),
+            "tool" if before != "assistant" && before != "tool" => Some("a tool's result that no call asked for"),
+            _ => None,
+        }
+    };
+    (0..messages.len()).filter_map(|message| Some(Ambiguity { message, reason: reason(message)? })).collect()
+}

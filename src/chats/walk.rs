@@ -1,0 +1,311 @@
+//! Readings of a text: ways through it from frame to frame, the likeliest first, in time linear in the text.
+
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use super::frames::{Frame, Frames, State, json_end};
+use super::script::Kind;
+
+/// What a reading pays for a text that holds a marker which could have ended it.
+const PASSED_MARKER: i64 = 4;
+/// What it pays for a frame that shows nothing: any blank line could be one.
+const BLANK_FRAME: i64 = 2;
+/// What it pays for a text that is empty, and for one that the end of the chat cuts off.
+const EMPTY: i64 = 1;
+
+/// A frame at a place of the text.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    frame: usize,
+    start: usize,
+    end: usize,
+    /// Where the JSON value after the frame ends, if one begins there.
+    value_end: usize,
+    /// What the best reading pays from here on.
+    cost: i64,
+}
+
+/// One text of a reading: what it is, and where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The frame that leads to it.
+    pub frame: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// A way through the text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    pub steps: Vec<Step>,
+    /// The state that the text ends in: `End`, `Prompt`, or a text that is cut off.
+    pub closed: bool,
+}
+
+/// Everything that frames can make of a text.
+pub(crate) struct Walk<'w> {
+    frames: &'w [Frame],
+    text: &'w str,
+    /// Frames from which the end can be reached.
+    items: Vec<Item>,
+    /// The items that leave a state, from the end of the text to the start.
+    by_state: HashMap<State, Vec<usize>>,
+    /// For each entry of `by_state`, the best item from there on.
+    best: HashMap<State, Vec<usize>>,
+    /// Where markers could end a text of this state, from the end to the start.
+    markers: HashMap<State, Vec<usize>>,
+    begins: Vec<usize>,
+}
+
+/// Whether it is a text that people and models write.
+fn is_prose(state: State) -> bool {
+    matches!(state.kind, Kind::System | Kind::User | Kind::Content | Kind::Reasoning | Kind::Result)
+}
+
+/// Whether it is a text inside of a call or a tool's definition.
+fn is_value(state: State) -> bool {
+    matches!(state.kind, Kind::Value | Kind::Literal | Kind::ToolDescription | Kind::ParameterDescription)
+}
+
+impl<'w> Walk<'w> {
+    /// Finds the ways through a text. One may end inside of a text of the assistant.
+    pub fn new(frames: &'w Frames, text: &'w str) -> Self {
+        let mut walk = Self {
+            frames: &frames.frames,
+            text,
+            items: Vec::new(),
+            by_state: HashMap::new(),
+            best: HashMap::new(),
+            markers: HashMap::new(),
+            begins: Vec::new(),
+        };
+        let mut found = walk.occurrences();
+        // Of equal frames, one that leads to JSON and one that goes on with the same message come last, and so first
+        // in the choice.
+        let is_json = |item: &Item| walk.frames.get(item.frame).is_some_and(|frame| frame.to.kind.is_json());
+        found.sort_by_key(|item| {
+            (std::cmp::Reverse(item.start), item.end, is_json(item), std::cmp::Reverse(item.frame))
+        });
+        for item in &found {
+            let Some(frame) = walk.frames.get(item.frame) else { continue };
+            if (is_prose(frame.from) || is_value(frame.from)) && frame.gap.trim().len() >= 3 {
+                let places = walk.markers.entry(frame.from).or_default();
+                if places.last() != Some(&item.start) {
+                    places.push(item.start);
+                }
+            }
+        }
+        for item in found {
+            walk.add(item);
+        }
+        walk
+    }
+
+    /// How many markers from a place on could end a text of this state.
+    fn markers_from(&self, state: State, place: usize) -> i64 {
+        let Some(places) = self.markers.get(&state) else { return 0 };
+        i64::try_from(places.partition_point(|marker| *marker >= place)).unwrap_or(i64::MAX / 8)
+    }
+
+    /// Every frame at every place where its text occurs.
+    fn occurrences(&self) -> Vec<Item> {
+        let mut by_gap: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, frame) in self.frames.iter().enumerate() {
+            by_gap.entry(&frame.gap).or_default().push(index);
+        }
+        let mut found = Vec::new();
+        let item = |frame, start, end| Item { frame, start, end, value_end: end, cost: 0 };
+        for (gap, frames) in by_gap {
+            let is_end = |frame: &&usize| {
+                self.frames.get(**frame).is_some_and(|frame| matches!(frame.to.kind, Kind::End | Kind::Prompt))
+            };
+            if let Some(start) = self.text.len().checked_sub(gap.len()).filter(|_| self.text.ends_with(gap)) {
+                found.extend(frames.iter().filter(is_end).map(|frame| item(*frame, start, self.text.len())));
+            }
+            if self.text.starts_with(gap) {
+                let begins = frames.iter().filter(|frame| !is_end(frame));
+                let begins =
+                    begins.filter(|frame| self.frames.get(**frame).is_some_and(|f| f.from.kind == Kind::Begin));
+                found.extend(begins.map(|frame| item(*frame, 0, gap.len())));
+            }
+            let inner: Vec<usize> = frames
+                .iter()
+                .filter(|frame| !is_end(frame))
+                .filter(|frame| self.frames.get(**frame).is_some_and(|frame| frame.from.kind != Kind::Begin))
+                .copied()
+                .collect();
+            if inner.is_empty() || gap.is_empty() {
+                continue;
+            }
+            let finder = memmem::Finder::new(gap);
+            let mut from = 0;
+            while let Some(at) = self.text.as_bytes().get(from..).and_then(|rest| finder.find(rest)) {
+                let start = from + at;
+                found.extend(inner.iter().map(|frame| item(*frame, start, start + gap.len())));
+                from = start + 1;
+            }
+        }
+        found
+    }
+
+    /// Takes in a frame at a place if the end can be reached from there. Later places come first.
+    fn add(&mut self, mut item: Item) {
+        let Some(frame) = self.frames.get(item.frame) else { return };
+        let Some(cost) = self.complete(frame, &mut item) else { return };
+        let ends = matches!(frame.to.kind, Kind::End | Kind::Prompt);
+        let is_blank = frame.gap.trim().is_empty() && is_prose(frame.from) && !ends;
+        item.cost = cost + if is_blank { BLANK_FRAME } else { 0 };
+        let index = self.items.len();
+        self.items.push(item);
+        if frame.from.kind == Kind::Begin {
+            self.begins.push(index);
+            return;
+        }
+        let before = self.best.get(&frame.from).and_then(|best| best.last()).copied();
+        // At equal cost a place further to the front goes first, and there a longer frame before a shorter one.
+        let better = before.is_none_or(|before| self.key(frame.from, index) <= self.key(frame.from, before));
+        self.by_state.entry(frame.from).or_default().push(index);
+        self.best.entry(frame.from).or_default().push(if better { index } else { before.unwrap_or(index) });
+    }
+
+    /// What compares items that leave a state: the cost from there on, and of the markers before it.
+    fn key(&self, state: State, index: usize) -> i64 {
+        self.items
+            .get(index)
+            .map_or(i64::MAX / 2, |item| item.cost - PASSED_MARKER * self.markers_from(state, item.start))
+    }
+
+    /// What the best way from a frame to the end pays, if there is one.
+    fn complete(&self, frame: &Frame, item: &mut Item) -> Option<i64> {
+        match frame.to.kind {
+            Kind::End | Kind::Prompt => (item.end == self.text.len()).then_some(0),
+            kind if kind.is_json() => {
+                item.value_end = json_end(self.text, item.end)?;
+                let next = self.at(frame.to, item.value_end).filter_map(|next| self.items.get(next));
+                next.map(|next| next.cost).min()
+            }
+            _ => {
+                let closed = self.from(frame.to, item.end).map(|(_, cost)| cost);
+                closed.into_iter().chain(self.open_cost(frame.to, item.end)).min()
+            }
+        }
+    }
+
+    /// What it pays that a text of the assistant goes on to the end.
+    fn open_cost(&self, state: State, place: usize) -> Option<i64> {
+        let may = matches!(state.kind, Kind::Content | Kind::Reasoning) && !state.echo && place < self.text.len();
+        may.then(|| PASSED_MARKER * self.markers_from(state, place) + EMPTY)
+    }
+
+    /// How many of the frames that leave a state begin at or after a place.
+    fn count(&self, state: State, place: usize) -> usize {
+        let Some(list) = self.by_state.get(&state) else { return 0 };
+        list.partition_point(|index| self.items.get(*index).is_some_and(|item| item.start >= place))
+    }
+
+    /// The best frame that leaves a state at or after a place, and what the way through it pays.
+    fn from(&self, state: State, place: usize) -> Option<(usize, i64)> {
+        let best = |place: usize| {
+            let count = self.count(state, place);
+            self.best.get(&state)?.get(count.checked_sub(1)?).copied()
+        };
+        let paid = |index: usize| self.key(state, index) + PASSED_MARKER * self.markers_from(state, place);
+        let at_once = self.at(state, place).map(|index| (index, paid(index) + EMPTY));
+        let later = best(place + 1).map(|index| (index, paid(index)));
+        // The longest of the frames at the place comes first, and a text that is not empty before one that is.
+        later.into_iter().chain(at_once).min_by_key(|(_, cost)| *cost)
+    }
+
+    /// The frames that leave a state at a place.
+    fn at(&self, state: State, place: usize) -> impl Iterator<Item = usize> {
+        let list = self.by_state.get(&state).map(Vec::as_slice).unwrap_or_default();
+        let last = list.get(..self.count(state, place)).unwrap_or_default().iter().rev();
+        last.copied().take_while(move |index| self.items.get(*index).is_some_and(|item| item.start == place))
+    }
+
+    /// What may follow an item, the best first.
+    fn choices(&self, item: &Item, most: usize) -> Vec<usize> {
+        let Some(frame) = self.frames.get(item.frame) else { return Vec::new() };
+        if frame.to.kind.is_json() {
+            let mut next: Vec<usize> = self.at(frame.to, item.value_end).collect();
+            self.rank(&mut next);
+            next.truncate(most);
+            return next;
+        }
+        let Some((best, _)) = self.from(frame.to, item.end) else { return Vec::new() };
+        let list = self.by_state.get(&frame.to).map(Vec::as_slice).unwrap_or_default();
+        let near = list.get(..self.count(frame.to, item.end)).unwrap_or_default().iter().rev().take(most * 2);
+        let mut next = vec![best];
+        next.extend(near.copied().filter(|index| *index != best));
+        next.truncate(most);
+        next
+    }
+
+    /// The best way on from an item; none where the text ends inside of what the item leads to.
+    fn next(&self, item: &Item) -> Option<usize> {
+        let frame = self.frames.get(item.frame)?;
+        if frame.to.kind.is_json() {
+            return self.choices(item, 1).first().copied();
+        }
+        let closed = self.from(frame.to, item.end);
+        match (closed, self.open_cost(frame.to, item.end)) {
+            (Some((_, cost)), Some(open)) if open < cost => None,
+            (closed, _) => closed.map(|(index, _)| index),
+        }
+    }
+
+    fn rank(&self, items: &mut [usize]) {
+        items.sort_by_key(|index| self.items.get(*index).map(|item| (item.cost, item.start, usize::MAX - item.end)));
+    }
+
+    /// The likeliest readings: the best one, and those that leave it at one place.
+    pub fn readings(&self, most: usize) -> Vec<Reading> {
+        let mut begins = self.begins.clone();
+        self.rank(&mut begins);
+        let mut found: Vec<Vec<usize>> = Vec::new();
+        for begin in begins.iter().take(4) {
+            found.push(self.follow(vec![*begin]));
+        }
+        let best = found.first().cloned().unwrap_or_default();
+        // The places where the choice was least clear are tried first: those near the end change the least.
+        for at in (0..best.len()).rev() {
+            if found.len() >= most {
+                break;
+            }
+            let Some(item) = best.get(at).and_then(|index| self.items.get(*index)) else { continue };
+            for other in self.choices(item, 4) {
+                if best.get(at + 1) == Some(&other) {
+                    continue;
+                }
+                let mut path = best.get(..=at).unwrap_or_default().to_vec();
+                path.push(other);
+                found.push(self.follow(path));
+            }
+        }
+        found.truncate(most);
+        found.into_iter().map(|path| self.reading(&path)).collect()
+    }
+
+    /// The best way on from a path.
+    fn follow(&self, mut path: Vec<usize>) -> Vec<usize> {
+        while let Some(item) = path.last().and_then(|index| self.items.get(*index)) {
+            let Some(next) = self.next(item) else { break };
+            path.push(next);
+        }
+        path
+    }
+
+    fn reading(&self, path: &[usize]) -> Reading {
+        let mut reading = Reading::default();
+        for (at, index) in path.iter().enumerate() {
+            let Some(item) = self.items.get(*index) else { continue };
+            let next = path.get(at + 1).and_then(|next| self.items.get(*next)).map(|next| next.start);
+            let kind = self.frames.get(item.frame).map(|frame| frame.to.kind);
+            reading.closed = matches!(kind, Some(Kind::End | Kind::Prompt));
+            let end = next.unwrap_or(self.text.len());
+            reading.steps.push(Step { frame: item.frame, start: item.end, end });
+        }
+        reading
+    }
+}

@@ -1,0 +1,77 @@
+//! Facts that cost people time, as advice with an id.
+
+use super::Report;
+use crate::diagnostic::Diagnostic;
+use crate::json::Value;
+
+/// The traps of a template, each once.
+pub fn traps(report: &Report) -> Vec<Diagnostic> {
+    let is = |name: &str, value: &Value| report.fact(name).is_some_and(|fact| fact.value == *value);
+    let word = |name: &str, word: &str| is(name, &word.into());
+    let mut found = Vec::new();
+    let mut warn = |id, message: &str, help: &str| found.push(Diagnostic::warning(id, message).help(help));
+    if is("reasoning_kept_after_user", &false.into()) {
+        warn(
+            "CT001",
+            "reasoning of earlier turns is dropped from history",
+            "train on one turn at a time, or keep history with a variable that the template reads",
+        );
+    }
+    if is("prefix_tool", &false.into()) {
+        warn(
+            "CT002",
+            "a chat with a tool's result does not begin with the chat before it",
+            "a trainer that appends results to a render trains on another text; `--explain prefix_tool` shows where",
+        );
+    }
+    if is("stop_masked", &false.into()) {
+        warn(
+            "CT003",
+            "the generation blocks leave out the marker that ends the turn, so a model never learns to stop",
+            "end the block after that marker; `backchat fix --generation` on the template without blocks does",
+        );
+    }
+    if word("null_content_beside_call", "printed") {
+        warn("CT004", "null content beside a call is printed as the word None", "send \"\" instead of null");
+    }
+    if word("tools", "dropped") {
+        warn(
+            "CT005",
+            "tools are accepted and never shown",
+            "the model does not know them; describe them in a system message or take another template",
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chat::ChatTemplate;
+    use crate::doctor::{Options, examine, traps};
+
+    #[test]
+    fn each_trap_has_a_template_that_steps_into_it_and_one_that_does_not() {
+        let calls = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}\
+                     {% endfor %}{{ tools | tojson }}";
+        for (source, wanted) in [
+            ("{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson }}", vec![]),
+            ("{% for m in messages %}{{ m.content }}{% endfor %}", vec!["CT005"]),
+            (calls, vec!["CT002", "CT004"]),
+            (
+                "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}\
+                 {% else %}{{ m.content }}{% endif %}<end>{% endfor %}{{ tools | tojson }}",
+                vec!["CT003"],
+            ),
+            (
+                "{% for m in messages %}{% if loop.last %}{{ m.thinking }}{% endif %}{{ m.content }}{% endfor %}\
+                 {{ tools | tojson }}",
+                vec!["CT001"],
+            ),
+        ] {
+            let template = ChatTemplate::compile(source).unwrap();
+            let found = traps(&examine(&template, &Options::default()));
+            let ids: Vec<_> = found.iter().map(|diagnostic| diagnostic.id).collect();
+            assert_eq!(ids, wanted, "{source}");
+        }
+    }
+}
