@@ -38,7 +38,7 @@ fn compare(expected: Option<&Value>, found: Option<&Value>, path: &Path, out: &m
             for (key, value) in one {
                 compare(Some(value), other.get(key), &path.key(key), out);
             }
-            for (key, value) in other.iter().filter(|(key, _)| !one.contains_key(*key)) {
+            for (key, value) in other.iter().filter(|(key, _)| !one.contains_key(key)) {
                 compare(None, Some(value), &path.key(key), out);
             }
         }

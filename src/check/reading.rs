@@ -10,6 +10,8 @@ pub struct Reading {
     pub events: Vec<Event>,
     /// The message and the required fields that are absent, or why reading stopped.
     pub outcome: Result<(Object, Vec<String>), ParseError>,
+    /// What makes the answer doubtful.
+    pub notes: Vec<String>,
 }
 
 impl Reading {
@@ -19,7 +21,7 @@ impl Reading {
         parser.initial_events().iter().for_each(|event| join(&mut events, event.borrowed()));
         for chunk in chunks {
             if let Err(error) = parser.feed_into(chunk, &mut |event| join(&mut events, event)) {
-                return Self { events, outcome: Err(error) };
+                return Self { events, outcome: Err(error), notes: Vec::new() };
             }
         }
         Self::finish(parser, events)
@@ -27,11 +29,13 @@ impl Reading {
 
     /// Ends a text whose events so far are known.
     pub(super) fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
+        let mut notes = Vec::new();
         let outcome = parser.finish().map(|finished| {
+            notes = finished.notes;
             finished.events.iter().for_each(|event| join(&mut events, event.borrowed()));
             (finished.message, finished.missing)
         });
-        Self { events, outcome }
+        Self { events, outcome, notes }
     }
 
     /// The message, unless reading stopped.

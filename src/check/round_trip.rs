@@ -7,7 +7,6 @@ use super::fixture::{Case, RoundTrip};
 use super::reading::Reading;
 use super::splits::WHOLE;
 use crate::chat::{self, ChatTemplate, RenderOptions};
-use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
@@ -96,7 +95,7 @@ pub fn run(
     };
     let (full, prompt) = (render(true)?, render(false)?);
     let (prefix, turn) = cut(&full, &prompt, template);
-    let parser = Parser::new(template, prefix, Options { mode: Mode::Stable, tools })
+    let parser = Parser::new(template, prefix, Options { tools, ..Options::default() })
         .map_err(|error| format!("the prompt cannot be read: {error}"))?;
     let reading = Reading::new(parser, WHOLE.chunks(turn));
     let found = reading.outcome.as_ref().map(|(message, _)| message.clone());

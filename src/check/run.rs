@@ -87,7 +87,8 @@ impl Check<'_> {
                 return None;
             }
         };
-        let parser = |mode| Parser::new(template, &case.prefix, Options { mode, tools: tools.clone() });
+        let parser =
+            |mode| Parser::new(template, &case.prefix, Options { mode, tools: tools.clone(), ..Options::default() });
         let stable = match parser(Mode::Stable) {
             Ok(parser) => parser,
             Err(error) => {
@@ -97,6 +98,10 @@ impl Check<'_> {
         };
         let whole = Reading::new(stable.clone(), WHOLE.chunks(&case.output));
         self.expectations(&whole);
+        for note in &whole.notes {
+            let found = self.diagnostic(Severity::Note, "check-doubtful", note.clone(), case.span.clone());
+            self.found.push(found.help(self.open(WHOLE, 0, Mode::Stable)));
+        }
         let in_time = self.cuts(&stable, &whole)
             && self.truncations(&stable, &whole)
             && self.stops(template, &stable, &whole)

@@ -3,7 +3,6 @@
 use super::fixture::write_section;
 use super::reading::Reading;
 use super::splits::WHOLE;
-use crate::content::Mode;
 use crate::json::Value;
 use crate::parser::{Options, Parser};
 use crate::template::{ContentSpec, Delimiter, Field, Template};
@@ -27,7 +26,9 @@ pub fn starter(template: &Template, template_path: &str) -> String {
         text.push_str(&format!("=== case {name}\n"));
         let output_section = write_section("output", &output);
         text.push_str(&output_section);
-        let Ok(parser) = Parser::new(template, &anchor, Options { mode: Mode::Stable, tools: None }) else { continue };
+        let Ok(parser) = Parser::new(template, &anchor, Options { tools: None, ..Options::default() }) else {
+            continue;
+        };
         let reading = Reading::new(parser, WHOLE.chunks(&output));
         if let Some(message) = reading.message() {
             text.push_str(&format!("=== message\n{}\n", Value::Object(message.clone()).to_pretty("  ")));

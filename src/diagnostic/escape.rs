@@ -37,6 +37,26 @@ pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(escape).collect::<Vec<_>>().join("\n"))
 }
 
+/// JSON with an escape of its own for every such character, which all stand in its strings.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    let hostile = |c: char| c != '\n' && is_hostile(c);
+    if !json.chars().any(hostile) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if hostile(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Whether a character does something to a terminal, or to the reading of the line, beside being shown.
 fn is_hostile(c: char) -> bool {
     c.is_control()

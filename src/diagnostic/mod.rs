@@ -10,12 +10,23 @@ mod words;
 
 use std::ops::Range;
 
+#[doc(hidden)]
 pub use escape::escape;
-pub(crate) use escape::escape_lines;
-pub use place::{Place, line_column};
-pub use render::{Case, Format, Suite, render, render_junit};
+pub(crate) use escape::{escape_json, escape_lines};
+pub use place::Place;
+// For the command.
+#[doc(hidden)]
+pub use place::line_column;
+#[doc(hidden)]
+pub use render::{Case, Suite, render_junit};
+#[doc(hidden)]
+pub use render::{Format, render};
+#[doc(hidden)]
 pub use shell::shell_word;
+#[doc(hidden)]
 pub use sources::Sources;
+pub(crate) use text::LARGEST_FILE;
+#[doc(hidden)]
 pub use text::{NotText, text};
 pub(crate) use words::{closest, shortened};
 
@@ -103,22 +114,31 @@ pub struct Edit {
 
 impl Diagnostic {
     /// A diagnostic with a message and nothing else.
+    #[doc(hidden)]
     pub fn new(severity: Severity, id: &'static str, message: impl Into<String>) -> Self {
         Self { id, severity, message: message.into(), place: None, labels: Vec::new(), help: None, fix: None }
     }
 
     /// Something that cannot be used as it is.
+    #[doc(hidden)]
     pub fn error(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, id, message)
     }
 
     /// Something that loads or runs, and will hurt.
+    #[doc(hidden)]
     pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, id, message)
     }
 
+    /// The diagnostic as the format `json` writes it; absent parts are left out.
+    pub fn to_value(&self) -> crate::json::Value {
+        render::to_value(self)
+    }
+
     /// Says where it is.
     #[must_use]
+    #[doc(hidden)]
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(place);
         self
@@ -126,6 +146,7 @@ impl Diagnostic {
 
     /// Says what to do.
     #[must_use]
+    #[doc(hidden)]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -133,6 +154,7 @@ impl Diagnostic {
 
     /// Points at a second place.
     #[must_use]
+    #[doc(hidden)]
     pub fn label(mut self, place: Place, message: impl Into<String>) -> Self {
         self.labels.push(Label { place, message: message.into() });
         self
@@ -140,6 +162,7 @@ impl Diagnostic {
 
     /// Offers a change that removes the problem.
     #[must_use]
+    #[doc(hidden)]
     pub fn fix(mut self, message: impl Into<String>, edits: Vec<Edit>) -> Self {
         self.fix = Some(Fix { message: message.into(), edits });
         self

@@ -1,5 +1,8 @@
 use super::{Diagnostic, Place, Sources};
 
+/// The largest template or JSON file that is read as a whole, in bytes: several times the size of any model's config.
+pub(crate) const LARGEST_FILE: u64 = 32 << 20;
+
 /// Why bytes are no text, and the text in front of the first that is none.
 #[derive(Clone, Debug)]
 pub struct NotText {

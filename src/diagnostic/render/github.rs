@@ -38,5 +38,5 @@ fn data(text: &str) -> String {
 
 /// In a property `:` and `,` end the value, so they are written as codes as well.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    data(&escape(text)).replace(':', "%3A").replace(',', "%2C")
 }

@@ -8,7 +8,7 @@ pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
 }
 
 /// A diagnostic as JSON; what it does not have is left out.
-fn to_value(diagnostic: &Diagnostic) -> Value {
+pub(in crate::diagnostic) fn to_value(diagnostic: &Diagnostic) -> Value {
     let mut out = Object::new();
     out.insert("id".to_owned(), diagnostic.id.into());
     out.insert("severity".to_owned(), diagnostic.severity.name().into());

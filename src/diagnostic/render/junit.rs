@@ -1,10 +1,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use indexmap::IndexMap;
-
 use super::position;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, escape_lines};
+use crate::json::Map;
 
 /// Cases that belong together, such as those of one file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,15 +28,15 @@ pub struct Case {
 impl Suite {
     /// One suite for each file that diagnostics are about, one case for each diagnostic.
     pub fn by_file(diagnostics: &[Diagnostic]) -> Vec<Self> {
-        let mut suites = IndexMap::<&str, Vec<Case>>::new();
+        let mut suites = Map::<Vec<Case>>::new();
         for diagnostic in diagnostics {
             let file = diagnostic.place.as_ref().and_then(|place| place.file.as_deref()).unwrap_or("backchat");
             let path = diagnostic.place.as_ref().and_then(|place| place.path.as_deref());
             let name = path.map_or_else(|| diagnostic.id.to_owned(), |path| format!("{} at {path}", diagnostic.id));
             let case = Case { name, time: None, diagnostics: vec![diagnostic.clone()] };
-            suites.entry(file).or_default().push(case);
+            suites.entry(file.to_owned()).or_default().push(case);
         }
-        suites.into_iter().map(|(name, cases)| Self { name: name.to_owned(), cases }).collect()
+        suites.into_iter().map(|(name, cases)| Self { name, cases }).collect()
     }
 
     fn failures(&self) -> usize {
@@ -105,10 +104,10 @@ fn describe(diagnostic: &Diagnostic) -> String {
     )
 }
 
-/// Text for an attribute or an element; what XML cannot hold at all is replaced.
+/// Text for an attribute or an element, in which nothing moves a terminal's cursor or reorders the line.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in escape_lines(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -5,7 +5,9 @@ mod json;
 mod junit;
 mod sarif;
 
-use super::{Diagnostic, Place, Sources, escape};
+use super::{Diagnostic, Place, Sources, escape, escape_json};
+
+pub(super) use json::to_value;
 
 pub use junit::{Case, Suite};
 
@@ -32,10 +34,10 @@ pub fn render(diagnostics: &[Diagnostic], format: Format, sources: &Sources, col
     match format {
         Format::Full => full::render(diagnostics, sources, colour),
         Format::Concise => concise::render(diagnostics, colour),
-        Format::Json => json::render(diagnostics),
+        Format::Json => escape_json(&json::render(diagnostics)).into_owned(),
         Format::Github => github::render(diagnostics),
         Format::Junit => render_junit(&Suite::by_file(diagnostics)),
-        Format::Sarif => sarif::render(diagnostics, sources),
+        Format::Sarif => escape_json(&sarif::render(diagnostics, sources)).into_owned(),
     }
 }
 
