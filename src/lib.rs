@@ -11,7 +11,7 @@
 //!                         sample outputs, fixtures ────────────────────────────────▶ parser/ (+ content/)
 //!                                                                                              │ events
 //!                                                             ┌────────────┬─────────────┬─────┴─────┐
-//!                                                          derive/verify  check/       replay/      cli parse
+//!                                                          derive/proof   check/       replay/      cli parse
 //!                                                          (proof)        (CI)        ──▶ tui/
 //! ```
 //!
@@ -68,32 +68,65 @@
 //!
 //! # Features
 //!
-//! The default features make the `backchat` command: `cli` its arguments and output, `tui` the terminal workbench of
-//! `backchat replay`. The library needs neither: depend on it with `default-features = false`.
+//! Without features the crate loads response templates and parses with them, which is all that an engine needs.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `serde` | serde's traits for values, events, messages and reports; conversions from and to `serde_json` |
+//! | `chat` | rendering chat templates |
+//! | `derive` | deriving response templates from chat templates; includes `chat` |
+//! | `workbench` | linting, checking, replaying, and writing into model files; includes `derive` |
+//! | `cli` | the `backchat` command; includes `workbench` and `serde` |
+//! | `tui` | the terminal workbench of `backchat replay`; includes `cli` |
+//!
+//! `cli` and `tui` are on by default: depend on the library with `default-features = false`.
 
+// The parser's rooms keep what only the workbench asks for, such as what a pattern is made of.
+#![cfg_attr(not(feature = "workbench"), allow(dead_code, unused_imports))]
+
+#[cfg(feature = "chat")]
 pub mod chat;
+#[cfg(feature = "derive")]
+pub mod chats;
+#[cfg(feature = "workbench")]
 pub mod check;
 // What `main.rs` calls; the command is not part of the library.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+// What a region's body means; `parser` names what its events carry.
+#[doc(hidden)]
 pub mod content;
+#[cfg(feature = "derive")]
 pub mod derive;
 pub mod diagnostic;
+#[cfg(feature = "derive")]
+pub mod doctor;
 pub mod json;
+#[cfg(feature = "workbench")]
 pub mod lint;
 pub mod parser;
+#[doc(hidden)]
 pub mod pattern;
+#[cfg(feature = "workbench")]
 pub mod replay;
+#[cfg(feature = "serde")]
+pub mod serde;
+#[cfg(feature = "workbench")]
+pub mod targets;
 pub mod template;
 // The screen of the command; not part of the library either.
 #[cfg(feature = "tui")]
 #[doc(hidden)]
 pub mod tui;
+#[cfg(feature = "derive")]
+mod wire;
 
+#[cfg(feature = "chat")]
 pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
 pub use parser::{Event, Finished, ParseError, Parser};
+#[doc(hidden)]
 pub use pattern::{Pattern, PatternError};
 pub use template::{Field, LoadError, Loaded, Template};

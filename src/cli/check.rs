@@ -166,7 +166,7 @@ impl Check {
         }
         self.tell(&reports, &sources, global)?;
         if !global.is_quiet() {
-            eprintln!("{}", summary(&reports, blessed, started.elapsed()));
+            super::say!("{}", summary(&reports, blessed, started.elapsed()));
         }
         Ok(ExitCode::from(worst(&reports)))
     }
@@ -182,10 +182,14 @@ impl Check {
             return Err(problem.help("give the new file another name").into());
         }
         let text = check::starter(&opened.loaded.template, &path_from(folder, Path::new(template)));
-        replace_file(&path, text.as_bytes()).map_err(|error| input::cannot_write(&shown, &error))?;
+        super::signals::uninterrupted(|| replace_file(&path, text.as_bytes()))
+            .map_err(|error| input::cannot_write(&shown, &error))?;
         if !global.is_quiet() {
             let cases = text.matches("\n=== case ").count();
-            eprintln!("{}: {cases} cases; read what they mean, then run `backchat check`", diagnostic::escape(&shown));
+            super::say!(
+                "{}: {cases} cases; read what they mean, then run `backchat check`",
+                diagnostic::escape(&shown)
+            );
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -216,10 +220,10 @@ impl Check {
             let paths = diagnostic::escape(&paths.join(", ")).into_owned();
             match (files, &self.filter) {
                 ([], _) => {
-                    eprintln!("no fixtures in {paths}; start with `backchat check --new NAME --template TEMPLATE`")
+                    super::say!("no fixtures in {paths}; start with `backchat check --new NAME --template TEMPLATE`")
                 }
-                (_, Some(filter)) => eprintln!("no case in {paths} has `{}` in its name", diagnostic::escape(filter)),
-                _ => eprintln!("no case in {paths} was selected"),
+                (_, Some(filter)) => super::say!("no case in {paths} has `{}` in its name", diagnostic::escape(filter)),
+                _ => super::say!("no case in {paths} was selected"),
             }
         }
         match self.no_tests {
@@ -279,7 +283,7 @@ fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Bless) -> Res
         }
         count += changed.len();
         let text = fixture::rewrite(file, &changed);
-        replace_file(Path::new(&file.file), text.as_bytes())
+        super::signals::uninterrupted(|| replace_file(Path::new(&file.file), text.as_bytes()))
             .map_err(|error| input::cannot_write(&file.file, &error))?;
     }
     Ok(count)

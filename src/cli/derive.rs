@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
+use super::derive_many as many;
 use super::render::{assignment, source_failure, template_name, time};
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
@@ -23,16 +24,26 @@ pub const NOW: &str = "2026-01-01T00:00:00";
   backchat derive models/mine --write
   backchat derive ORG/NAME -o response_template.json
   backchat derive chat_template.jinja --samples outputs.jsonl --explain
+  backchat derive chat_templates -o derived
+  backchat derive --jsonl templates.jsonl > drafts.jsonl
 
 The draft goes to standard output, the report to standard error. A sample is a row
-{\"text\", \"prefix\"?, \"message\"?, \"id\"?}, or a whole file that is not JSON lines.
+{\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON lines.
 
-Exit status: 0 proved, 1 partial or inexpressible, 2 no draft.")]
+Exit status: 0 proved, 1 partial or inexpressible, 2 no draft; of several sources, the worst.
+With --jsonl: 0 if every row is proved, else 1.")]
 pub struct Derive {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
-    /// Face cache, or `-`
+    /// Face cache, or `-`; several of them, or a folder of them, are derived on all cores
+    #[arg(value_name = "SOURCE", required_unless_present = "jsonl")]
+    sources: Vec<String>,
+    /// The one source, once it is known that there is one.
+    #[arg(skip)]
     source: String,
-    /// Write the draft to a file
+    /// Derive from rows of JSON lines: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain"])]
+    jsonl: Option<String>,
+    /// Write the draft to a file; of several sources, each draft into this folder
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
     output: Option<String>,
     /// Write the draft into the source's own tokenizer_config.json
@@ -68,14 +79,50 @@ pub struct Derive {
     template_name: Option<String>,
 }
 
+/// How a derivation or a proof is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OutputFormat {
+pub enum OutputFormat {
     Text,
     Json,
 }
 
 impl Derive {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if let Some(file) = &self.jsonl {
+            return many::lines(self, file, global);
+        }
+        let sources = many::expand(&self.sources)?;
+        match sources.as_slice() {
+            [source] => Self { source: source.clone(), ..self.clone() }.one(global),
+            _ => {
+                self.check_many()?;
+                many::sources(self, &sources, global)
+            }
+        }
+    }
+
+    /// Options that are about one source.
+    fn check_many(&self) -> Result<(), Diagnostic> {
+        #[cfg(feature = "tui")]
+        let replay = self.replay;
+        #[cfg(not(feature = "tui"))]
+        let replay = false;
+        let options = [
+            ("--write", self.write),
+            ("--explain", self.explain),
+            ("--samples", self.samples.is_some()),
+            ("--replay", replay),
+        ];
+        match options.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                let message = format!("`{option}` takes one source, and {} are named", self.sources.len());
+                Err(Diagnostic::error("several-sources", message).help("run it once for each"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
         let source = self.open(global)?;
         let options = self.options(&source)?;
         let derivation = derive::derive(&source.template, &options);
@@ -108,9 +155,41 @@ impl Derive {
             && !source.other_names.is_empty()
         {
             let others = escape(&source.other_names.join(", ")).into_owned();
-            eprintln!("note: deriving from the template `{}`; `--template-name` takes another: {others}", escape(name));
+            super::say!(
+                "note: deriving from the template `{}`; `--template-name` takes another: {others}",
+                escape(name)
+            );
         }
         Ok(source)
+    }
+
+    /// One of several sources, opened, and the options for it.
+    pub(super) fn of(&self, source: &str) -> Result<(Source, Options), Failure> {
+        let opened = source::open(source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let options = self.options(&opened)?;
+        Ok((opened, options))
+    }
+
+    /// The options of a row, before what it says itself.
+    pub(super) fn row_options(&self) -> Options {
+        Options {
+            variables: self.set.iter().cloned().collect(),
+            now: Some(self.now.clone()),
+            reasoning_field: self.reasoning_field.clone(),
+            ..Options::default()
+        }
+    }
+
+    pub(super) fn output(&self) -> Option<&str> {
+        self.output.as_deref()
+    }
+
+    pub(super) fn takes_partial(&self) -> bool {
+        self.partial
+    }
+
+    pub(super) fn format(&self) -> OutputFormat {
+        self.format
     }
 
     fn options(&self, source: &Source) -> Result<Options, Failure> {
@@ -136,8 +215,11 @@ impl Derive {
         let Some(draft) = &derivation.response_template else { return Ok(()) };
         if derivation.status != Status::Proved && !self.partial {
             self.say(global, "The draft was not proved and is not given out; `--partial` gives it out all the same.");
-            let look = if cfg!(feature = "tui") && self.source != "-" { "--replay" } else { "--explain" };
-            self.next(global, &self.again(&[look]), ", to see what it does not read");
+            let has_failed = !derivation.verdict.failures.is_empty() || !derivation.explained.departures.is_empty();
+            if self.source != "-" {
+                let look = if cfg!(feature = "tui") && has_failed { "--replay" } else { "--explain" };
+                self.next(global, &self.again(&[look]), ", to see what it does not read");
+            }
             return Ok(());
         }
         let text = format!("{}\n", draft.to_pretty("  "));
@@ -150,21 +232,23 @@ impl Derive {
             };
             let target = config_beside(&self.source)?;
             if known.is_none_or(|known| known != *draft) {
-                crate::template::source::write_into(&target, &template)
+                super::signals::uninterrupted(|| crate::template::source::write_into(&target, &template))
                     .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
                 self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
             }
-            self.next(global, &self.again(&["--explain"]), ", for the pull request");
+            if derivation.status == Status::Proved {
+                self.next(global, &self.again(&["--explain"]), ", for the pull request");
+            }
         } else if let Some(file) = &self.output {
-            crate::template::source::replace_file(Path::new(file), text.as_bytes())
+            super::signals::uninterrupted(|| crate::template::source::replace_file(Path::new(file), text.as_bytes()))
                 .map_err(|error| input::cannot_write(file, &error))?;
             self.say(global, &format!("Wrote {}.", escape(file)));
             self.next(global, &format!("backchat lint {}", shell_word(file)), "");
         } else {
             out.write_all(text.as_bytes())?;
             match config_beside(&self.source) {
-                // What was piped in cannot be read a second time.
-                _ if self.source == "-" => {}
+                // What was piped in cannot be read a second time, and what failed is not to be published.
+                _ if self.source == "-" || derivation.status != Status::Proved => {}
                 Ok(_) => self.next(global, &self.again(&["--write"]), ""),
                 Err(_) => self.next(global, &self.again(&["-o", "response_template.json"]), ""),
             }
@@ -226,7 +310,7 @@ impl Derive {
 
     fn say(&self, global: &Global, text: &str) {
         if !global.is_quiet() {
-            eprintln!("{text}");
+            super::say!("{text}");
         }
     }
 
@@ -235,24 +319,24 @@ impl Derive {
         if global.is_quiet() && derivation.status == Status::Proved {
             return;
         }
-        eprintln!("{}", derivation.headline());
+        super::say!("{}", derivation.headline());
         for line in derivation.summary() {
-            eprintln!("  {line}");
+            super::say!("  {line}");
         }
         if let Some(samples) = derivation.samples_line() {
-            eprintln!("  {samples}");
+            super::say!("  {samples}");
         }
         for diagnostic in &derivation.diagnostics {
             let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-            eprintln!("{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help));
+            super::say!("{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help));
         }
         if let (Some(known), Some(draft)) = (known, &derivation.response_template) {
             let lines = differences(known, draft);
             if lines.is_empty() {
-                eprintln!("The response template already there is the same.");
+                super::say!("The response template already there is the same.");
             } else {
-                eprintln!("The response template already there differs:");
-                lines.iter().for_each(|line| eprintln!("  {}", escape(line)));
+                super::say!("The response template already there differs:");
+                lines.iter().for_each(|line| super::say!("  {}", escape(line)));
             }
         }
     }
@@ -272,28 +356,30 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
 #[cfg(feature = "tui")]
 fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<super::replay::Given> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
-    let text = |failure: &Value, key: &str| failure.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let failures = derivation.failures.iter().map(|failure| super::replay::Given {
-        name: format!("{}: {}", text(failure, "case"), text(failure, "differs")),
+    let failures = derivation.verdict.failures.iter().map(|failure| super::replay::Given {
+        name: format!("{}: {}", failure.case, failure.what),
         template: loaded.template.clone(),
-        prefix: text(failure, "prefix"),
-        output: text(failure, "text"),
+        prefix: failure.prefix.clone(),
+        output: failure.text.clone(),
         tools: Some(derive::proof_tools()),
-        expected: failure.get("expected").and_then(Value::as_object).cloned(),
+        expected: failure.expected.as_object().cloned(),
     });
-    let unexplained = options.samples.iter().filter(|sample| derivation.unexplained.contains(&sample.name));
+    let unexplained = options
+        .samples
+        .iter()
+        .filter(|sample| derivation.explained.departures.iter().any(|departure| departure.sample == sample.name));
     let samples = unexplained.map(|sample| super::replay::Given {
         name: sample.name.clone(),
         template: loaded.template.clone(),
         prefix: sample.prefix.clone().unwrap_or_default(),
         output: sample.text.clone(),
-        tools: None,
+        tools: sample.tools.clone(),
         expected: sample.message.as_ref().and_then(Value::as_object).cloned(),
     });
     failures.chain(samples).collect()
 }
 
-fn exit_code(derivation: &Derivation) -> u8 {
+pub(super) fn exit_code(derivation: &Derivation) -> u8 {
     match derivation.status {
         Status::Proved => 0,
         Status::Partial | Status::Inexpressible => 1,
@@ -304,8 +390,7 @@ fn exit_code(derivation: &Derivation) -> u8 {
 /// The response template that stands beside the chat template already.
 fn existing(source: &str) -> Option<Value> {
     let config = config_beside(source).ok()?;
-    let text = std::fs::read_to_string(config).ok()?;
-    json::read(&text).ok()?.get("response_template").cloned()
+    input::json(&config).ok()?.get("response_template").cloned()
 }
 
 /// The `tokenizer_config.json` that belongs to a source.
@@ -346,16 +431,17 @@ fn differences(known: &Value, draft: &Value) -> Vec<String> {
 }
 
 /// Samples from JSON lines, or one from a whole text.
-fn samples(file: &str) -> Result<Vec<Sample>, Failure> {
+pub(super) fn samples(file: &str) -> Result<Vec<Sample>, Failure> {
     let text = input::text(file)?;
     if !text.trim_start().starts_with('{') {
-        return Ok(vec![Sample { name: input::name(file).to_owned(), prefix: None, text, message: None }]);
+        return Ok(vec![Sample { name: input::name(file).to_owned(), text, ..Sample::default() }]);
     }
     let mut samples = Vec::new();
     for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |message: String| -> Failure {
             let place = Place { line_column: Some((i + 1, 1)), ..Place::file(input::name(file)) };
-            let help = "a sample is {\"text\": output, \"prefix\"?: prompt, \"message\"?: what it means}";
+            let help =
+                "a sample is {\"text\": output, \"prefix\"?: prompt, \"message\"?: what it means, \"tools\"?: [...]}";
             Diagnostic::error("bad-sample", message).at(place).help(help).into()
         };
         let row = json::read(line).map_err(|error| wrong(format!("not valid JSON: {}", error.message)))?;
@@ -370,6 +456,7 @@ fn samples(file: &str) -> Result<Vec<Sample>, Failure> {
             prefix: row.get("prefix").and_then(Value::as_str).map(str::to_owned),
             text: text.to_owned(),
             message: row.get("message").filter(|message| **message != Value::Null).cloned(),
+            tools: row.get("tools").filter(|tools| **tools != Value::Null).cloned(),
         });
     }
     Ok(samples)

@@ -1,11 +1,12 @@
 //! Reading what the user names on the command line: a file, or `-` for standard input.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::Failure;
 use crate::chat;
-use crate::diagnostic::{self, Diagnostic, NotText, Place, Sources};
+use crate::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};
 use crate::json::Value;
 use crate::template::source::{self, Opened, SourceError};
 
@@ -28,7 +29,18 @@ pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Failure> {
 
 /// The JSON value of a file, or of standard input.
 pub fn json(path: &str) -> Result<Value, Failure> {
-    json_of(path, text(path)?)
+    let mut bytes = Vec::new();
+    match path {
+        "-" => io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes),
+        path => File::open(path).and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)),
+    }
+    .map_err(|error| cannot_read(path, &error))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
+        let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(name(path)));
+        return Err(diagnostic.help("check that it is the file you mean").into());
+    }
+    json_of(path, of_bytes(path, bytes)?)
 }
 
 /// The JSON value that the text of a file is.

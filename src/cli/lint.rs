@@ -9,7 +9,8 @@ use super::lint_config::{Config, rule_named, target_named};
 use super::outputs::{Found, Outputs};
 use super::{Failure, Global, input};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
-use crate::lint::{self, RULES, Rule, Subject, TARGETS, Target};
+use crate::lint::{self, RULES, Rule, Subject};
+use crate::targets::{TARGETS, Target};
 use crate::template::source::{self, Opened, SourceError, replace_file};
 
 /// Say what is wrong with templates that load
@@ -94,7 +95,7 @@ impl Lint {
             self.outputs.write(&Found { diagnostics: &all, sources: &sources, suites: None }, global)?;
         }
         if !global.is_quiet() {
-            eprintln!("{}", summary(&all, self.templates.len()));
+            super::say!("{}", summary(&all, self.templates.len()));
         }
         let bad = all.iter().any(|found| found.severity > Severity::Note);
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
@@ -144,7 +145,8 @@ impl Lint {
                 let problem = Diagnostic::error("no-file", "standard input cannot be changed");
                 return Err(problem.help("name the file, or use `--diff`").into());
             }
-            replace_file(path, text.as_bytes()).map_err(|error| input::cannot_write(&now.file, &error))?;
+            super::signals::uninterrupted(|| replace_file(path, text.as_bytes()))
+                .map_err(|error| input::cannot_write(&now.file, &error))?;
         }
         Ok((now, found))
     }
@@ -175,7 +177,7 @@ impl Lint {
 
 fn target_help() -> String {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    format!("Also say what this reader refuses: {}; may be given several times", names.join(", "))
+    format!("Also check what this reader refuses or misreads: {}; may be given several times", names.join(", "))
 }
 
 fn explain(name: &str) -> Result<ExitCode, Failure> {

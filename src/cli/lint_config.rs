@@ -19,7 +19,8 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::{Failure, input};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources, closest};
-use crate::lint::{self, Rule, Target};
+use crate::lint::{self, Rule};
+use crate::targets::{TARGETS, Target};
 
 /// The file's name; it is looked for in the current folder and those above it.
 const FILE: &str = "backchat.toml";
@@ -218,7 +219,7 @@ fn level(name: &str) -> Option<Option<Severity>> {
 }
 
 fn known_targets() -> String {
-    let names: Vec<_> = lint::TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
+    let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
     format!("known are {}", names.join(", "))
 }
 

@@ -35,11 +35,12 @@ impl Man {
         let mut written = 0;
         for command in std::iter::once(definition.clone()).chain(commands) {
             let file = folder.join(format!("{}.1", command.get_display_name().unwrap_or("backchat")));
-            replace_file(&file, &page(command)?).map_err(|error| unwritable(&file, error))?;
+            let page = page(command)?;
+            super::signals::uninterrupted(|| replace_file(&file, &page)).map_err(|error| unwritable(&file, error))?;
             written += 1;
         }
         if !global.is_quiet() {
-            eprintln!("Wrote {written} pages into {}.", crate::diagnostic::escape(&folder.display().to_string()));
+            super::say!("Wrote {written} pages into {}.", crate::diagnostic::escape(&folder.display().to_string()));
         }
         Ok(ExitCode::SUCCESS)
     }

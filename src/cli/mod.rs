@@ -1,22 +1,41 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
+/// Writes a line to standard error. Where that is gone or full there is nobody left to tell, which is no reason to stop.
+macro_rules! say {
+    ($($text:tt)*) => {
+        {
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), $($text)*);
+        }
+    };
+}
+use say;
+
+mod chat_rows;
 mod check;
 mod completions;
 mod derive;
+mod derive_many;
+mod doctor;
 mod failure;
+mod fix;
 mod input;
 mod lint;
 mod lint_config;
 mod man;
+mod mask;
 mod outputs;
 mod parse;
 mod progress;
+mod prove;
 mod render;
 #[cfg(feature = "tui")]
 mod replay;
 mod rows;
 mod schema;
 mod show;
+mod signals;
+mod unrender;
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -28,7 +47,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
 
-use crate::diagnostic::escape_lines;
+use crate::diagnostic::{escape, escape_lines};
 
 /// The workbench for response templates.
 #[derive(Debug, Parser)]
@@ -62,13 +81,17 @@ enum Color {
 #[derive(Debug, Subcommand)]
 enum Command {
     Derive(derive::Derive),
+    Doctor(doctor::Doctor),
+    Fix(fix::Fix),
     Lint(lint::Lint),
     Parse(parse::Parse),
+    Prove(prove::Prove),
     Render(render::Render),
     #[cfg(feature = "tui")]
     Replay(replay::Replay),
     Check(check::Check),
     Schema(schema::Schema),
+    Unrender(unrender::Unrender),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -104,16 +127,20 @@ pub fn main() -> ExitCode {
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }
-        Err(error) => error.exit(),
+        Err(error) => return refuse(&error),
     };
     let result = match &cli.command {
         Command::Check(command) => command.run(&cli.global),
         Command::Lint(command) => command.run(&cli.global),
         Command::Parse(command) => command.run(&cli.global),
+        Command::Prove(command) => command.run(&cli.global),
         Command::Render(command) => command.run(&cli.global),
         #[cfg(feature = "tui")]
         Command::Replay(command) => command.run(&cli.global),
         Command::Derive(command) => command.run(&cli.global),
+        Command::Fix(command) => command.run(&cli.global),
+        Command::Doctor(command) => command.run(&cli.global),
+        Command::Unrender(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
         Command::Completions(command) => command.run(&cli.global),
         Command::Man(command) => command.run(&cli.global),
@@ -121,10 +148,22 @@ pub fn main() -> ExitCode {
     result.unwrap_or_else(|failure| failure.report(&cli.global))
 }
 
+/// Prints why the arguments cannot be used, or the help that was asked for; gives the exit code.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // An error quotes the arguments: it is told again about arguments that are safe to show.
+    let given: Vec<_> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
+    let _ = match Cli::try_parse_from(&shown) {
+        Err(safe) if shown != given => safe.print(),
+        _ if shown != given => io::stderr().write_all(escape_lines(&error.render().to_string()).as_bytes()),
+        _ => error.print(),
+    };
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
 /// Says something beside the answer.
 fn note(message: &str) {
-    // Where standard error is gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "note: {message}");
+    say!("note: {message}");
 }
 
 /// A path as a file in a folder names it.

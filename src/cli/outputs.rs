@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
+use super::signals::uninterrupted;
 use super::{Failure, Global, input};
 use crate::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
 use crate::template::source::replace_file;
@@ -89,7 +90,7 @@ impl Outputs {
     pub fn write(&self, found: &Found<'_>, global: &Global) -> Result<(), Failure> {
         for target in &self.output {
             let text = found.render(target.format, false);
-            replace_file(&target.path, text.as_bytes())
+            uninterrupted(|| replace_file(&target.path, text.as_bytes()))
                 .map_err(|error| input::cannot_write(&target.path.display().to_string(), &error))?;
         }
         let mut out = io::stdout().lock();

@@ -3,6 +3,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::mask::{self, MaskPart};
 use super::{Failure, Global, input, rows, show};
 use crate::chat::source::{self, Source, SourceError};
 use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
@@ -48,6 +49,12 @@ pub struct Render {
     /// Which of several templates to take
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
+    /// Find what the assistant wrote, tags or not: everything, or these parts of it
+    #[arg(long, value_name = "PART", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "assistant")]
+    mask: Vec<MaskPart>,
+    /// Offsets of the render's tokens, [[start, end], …] in code points; the answer gains a mask for them
+    #[arg(long, value_name = "FILE", requires_all = ["mask", "messages"])]
+    offsets: Option<String>,
     /// Show who wrote what: colours on a terminal, else the assistant's spans on standard error
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
@@ -98,7 +105,7 @@ impl Render {
             && !source.other_names.is_empty()
         {
             let others = escape(&source.other_names.join(", ")).into_owned();
-            eprintln!("note: rendering with the template `{}`; there is also: {others}", escape(name));
+            super::say!("note: rendering with the template `{}`; there is also: {others}", escape(name));
         }
     }
 
@@ -124,12 +131,25 @@ impl Render {
         let options = RenderOptions { now: self.now.clone(), watch: false };
         let rendered = template.render(&context, &options).map_err(failed)?;
         let mut out = io::stdout().lock();
+        if !self.mask.is_empty() {
+            let offsets = self.offsets.as_deref().map(input::json).transpose()?;
+            let answer = mask::answer(&template, &context, &options, &self.mask, offsets.as_ref());
+            let answer = answer.map_err(|message| Diagnostic::error("cannot-mask", message))?;
+            if let Some(Value::List(problems)) = answer.get("problems").filter(|_| !global.is_quiet()) {
+                for problem in problems.iter().filter_map(Value::as_str) {
+                    super::note(&escape(problem));
+                }
+            }
+            writeln!(out, "{}", Value::Object(answer))?;
+            out.flush()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         if self.show_spans && global.colours(&out) {
             out.write_all(show::conversation(&rendered, &context).as_bytes())?;
         } else {
             out.write_all(Global::printable(&rendered.text, &out).as_bytes())?;
             if self.show_spans && !global.is_quiet() {
-                eprintln!("assistant spans: {}", show::spans(&rendered.assistant_spans));
+                super::say!("assistant spans: {}", show::spans(&rendered.assistant_spans));
             }
         }
         // A shell's prompt should not stand in the last line of the conversation.
@@ -186,7 +206,7 @@ impl Render {
             |line: rows::Line, out: &mut Vec<u8>| self.answer(&line.bytes, &templates, out)
         })?;
         if failed > 0 && !global.is_quiet() {
-            eprintln!("note: {failed} of {rows} rows have an error for an answer");
+            super::say!("note: {failed} of {rows} rows have an error for an answer");
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -198,7 +218,11 @@ impl Render {
             answer.insert("id".to_owned(), row.get("id").cloned().unwrap_or_default());
             self.render_row(&row, templates)
         }) {
-            Ok(rendered) => {
+            Ok(Answered::Masked(entries)) => {
+                answer.extend(entries);
+                rows::Outcome::Answered
+            }
+            Ok(Answered::Rendered(rendered)) => {
                 let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
                 let spans = rendered.assistant_spans.iter();
                 let spans = spans.map(|(start, end)| Value::List(vec![bound(*start), bound(*end)])).collect();
@@ -217,7 +241,7 @@ impl Render {
         outcome
     }
 
-    fn render_row(&self, row: &Object, templates: &Templates) -> Result<chat::Rendered, String> {
+    fn render_row(&self, row: &Object, templates: &Templates) -> Result<Answered, String> {
         let text = |key: &str| match row.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -233,8 +257,19 @@ impl Render {
         let with_tools = context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null));
         let template = templates.get(place, with_tools, || self.open(place))?;
         let now = text("now")?.map(str::to_owned).or_else(|| self.now.clone());
-        template.render(&context, &RenderOptions { now, watch: false }).map_err(|error| error.to_string())
+        let options = RenderOptions { now, watch: false };
+        if !self.mask.is_empty() {
+            let masked = mask::answer(&template, &context, &options, &self.mask, row.get("offsets"))?;
+            return Ok(Answered::Masked(masked));
+        }
+        template.render(&context, &options).map(Answered::Rendered).map_err(|error| error.to_string())
     }
+}
+
+/// What a row asked for.
+enum Answered {
+    Rendered(chat::Rendered),
+    Masked(Object),
 }
 
 type Compiled = Result<Arc<ChatTemplate>, String>;

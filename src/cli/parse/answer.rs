@@ -1,21 +1,27 @@
 //! Answering one row.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use indexmap::IndexMap;
 
 use super::row::{Row, RowError};
+use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::json::{Object, Value};
-use crate::parser::{Chunks, Event, Finished, Held, Options, Parser, cut};
+use crate::parser::{Chunks, ClosersInStrings, Event, EventRef, Finished, Held, Malformed, Options, Parser, cut};
 use crate::template::Template;
 
 /// What the command line says of every row.
+#[derive(Default)]
 pub struct Asked {
     pub mode: Mode,
+    pub closers: ClosersInStrings,
     pub events: bool,
+    /// Whether events say where they are.
+    pub spans: bool,
     /// How a row is cut that does not say.
     pub chunks: Chunks,
     /// The template of a row that has none.
@@ -29,6 +35,10 @@ pub struct Asked {
 /// The events of a parse, feed by feed.
 #[derive(Debug, Default)]
 pub struct Recording {
+    /// Whether events say where they are.
+    pub spans: bool,
+    /// Whether only events of malformed regions are kept: all that a message without its events needs told.
+    pub malformed_only: bool,
     /// How many bytes of the prompt count before the text.
     pub prefix_length: usize,
     pub initial: Vec<Event>,
@@ -36,6 +46,13 @@ pub struct Recording {
     /// What was held back after each feed.
     pub held: Vec<HeldBack>,
     pub last: Option<Vec<Event>>,
+}
+
+impl Recording {
+    fn kept(&self, events: &[Event]) -> Vec<Event> {
+        let keeps = |event: &&Event| !self.malformed_only || matches!(event, Event::Malformed { .. });
+        events.iter().filter(keeps).cloned().collect()
+    }
 }
 
 /// Text that is held back: where it begins, not what it says, as it may be long and is held for many feeds.
@@ -64,9 +81,44 @@ impl HeldBack {
     }
 }
 
+/// How many rows have what makes their answers doubtful.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    missing: AtomicU64,
+    malformed: AtomicU64,
+    notes: AtomicU64,
+}
+
+impl Doubts {
+    fn count(&self, finished: &Finished) {
+        let kinds = [
+            (&self.missing, finished.missing.is_empty()),
+            (&self.malformed, finished.malformed.is_empty()),
+            (&self.notes, finished.notes.is_empty()),
+        ];
+        for (counter, _) in kinds.into_iter().filter(|(_, empty)| !empty) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many rows have which of them; nothing where no row has any.
+    pub fn told(&self) -> Option<String> {
+        let kinds = [
+            (&self.malformed, "have malformed regions"),
+            (&self.missing, "lack required fields"),
+            (&self.notes, "have notes"),
+        ];
+        let counts = kinds.map(|(counter, what)| (counter.load(Ordering::Relaxed), what));
+        let told: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+}
+
 /// Answers rows, and remembers the templates they carry.
 pub struct Answerer<'a> {
     asked: &'a Asked,
+    doubts: &'a Doubts,
     /// Templates by their text, the oldest first.
     templates: IndexMap<String, Result<Template, RowError>>,
 }
@@ -75,17 +127,23 @@ pub struct Answerer<'a> {
 const REMEMBERED: usize = 64;
 
 impl<'a> Answerer<'a> {
-    pub fn new(asked: &'a Asked) -> Self {
-        Self { asked, templates: IndexMap::new() }
+    pub fn new(asked: &'a Asked, doubts: &'a Doubts) -> Self {
+        Self { asked, doubts, templates: IndexMap::new() }
     }
 
     /// Appends the answer to a row, one line of JSON.
     pub fn answer(&mut self, line: Line, out: &mut Vec<u8>) -> Outcome {
-        let (id, row) = Row::read(line.number, line.bytes);
+        let (id, mut row) = Row::read(line.number, line.bytes);
         let mut answer = Object::new();
         answer.insert("id".to_owned(), id);
-        let mut recording = self.asked.events.then(Recording::default);
+        if let Ok(row) = &mut row {
+            answer.extend(std::mem::take(&mut row.others));
+        }
+        let mut recording = self.asked.events.then(|| Recording { spans: self.asked.spans, ..Recording::default() });
         let done = row.and_then(|row| self.run(row, recording.as_mut()));
+        if let Ok(finished) = &done {
+            self.doubts.count(finished);
+        }
         let outcome = if done.is_ok() { Outcome::Answered } else { Outcome::Failed };
         complete(&mut answer, done, recording);
         out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
@@ -102,7 +160,7 @@ impl<'a> Answerer<'a> {
             Some(lengths) => Box::new(cut(&row.text, lengths)),
             None => self.asked.chunks.of(&row.text),
         };
-        parse(&template, prefix, feeds, self.asked.mode, tools, recording)
+        parse(&template, prefix, feeds, self.asked, tools, recording)
     }
 
     /// The template that a row carries, or else the one of the command line.
@@ -116,16 +174,43 @@ impl<'a> Answerer<'a> {
         if let Some(known) = self.templates.get(&text) {
             return known.clone();
         }
+        if let Value::String(path) = &carried {
+            return self.named(path);
+        }
         let loaded = match Template::from_value(&carried) {
             Ok(loaded) => Ok(loaded.template),
             Err(error) => Err(RowError::load(error.to_string())),
         };
+        self.remember(text, &loaded);
+        loaded
+    }
+
+    /// The template in the file of that name. Its warnings are `lint`'s to tell.
+    fn named(&mut self, path: &str) -> Result<Template, RowError> {
+        let opened = if path == "-" {
+            Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))
+        } else {
+            input::template(path).map(|opened| opened.loaded.template).map_err(|error| {
+                let said: Vec<_> = error.diagnostics.iter().map(|found| found.message.clone()).collect();
+                RowError::load(format!("{path}: {}", said.join("; ")))
+            })
+        };
+        self.remember(Value::from(path).to_string(), &opened);
+        opened
+    }
+
+    fn remember(&mut self, text: String, loaded: &Result<Template, RowError>) {
         if self.templates.len() >= REMEMBERED {
             self.templates.shift_remove_index(0);
         }
         self.templates.insert(text, loaded.clone());
-        loaded
     }
+}
+
+/// The tools as the parser takes them.
+pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
+    let told = |reason: crate::content::Reason| RowError { stage: "prefix", message: reason.to_string() };
+    given.map(|tools| Tools::new(tools).map(Arc::new).map_err(told)).transpose()
 }
 
 /// Parses a text feed by feed.
@@ -133,24 +218,31 @@ pub fn parse<'t>(
     template: &Template,
     prefix: &str,
     feeds: impl Iterator<Item = &'t str>,
-    mode: Mode,
+    asked: &Asked,
     tools: Option<&Value>,
     mut recording: Option<&mut Recording>,
 ) -> Result<Finished, RowError> {
     let at =
         |stage: &'static str| move |error: crate::parser::ParseError| RowError { stage, message: error.to_string() };
-    let tools = match tools {
-        Some(tools) => Some(Arc::new(Tools::new(tools).map_err(|reason| RowError::load(reason.to_string()))?)),
-        None => None,
-    };
-    let options = Options { mode, tools };
+    let tools = self::tools(tools)?;
+    let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
     let mut parser = Parser::new(template, prefix, options).map_err(at("prefix"))?;
     if let Some(recording) = recording.as_deref_mut() {
         recording.prefix_length = parser.prefix_length();
-        recording.initial = parser.initial_events().to_vec();
+        recording.initial = recording.kept(parser.initial_events());
     }
     for feed in feeds {
         match recording.as_deref_mut() {
+            Some(recording) if recording.malformed_only => {
+                let mut malformed = Vec::new();
+                let fed = parser.feed_into(feed, &mut |event| {
+                    if matches!(event, EventRef::Malformed { .. }) {
+                        malformed.push(event.to_owned());
+                    }
+                });
+                fed.map_err(at("feed"))?;
+                recording.initial.append(&mut malformed);
+            }
             Some(recording) => {
                 recording.feeds.push(parser.feed(feed).map_err(at("feed"))?);
                 recording.held.push(HeldBack::of(&parser.held()));
@@ -160,7 +252,7 @@ pub fn parse<'t>(
     }
     let mut finished = parser.finish().map_err(at("finalize"))?;
     if let Some(recording) = recording {
-        recording.last = Some(std::mem::take(&mut finished.events));
+        recording.last = Some(recording.kept(&std::mem::take(&mut finished.events)));
     }
     Ok(finished)
 }
@@ -174,13 +266,26 @@ pub fn complete(answer: &mut Object, done: Result<Finished, RowError>, recording
                 let missing = finished.missing.into_iter().map(Value::String).collect();
                 answer.insert("missing".to_owned(), Value::List(missing));
             }
+            let (malformed, notes) = (finished.malformed, finished.notes);
+            if !malformed.is_empty() {
+                let told = malformed.iter().map(Malformed::to_value);
+                answer.insert("malformed".to_owned(), Value::List(told.collect()));
+            }
+            if !notes.is_empty() {
+                let told = notes.into_iter().map(Value::String).collect();
+                answer.insert("notes".to_owned(), Value::List(told));
+            }
         }
         Err(error) => {
             answer.insert("error".to_owned(), error.to_value());
         }
     }
     if let Some(recording) = recording {
-        let list = |events: Vec<Event>| Value::List(events.iter().map(Event::to_value).collect());
+        let value = if recording.spans { Event::to_value_with_spans } else { Event::to_value };
+        if recording.spans {
+            answer.insert("prefix_length".to_owned(), recording.prefix_length.into());
+        }
+        let list = |events: Vec<Event>| Value::List(events.iter().map(value).collect());
         answer.insert("initial_events".to_owned(), list(recording.initial));
         answer.insert("feeds".to_owned(), Value::List(recording.feeds.into_iter().map(list).collect()));
         if let Some(last) = recording.last {

@@ -3,17 +3,18 @@
 mod answer;
 mod row;
 mod show;
+mod stream;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use self::answer::{Answerer, Asked, Recording};
+use self::answer::{Answerer, Asked, Doubts, Recording};
 use super::rows::Tally;
 use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Sources};
-use crate::json::{Object, Value};
-use crate::parser::Chunks;
+use crate::json::Value;
+use crate::parser::{Chunks, ClosersInStrings};
 use crate::template::Template;
 
 /// Parse model output with a response template
@@ -27,7 +28,8 @@ Examples:
 The prompt matters: it often ends in what opens the first region, and without --prefix that is not seen.
 
 Exit status: 0 parsed; 1 parsed, but a region gave no value, a required field is missing, or in reference mode \
-transformers would have raised; 2 could not run. With --jsonl: 0 when every row was answered, errors included.")]
+transformers would have raised; 2 could not run. With --jsonl: 0 when every row was answered, errors included; \
+with --strict, 1 where any row has `missing`, `malformed` or `notes`.")]
 pub struct Parse {
     /// A response template's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
     /// carries one, or `-`
@@ -45,13 +47,24 @@ pub struct Parse {
     /// Also give the events, feed by feed
     #[arg(long)]
     events: bool,
+    /// Add to each event where its text starts and ends and what its opening captured
+    #[arg(long, requires = "events")]
+    spans: bool,
     /// How the text is fed: `whole`, a number of code points, or `random:SEED`
     #[arg(long, value_name = "HOW", default_value = "whole")]
     chunks: Chunks,
     /// `stable` gives one answer however the text is cut; `reference` gives transformers' answer, flaws included
     #[arg(long, value_enum, default_value = "stable")]
     mode: ModeName,
-    /// Parse rows of JSON lines: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?}
+    /// What a closing mark inside a JSON string does: `ends` ends the region, as in transformers; `text` is part of the
+    /// string
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "ends", hide_possible_values = true)]
+    closers_in_strings: ClosersName,
+    /// Exit with 1 where any row has `missing`, `malformed` or `notes`
+    #[arg(long, requires = "jsonl")]
+    strict: bool,
+    /// Parse rows of JSON lines: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?}; other keys are passed
+    /// through
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
 }
@@ -62,6 +75,12 @@ enum ModeName {
     Reference,
 }
 
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ClosersName {
+    Ends,
+    Text,
+}
+
 impl Parse {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         self.check_inputs()?;
@@ -70,14 +89,19 @@ impl Parse {
                 ModeName::Stable => Mode::Stable,
                 ModeName::Reference => Mode::Reference,
             },
+            closers: match self.closers_in_strings {
+                ClosersName::Ends => ClosersInStrings::Ends,
+                ClosersName::Text => ClosersInStrings::Text,
+            },
             events: self.events,
+            spans: self.spans,
             chunks: self.chunks,
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
         };
         match &self.jsonl {
-            Some(rows) => many(rows, &asked, global),
+            Some(rows) => many(rows, &asked, self.strict, global),
             None => self.one(asked, global),
         }
     }
@@ -108,43 +132,41 @@ impl Parse {
         }
         let Some(template) = &asked.template else { return Ok(ExitCode::from(2)) };
         let prefix = asked.prefix.as_deref().unwrap_or("");
-        if !prefix.is_empty()
-            && !global.is_quiet()
-            && matches!(template.start_anchor().pattern().find_at(prefix, 0), Ok(None))
-        {
-            note(
-                "the prompt does not hold the start anchor of the template, so all of it is read as part of the message",
-            );
-        }
-        let mut recording = Recording::default();
+        let mut out = io::stdout().lock();
+        let is_table = asked.events && out.is_terminal();
+        let mut recording = Recording { malformed_only: !is_table, spans: asked.spans, ..Recording::default() };
         let feeds = asked.chunks.of(&text);
-        let done = answer::parse(template, prefix, feeds, asked.mode, asked.tools.as_ref(), Some(&mut recording));
+        let done = if asked.events && !is_table {
+            let mut out = BufWriter::new(&mut out);
+            let done = stream::parse(template, prefix, feeds, &asked, &mut recording, &mut out)?;
+            out.flush()?;
+            done
+        } else {
+            answer::parse(template, prefix, feeds, &asked, asked.tools.as_ref(), Some(&mut recording))
+        };
         let file = input::name(path);
         let mut diagnostics = show::malformed(&recording, &text, file);
         let in_order = done.as_ref().is_ok_and(|finished| finished.missing.is_empty()) && diagnostics.is_empty();
 
-        let mut out = io::stdout().lock();
-        if out.is_terminal() {
-            let colour = global.colours(&out);
-            if asked.events {
-                let feeds: Vec<_> = asked.chunks.of(&text).collect();
-                out.write_all(show::events(&recording, prefix, &feeds, colour).as_bytes())?;
-            }
-            if let Ok(finished) = &done {
+        let colour = global.colours(&out);
+        if is_table {
+            let feeds: Vec<_> = asked.chunks.of(&text).collect();
+            out.write_all(show::events(&recording, prefix, &feeds, asked.spans, colour).as_bytes())?;
+        }
+        if let Ok(finished) = &done {
+            if out.is_terminal() {
                 writeln!(out, "{}", show::message(&finished.message, colour))?;
+            } else if !asked.events {
+                writeln!(out, "{}", Value::Object(finished.message.clone()))?;
             }
-        } else if asked.events {
-            let mut answer = Object::new();
-            let told = done.clone();
-            answer::complete(&mut answer, told, Some(recording));
-            writeln!(out, "{}", Value::Object(answer))?;
-        } else if let Ok(finished) = &done {
-            writeln!(out, "{}", Value::Object(finished.message.clone()))?;
         }
         drop(out);
 
         match done {
-            Ok(finished) => diagnostics.extend(finished.missing.iter().map(|field| show::missing(field, file))),
+            Ok(finished) => {
+                diagnostics.extend(finished.missing.iter().map(|field| show::missing(field, file)));
+                diagnostics.extend(finished.notes.iter().map(|note| show::doubtful(note, file)));
+            }
             Err(error) => diagnostics.push(show::failed(&error, asked.mode, file)),
         }
         if !diagnostics.is_empty() && !global.is_quiet() {
@@ -154,15 +176,20 @@ impl Parse {
     }
 }
 
-fn many(path: &str, asked: &Asked, global: &Global) -> Result<ExitCode, Failure> {
+fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<ExitCode, Failure> {
+    let doubts = Doubts::default();
     let Tally { rows, failed } = rows::answer(path, global, || {
-        let mut answerer = Answerer::new(asked);
+        let mut answerer = Answerer::new(asked, &doubts);
         move |line, out: &mut Vec<u8>| answerer.answer(line, out)
     })?;
     if failed > 0 && !global.is_quiet() {
         note(&format!("{failed} of {rows} rows have an error for an answer"));
     }
-    Ok(ExitCode::SUCCESS)
+    let told = doubts.told();
+    if let Some(told) = told.as_ref().filter(|_| !global.is_quiet()) {
+        note(&format!("of {rows} rows, {told}"));
+    }
+    Ok(ExitCode::from(u8::from(strict && told.is_some())))
 }
 
 /// The template at a path. What is odd about it is told.

@@ -22,6 +22,10 @@ impl RowError {
     }
 }
 
+/// The keys of an answer's own, which a row cannot set.
+const ANSWER: [&str; 8] =
+    ["message", "error", "missing", "malformed", "notes", "initial_events", "feeds", "final_events"];
+
 /// A row that can be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -35,6 +39,8 @@ pub struct Row {
     pub tools: Option<Value>,
     /// Code points a feed.
     pub chunks: Option<Vec<usize>>,
+    /// What else it says, which the answer repeats.
+    pub others: Object,
 }
 
 impl Row {
@@ -84,7 +90,9 @@ impl Row {
             Some(chunks) => Some(lengths(&chunks, &text)?),
         };
         let tools = entries.shift_remove("tools").filter(|tools| *tools != Value::Null);
-        Ok(Self { template: entries.shift_remove("template"), prefix, text, tools, chunks })
+        let template = entries.shift_remove("template");
+        entries.retain(|key, _| !ANSWER.contains(&key.as_str()));
+        Ok(Self { template, prefix, text, tools, chunks, others: entries })
     }
 }
 
@@ -126,7 +134,14 @@ mod tests {
         assert_eq!(id, "null");
         assert_eq!(
             row.unwrap(),
-            Row { template: None, prefix: Ok(None), text: String::new(), tools: None, chunks: None }
+            Row {
+                template: None,
+                prefix: Ok(None),
+                text: String::new(),
+                tools: None,
+                chunks: None,
+                others: Object::new()
+            }
         );
     }
 

@@ -103,9 +103,9 @@ fn quoted(text: &str) -> String {
 const WIDTH: usize = 60;
 
 /// The events as a table: each feed, what it brought, and what is held back after it.
-pub fn events(recording: &Recording, prefix: &str, feeds: &[&str], colour: bool) -> String {
+pub fn events(recording: &Recording, prefix: &str, feeds: &[&str], spans: bool, colour: bool) -> String {
     let mut out = String::new();
-    let mut table = Table { pen: Pen { out: &mut out, colour }, field_width: field_width(recording) };
+    let mut table = Table { pen: Pen { out: &mut out, colour }, field_width: field_width(recording), spans };
     table.heading();
     if !prefix.is_empty() {
         table.step("prompt", &tail(prefix));
@@ -138,6 +138,8 @@ fn field_width(recording: &Recording) -> usize {
 struct Table<'o> {
     pen: Pen<'o>,
     field_width: usize,
+    /// Whether each event shows where it is.
+    spans: bool,
 }
 
 impl Table<'_> {
@@ -159,15 +161,32 @@ impl Table<'_> {
         self.pen.out.push('\n');
     }
 
+    /// A text, and before it where it is, if that is asked for.
+    fn at(&self, span: &Span, text: &str) -> String {
+        if self.spans { format!("{}..{}  {text}", span.start, span.end) } else { text.to_owned() }
+    }
+
     fn events(&mut self, events: &[Event]) {
         for event in events {
             match event {
-                Event::Open { field, .. } => self.line("open", field, "", KEY),
-                Event::Chunk { field, text, dirty, .. } => {
-                    self.line(if *dirty { "raw" } else { "chunk" }, field, &excerpt(text), "");
+                Event::Open { field, span, captures } => {
+                    let captures = captures.iter().filter(|_| self.spans);
+                    let captures =
+                        captures.map(|capture| format!("{}={}", escape(&capture.name), excerpt(&capture.text)));
+                    let captures: Vec<String> = captures.collect();
+                    self.line("open", field, &self.at(span, &captures.join(" ")), KEY);
                 }
-                Event::Close { field, value, .. } => self.line("close", field, &shortened(&value.to_string()), STRING),
-                Event::Malformed { field, reason, .. } => self.line("malformed", field, &escape(reason), BAD),
+                Event::Chunk { field, text, dirty, span } => {
+                    self.line(if *dirty { "raw" } else { "chunk" }, field, &self.at(span, &excerpt(text)), "");
+                }
+                Event::Close { field, value, span, .. } => {
+                    self.line("close", field, &self.at(span, &shortened(&value.to_string())), STRING);
+                }
+                Event::Malformed { field, reason, span, .. } => {
+                    self.line("malformed", field, &self.at(span, &escape(reason)), BAD);
+                }
+                // The command does not ask for growing calls.
+                Event::CallStart { .. } | Event::CallArguments { .. } => {}
             }
         }
     }
@@ -226,6 +245,11 @@ pub fn failed(error: &RowError, mode: Mode, file: &str) -> Diagnostic {
     }
 }
 
+/// What is to be said of a note of the parser's.
+pub fn doubtful(note: &str, file: &str) -> Diagnostic {
+    Diagnostic::warning("doubtful-answer", escape(note).into_owned()).at(Place::file(file))
+}
+
 /// What is to be said of a required field that is not there.
 pub fn missing(field: &str, file: &str) -> Diagnostic {
     Diagnostic::warning("missing-field", format!("the required field `{field}` is missing from the output"))
@@ -235,7 +259,7 @@ pub fn missing(field: &str, file: &str) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer;
+    use super::super::answer::{self, Asked};
     use super::*;
     use crate::json;
 
@@ -267,8 +291,8 @@ mod tests {
         let feeds = ["a\u{1b}b", "</", "t>Hello <", "b>"];
         let mut recording = Recording::default();
         let prefix = "<user>Hi<bot><t>";
-        answer::parse(&template, prefix, feeds.into_iter(), Mode::Stable, None, Some(&mut recording)).unwrap();
-        insta::assert_snapshot!(events(&recording, prefix, &feeds, false), @r#"
+        answer::parse(&template, prefix, feeds.into_iter(), &Asked::default(), None, Some(&mut recording)).unwrap();
+        insta::assert_snapshot!(events(&recording, prefix, &feeds, false, false), @r#"
         STEP      EVENT     FIELD    TEXT
         prompt    "<user>Hi<bot><t>"
                   open      thought

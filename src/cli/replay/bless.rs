@@ -7,7 +7,7 @@ use crate::check::fixture::{self, Blessed};
 use crate::cli::path_from;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{Object, Value};
-use crate::parser::{Mode, Options, Parser};
+use crate::parser::{Options, Parser};
 use crate::template::source;
 use crate::tui::{Material, Problem};
 
@@ -33,7 +33,7 @@ pub fn new_fixture(
 
 /// What a case means: the message, what is wrong, the events.
 pub fn blessed(material: &Material) -> Result<Blessed, Problem> {
-    let options = Options { mode: Mode::Stable, tools: material.tools.clone() };
+    let options = Options { tools: material.tools.clone(), ..Options::default() };
     let parser = Parser::new(&material.template, &material.prefix, options);
     let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
     let reading = Reading::new(parser, std::iter::once(material.output.as_str()));

@@ -122,6 +122,7 @@ impl Replay {
         }
         let start = self.start(&bench, global);
         let mut app = App::new(Box::new(bench), &start).map_err(failure)?;
+        super::signals::hand_over();
         match tui::run(&mut app)? {
             None => Ok(ExitCode::SUCCESS),
             // What a shell reports of a command that a signal ended.

@@ -1,0 +1,101 @@
+//! What the rows of every command about chat templates have in common: the template, the variables, the answer's shape.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Global, rows};
+use crate::chat::{ChatTemplate, source};
+use crate::json::{self, Object, Value};
+
+type Compiled = Result<Arc<ChatTemplate>, String>;
+
+/// Templates that are compiled already, by where they come from.
+#[derive(Default)]
+pub(super) struct Templates(Mutex<HashMap<String, Compiled>>);
+
+impl Templates {
+    /// The template that a row names, else the one of the command line.
+    pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>) -> Compiled {
+        let place = text(row, "template")?.or(otherwise);
+        let place = place.ok_or("the row names no `template`, and neither does the command line")?;
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
+        known.unwrap_or_else(|| {
+            let compiled = source::open(place, name).map_err(|error| format!("{place}: {error}")).and_then(|source| {
+                let source = source.for_tools();
+                ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
+            });
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(place.to_owned(), compiled.clone());
+            compiled
+        })
+    }
+}
+
+/// A row's key that should be a string, if it is there.
+pub(super) fn text<'r>(row: &'r Object, key: &str) -> Result<Option<&'r str>, String> {
+    match row.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(format!("`{key}` should be a string, not {}", other.kind())),
+    }
+}
+
+/// The variables of a row: its special tokens, its `set`, and what the command line sets.
+pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object, String> {
+    let mut variables = Object::new();
+    for name in ["bos_token", "eos_token"] {
+        if let Some(token) = text(row, name)? {
+            variables.insert(name.to_owned(), token.into());
+        }
+    }
+    match row.get("set") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(given)) => variables.extend(given.clone()),
+        Some(other) => return Err(format!("`set` should be an object, not {}", other.kind())),
+    }
+    variables.extend(set.iter().cloned());
+    Ok(variables)
+}
+
+/// Appends the answer to a row: its `id`, and what `work` gives or the reason it gives nothing.
+pub(super) fn answer(
+    line: &[u8],
+    out: &mut Vec<u8>,
+    work: impl FnOnce(&Object) -> Result<Object, String>,
+) -> rows::Outcome {
+    let mut answer = Object::from_iter([("id".to_owned(), Value::Null)]);
+    let done = read(line).and_then(|row| {
+        answer.insert("id".to_owned(), row.get("id").cloned().unwrap_or_default());
+        work(&row)
+    });
+    let outcome = match done {
+        Ok(entries) => {
+            let failed = entries.contains_key("error");
+            answer.extend(entries);
+            if failed { rows::Outcome::Failed } else { rows::Outcome::Answered }
+        }
+        Err(message) => {
+            answer.insert("error".to_owned(), message.into());
+            rows::Outcome::Failed
+        }
+    };
+    out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
+    out.push(b'\n');
+    outcome
+}
+
+/// Says how many rows have no answer.
+pub(super) fn report(tally: rows::Tally, global: &Global) {
+    if tally.failed > 0 && !global.is_quiet() {
+        super::say!("note: {} of {} rows failed", tally.failed, tally.rows);
+    }
+}
+
+fn read(line: &[u8]) -> Result<Object, String> {
+    let text =
+        std::str::from_utf8(line).map_err(|error| format!("the row is not UTF-8: byte {}", error.valid_up_to()))?;
+    match json::read(text) {
+        Ok(Value::Object(row)) => Ok(row),
+        Ok(other) => Err(format!("a row should be an object, not {}", other.kind())),
+        Err(error) => Err(format!("the row is not valid JSON: {error}")),
+    }
+}

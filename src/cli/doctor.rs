@@ -1,0 +1,157 @@
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+
+use super::derive::NOW;
+use super::render::{assignment, source_failure, template_name, time};
+use super::{Failure, Global, chat_rows, rows};
+use crate::chat::ChatTemplate;
+use crate::chat::source::{self, Source};
+use crate::diagnostic::{Diagnostic, Sources, closest};
+use crate::doctor::{self, Options, Report};
+use crate::json::{Object, Value};
+
+/// Examine a chat template: what it takes, what it drops silently, what it refuses
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat doctor models/mine
+  backchat doctor chat_template.jinja --explain prefix_tool
+  backchat doctor chat_template.jinja --require tools --require prefix_tool
+  backchat doctor --jsonl rows.jsonl
+
+A row is {\"id\", \"template\": path, \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer is
+{\"id\", \"capabilities\": {…}} or {\"id\", \"error\"}.
+
+Exit status: 0 examined, 1 a required fact does not hold, 2 could not run.")]
+pub struct Doctor {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
+    /// Face cache, or `-`
+    #[arg(required_unless_present = "jsonl")]
+    source: Option<String>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "jsonl")]
+    format: OutputFormat,
+    /// Show the renders that decided a fact (all facts if none is named)
+    #[arg(long, value_name = "FACT", num_args = 0.., conflicts_with_all = ["jsonl", "format"])]
+    explain: Option<Vec<String>>,
+    /// Exit with status 1 unless this fact holds; repeat for several
+    #[arg(long, value_name = "FACT", conflicts_with = "jsonl")]
+    require: Vec<String>,
+    /// Examine one template per row of a JSON Lines file
+    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    jsonl: Option<String>,
+    /// Give the template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    now: String,
+    /// Which of several templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OutputFormat {
+    Text,
+    Json,
+}
+
+impl Doctor {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        match &self.jsonl {
+            Some(file) => self.examine_rows(file, global),
+            None => self.examine(global),
+        }
+    }
+
+    fn examine(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let name = self.source.as_deref().unwrap_or("-");
+        let source = source::open(name, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let template = compile(&source)?;
+        let mut variables = source.special_tokens.clone();
+        variables.extend(self.set.iter().cloned());
+        let options = Options { variables, now: Some(self.now.clone()) };
+        let report = doctor::examine(&template, &options);
+        self.check_names(&report)?;
+        let mut out = io::stdout().lock();
+        let text = match self.format {
+            OutputFormat::Json => format!("{}\n", json(&report)),
+            OutputFormat::Text => self.text(&report, &template, &options, &source),
+        };
+        out.write_all(Global::printable(&text, &out).as_bytes())?;
+        out.flush()?;
+        let broken: Vec<_> = report
+            .facts
+            .iter()
+            .filter(|fact| self.require.iter().any(|name| name == fact.name) && !fact.holds())
+            .collect();
+        if !global.is_quiet() {
+            for fact in &broken {
+                super::say!("required fact does not hold: {} is {}", fact.name, fact.value);
+            }
+        }
+        Ok(ExitCode::from(u8::from(!broken.is_empty())))
+    }
+
+    fn text(&self, report: &Report, template: &ChatTemplate, options: &Options, source: &Source) -> String {
+        match &self.explain {
+            Some(names) => {
+                let chosen =
+                    report.facts.iter().filter(|fact| names.is_empty() || names.iter().any(|n| n == fact.name));
+                chosen.map(|fact| doctor::explain(fact, template, options)).collect()
+            }
+            None => doctor::summary(report, template, options, &template_name(source)),
+        }
+    }
+
+    /// Refuses names of facts that do not exist.
+    fn check_names(&self, report: &Report) -> Result<(), Failure> {
+        let known = || report.facts.iter().map(|fact| fact.name);
+        let mut asked = self.require.iter().chain(self.explain.iter().flatten());
+        let Some(name) = asked.find(|name| report.fact(name).is_none()) else { return Ok(()) };
+        let suggestion = closest(name, known()).map(|name| format!("; did you mean `{name}`?"));
+        let message = format!("there is no fact named `{name}`{}", suggestion.unwrap_or_default());
+        let help = format!("the facts are: {}", known().collect::<Vec<_>>().join(", "));
+        Err(Diagnostic::error("unknown-fact", message).help(help).into())
+    }
+
+    fn examine_rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let templates = chat_rows::Templates::default();
+        let tally = rows::answer(file, global, || {
+            |line: rows::Line, out: &mut Vec<u8>| {
+                chat_rows::answer(&line.bytes, out, |row| {
+                    let template = templates.of_row(row, None, self.template_name.as_deref())?;
+                    let variables = chat_rows::variables(row, &self.set)?;
+                    let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
+                    let report = doctor::examine(&template, &Options { variables, now: Some(now) });
+                    Ok(Object::from_iter([("capabilities".to_owned(), report.capabilities())]))
+                })
+            }
+        })?;
+        chat_rows::report(tally, global);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Compiles a source, or says where it fails.
+pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
+    ChatTemplate::compile(&source.template).map_err(|error| {
+        let file = template_name(source);
+        Failure::Diagnostics {
+            diagnostics: vec![error.diagnostic(&source.template, &file)],
+            sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)),
+        }
+    })
+}
+
+fn json(report: &Report) -> Value {
+    let mut entries = Object::new();
+    entries.insert("capabilities".to_owned(), report.capabilities());
+    entries.insert("renders".to_owned(), i64::try_from(report.renders).unwrap_or(i64::MAX).into());
+    if let Some(error) = &report.stopped {
+        entries.insert("stopped".to_owned(), error.to_string().into());
+    }
+    Value::Object(entries)
+}

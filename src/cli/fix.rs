@@ -1,0 +1,100 @@
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use similar::TextDiff;
+
+use super::derive::NOW;
+use super::render::{assignment, source_failure, time};
+use super::{Failure, Global};
+use crate::chat::{RenderOptions, source};
+use crate::chats::{self, Patched};
+use crate::diagnostic::{Diagnostic, Place, escape, escape_lines};
+use crate::json::Value;
+use crate::template::source::replace_file;
+
+/// Put generation blocks into a chat template, proved to render the same bytes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat fix chat_template.jinja --generation > chat_template_training.jinja
+  backchat fix chat_template.jinja --generation --write
+
+The template goes to standard output, the proof to standard error.
+
+Exit status: 0 done and proved, 1 no place for the blocks can be proved, 2 could not run.")]
+pub struct Fix {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
+    /// Face cache, or `-`
+    source: String,
+    /// Mark what the assistant wrote with `{% generation %}` blocks
+    #[arg(long, required = true)]
+    generation: bool,
+    /// Write the template into its .jinja file instead of printing it
+    #[arg(long)]
+    write: bool,
+    /// Give the template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    now: String,
+    /// Which of several templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+}
+
+impl Fix {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let mut variables = source.special_tokens.clone();
+        variables.extend(self.set.iter().cloned());
+        let options = RenderOptions { now: Some(self.now.clone()), watch: false };
+        super::doctor::compile(&source)?;
+        let patched = match chats::add_generation_blocks(&source.template, &variables, &options) {
+            Ok(patched) => patched,
+            Err(error) => {
+                super::say!("error: cannot add generation blocks: {}", escape(&error.to_string()));
+                return Ok(ExitCode::from(1));
+            }
+        };
+        if !global.is_quiet() {
+            tell(&patched, &source.template);
+        }
+        if self.write {
+            let path = Path::new(&source.file);
+            if path.extension().is_none_or(|extension| extension != "jinja") {
+                let message = "only a .jinja file can be rewritten in place";
+                let diagnostic = Diagnostic::error("cannot-write", message).at(Place::file(source.file.as_str()));
+                return Err(diagnostic.help("print the template and put it where the source keeps it").into());
+            }
+            replace_file(path, patched.template.as_bytes())
+                .map_err(|error| super::input::cannot_write(&source.file, &error))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(Global::printable(&patched.template, &out).as_bytes())?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The proof, and what had to be rewritten, on standard error.
+fn tell(patched: &Patched, before: &str) {
+    let conversations = patched.conversations;
+    if patched.had_blocks {
+        super::note(&format!(
+            "the template has generation blocks; they mark what the assistant wrote in {conversations} of \
+             {conversations} conversations"
+        ));
+        return;
+    }
+    super::note(&format!(
+        "{conversations} of {conversations} conversations render to the same bytes, with the spans of `render --mask`"
+    ));
+    if !patched.rewritten.is_empty() {
+        super::note("the blocks could not go around some expressions, which were rewritten:");
+        let diff = TextDiff::from_lines(before, &patched.template).unified_diff().context_radius(1).to_string();
+        // Where standard error is gone there is nobody left to tell.
+        let _ = io::stderr().write_all(escape_lines(&diff).as_bytes());
+    }
+}

@@ -1,0 +1,107 @@
+//! The events of one output as JSON, each feed written as soon as it is read; only malformed regions are kept.
+
+use std::io::{self, Write};
+
+use super::answer::{Asked, Recording, complete, tools};
+use super::row::RowError;
+use crate::json::{Object, Value};
+use crate::parser::{Event, EventRef, Finished, Options, ParseError, Parser};
+use crate::template::Template;
+
+/// Parses a text feed by feed and writes one object: events first, then what came of it.
+pub fn parse<'t>(
+    template: &Template,
+    prefix: &str,
+    feeds: impl Iterator<Item = &'t str>,
+    asked: &Asked,
+    recording: &mut Recording,
+    out: &mut impl Write,
+) -> io::Result<Result<Finished, RowError>> {
+    let mut last = None;
+    let done = match begin(template, prefix, asked) {
+        Ok(parser) => {
+            recording.prefix_length = parser.prefix_length();
+            let mut initial = Vec::new();
+            parser.initial_events().iter().for_each(|event| add(&mut initial, event.borrowed(), recording));
+            out.write_all(b"{")?;
+            if recording.spans {
+                write!(out, "\"prefix_length\": {}, ", recording.prefix_length)?;
+            }
+            out.write_all(b"\"initial_events\": [")?;
+            out.write_all(&initial)?;
+            out.write_all(b"], \"feeds\": [")?;
+            let done = read(parser, feeds, recording, out)?;
+            out.write_all(b"]")?;
+            done.map(|(finished, events)| {
+                last = Some(events);
+                finished
+            })
+        }
+        Err(error) => {
+            out.write_all(b"{\"initial_events\": [], \"feeds\": []")?;
+            Err(error)
+        }
+    };
+    if let Some(last) = last {
+        out.write_all(b", \"final_events\": [")?;
+        out.write_all(&last)?;
+        out.write_all(b"]")?;
+    }
+    let mut answer = Object::new();
+    complete(&mut answer, done.clone(), None);
+    for (key, value) in answer {
+        write!(out, ", {}: {value}", Value::from(key))?;
+    }
+    out.write_all(b"}\n")?;
+    Ok(done)
+}
+
+fn begin(template: &Template, prefix: &str, asked: &Asked) -> Result<Parser, RowError> {
+    let tools = tools(asked.tools.as_ref())?;
+    let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
+    Parser::new(template, prefix, options).map_err(|error| failed("prefix", &error))
+}
+
+/// Reads the text; what came of it, with the last events. A feed that fails is not written.
+fn read<'t>(
+    mut parser: Parser,
+    feeds: impl Iterator<Item = &'t str>,
+    recording: &mut Recording,
+    out: &mut impl Write,
+) -> io::Result<Result<(Finished, Vec<u8>), RowError>> {
+    let mut events = Vec::new();
+    for (number, feed) in feeds.enumerate() {
+        events.clear();
+        if let Err(error) = parser.feed_into(feed, &mut |event| add(&mut events, event, recording)) {
+            return Ok(Err(failed("feed", &error)));
+        }
+        out.write_all(if number > 0 { b", [" } else { b"[" })?;
+        out.write_all(&events)?;
+        out.write_all(b"]")?;
+    }
+    events.clear();
+    Ok(match parser.finish() {
+        Ok(finished) => {
+            finished.events.iter().for_each(|event| add(&mut events, event.borrowed(), recording));
+            Ok((finished, events))
+        }
+        Err(error) => Err(failed("finalize", &error)),
+    })
+}
+
+/// Adds an event to a list of them.
+fn add(list: &mut Vec<u8>, event: EventRef<'_>, recording: &mut Recording) {
+    let event = event.to_owned();
+    if !list.is_empty() {
+        list.extend_from_slice(b", ");
+    }
+    let value = if recording.spans { event.to_value_with_spans() } else { event.to_value() };
+    list.extend_from_slice(value.to_string().as_bytes());
+    if matches!(event, Event::Malformed { .. }) {
+        recording.initial.push(event);
+    }
+}
+
+fn failed(stage: &'static str, error: &ParseError) -> RowError {
+    RowError { stage, message: error.to_string() }
+}

@@ -1,0 +1,136 @@
+//! `backchat prove`: a response template anyone wrote, proved against its chat template.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::derive::{NOW, OutputFormat, samples};
+use super::render::{assignment, source_failure, template_name, time};
+use super::{Failure, Global, input};
+use crate::chat::ChatTemplate;
+use crate::chat::source;
+use crate::derive::{self, Options, Proven, Status};
+use crate::diagnostic::{Diagnostic, Sources, escape, shortened};
+use crate::json::{Object, Value};
+
+/// Prove a response template against its chat template
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat prove response_template.json --chat-template chat_template.jinja
+  backchat prove models/mine --chat-template models/mine --samples outputs.jsonl
+
+Conversations are rendered with the chat template, and the model's turn of each is parsed back.
+Failures are listed once per cause, with the boundary that is wrong, the smallest example, and
+what to change.
+
+Exit status: 0 proved, 1 not proved, 2 could not run.")]
+pub struct Prove {
+    /// A response template's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
+    /// carries one, or `-`
+    template: String,
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or ORG/NAME in the Hugging
+    /// Face cache
+    #[arg(long, value_name = "SOURCE")]
+    chat_template: String,
+    /// Recorded outputs that the template should read
+    #[arg(long, value_name = "FILE")]
+    samples: Option<String>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+    /// Give the chat template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    now: String,
+    /// Accept this name for the reasoning, even if the chat template reads another
+    #[arg(long, value_name = "NAME")]
+    reasoning_field: Option<String>,
+    /// Which of several chat templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+}
+
+impl Prove {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let inputs = [Some(&self.template), Some(&self.chat_template), self.samples.as_ref()];
+        if inputs.into_iter().flatten().filter(|input| *input == "-").count() > 1 {
+            let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
+            return Err(diagnostic.help("name a file for all inputs but one").into());
+        }
+        let opened = input::template(&self.template)
+            .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+        let template = opened.loaded.template;
+        let source = source::open(&self.chat_template, self.template_name.as_deref()).map_err(source_failure)?;
+        let source = source.for_tools();
+        let mut variables = Object::new();
+        for (name, text) in &source.special_tokens {
+            variables.insert(name.clone(), text.clone());
+        }
+        variables.extend(self.set.iter().cloned());
+        let options = Options {
+            variables,
+            now: Some(self.now.clone()),
+            reasoning_field: self.reasoning_field.clone(),
+            samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
+            ..Options::default()
+        };
+        let proven = derive::prove(&source.template, &template, &options);
+        match self.format {
+            OutputFormat::Json => {
+                let mut out = io::stdout().lock();
+                writeln!(out, "{}", proven.to_value())?;
+                out.flush()?;
+            }
+            OutputFormat::Text if proven.status == Status::Failed => {
+                let file = template_name(&source);
+                let mut diagnostics = proven.diagnostics;
+                for diagnostic in &mut diagnostics {
+                    diagnostic.place.get_or_insert_default().file = Some(file.clone());
+                }
+                let text = ChatTemplate::normalise(&source.template);
+                return Err(Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) });
+            }
+            OutputFormat::Text => print(&proven, global)?,
+        }
+        Ok(ExitCode::from(match proven.status {
+            Status::Proved => 0,
+            Status::Partial | Status::Inexpressible => 1,
+            Status::Failed => 2,
+        }))
+    }
+}
+
+/// The verdict on standard output: it is what was asked for.
+fn print(proven: &Proven, global: &Global) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", escape(&proven.headline()))?;
+    if proven.verdict.recut > 0 && !global.is_quiet() {
+        writeln!(
+            out,
+            "  {} turns were cut before the end of the prompt, since their render does not extend it",
+            proven.verdict.recut
+        )?;
+    }
+    if let Some(samples) = proven.samples_line() {
+        writeln!(out, "  {}", escape(&samples))?;
+    }
+    for failure in &proven.verdict.failures {
+        writeln!(out, "\nfailed: {}", escape(&failure.describe()))?;
+        writeln!(out, "  text      {}", escape(&shortened(&format!("{:?}", failure.text), 400)))?;
+        writeln!(out, "  expected  {}", escape(&shortened(&failure.expected.to_string(), 400)))?;
+        writeln!(out, "  got       {}", escape(&shortened(&failure.got.to_string(), 400)))?;
+        if !failure.setting.is_empty() {
+            writeln!(out, "  with      {}", escape(&Value::Object(failure.setting.clone()).to_string()))?;
+        }
+        if let Some(hint) = failure.hint() {
+            writeln!(out, "  to fix    {}", escape(&hint))?;
+        }
+    }
+    for diagnostic in proven.diagnostics.iter().filter(|diagnostic| diagnostic.id != "derive-unproved") {
+        let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        writeln!(out, "{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help))?;
+    }
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! A file that is being written is finished before a signal ends the process, so no half of it is left in the folder.
+
+/// Writes, with the signals that end a process held back until it is done.
+#[cfg(unix)]
+pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
+    unix::uninterrupted(write)
+}
+
+/// Writes.
+#[cfg(not(unix))]
+pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
+    write()
+}
+
+/// Leaves the signals to what handles them from here on.
+#[cfg(feature = "tui")]
+pub fn hand_over() {
+    #[cfg(unix)]
+    unix::hand_over();
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Arc, OnceLock};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::{flag, low_level};
+
+    /// What the handlers of this process look at, which stay once they are there.
+    struct Handlers {
+        /// Whether a signal ends the process at once.
+        ends: Arc<AtomicBool>,
+        /// The last signal that came.
+        came: Arc<AtomicUsize>,
+    }
+
+    static HANDLERS: OnceLock<Option<Handlers>> = OnceLock::new();
+
+    fn install() -> io::Result<Handlers> {
+        let handlers = Handlers { ends: Arc::default(), came: Arc::default() };
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            flag::register_conditional_default(signal, handlers.ends.clone())?;
+            flag::register_usize(signal, handlers.came.clone(), usize::try_from(signal).unwrap_or(0))?;
+        }
+        Ok(handlers)
+    }
+
+    pub fn uninterrupted<T>(write: impl FnOnce() -> T) -> T {
+        let Some(handlers) = HANDLERS.get_or_init(|| install().ok()) else { return write() };
+        handlers.ends.store(false, Ordering::SeqCst);
+        let result = write();
+        handlers.ends.store(true, Ordering::SeqCst);
+        if let Some(signal) = i32::try_from(handlers.came.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0) {
+            // It ends the process; nothing is left to do if it does not.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+        result
+    }
+
+    #[cfg(feature = "tui")]
+    pub fn hand_over() {
+        if let Some(Some(handlers)) = HANDLERS.get() {
+            handlers.ends.store(false, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::ValueEnum;
+
+use super::derive::NOW;
+use super::doctor::compile;
+use super::render::{assignment, source_failure, time};
+use super::{Failure, Global, chat_rows, input, rows};
+use crate::chat::{ChatTemplate, RenderOptions, source};
+use crate::chats::{Chat, NotRendered, Unrenderer};
+use crate::diagnostic::{Diagnostic, escape};
+use crate::json::{Object, Value};
+
+/// Read a rendered chat back: the messages it was rendered from, proved by rendering them again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat unrender models/mine prompt.txt
+  backchat unrender chat_template.jinja prompt.txt --messages > chat.json
+  backchat unrender --jsonl rows.jsonl
+
+A row is {\"id\", \"template\": path, \"text\", \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer is
+{\"id\", \"messages\", \"tools\"?, \"offsets\", \"exact\", \"add_generation_prompt\", …} or {\"id\", \"error\"}.
+
+Exit status: 0 the messages render to the same text, 1 they do not, or the text is not this template's, 2 could not
+run.")]
+pub struct Unrender {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
+    /// Face cache, or `-`
+    #[arg(required_unless_present = "jsonl")]
+    source: Option<String>,
+    /// The rendered chat, a file or `-`
+    #[arg(default_value = "-")]
+    text: String,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "jsonl")]
+    format: OutputFormat,
+    /// Print only the list of messages, ready for `backchat render --messages`
+    #[arg(long, conflicts_with_all = ["jsonl", "format"])]
+    messages: bool,
+    /// Read one text per row of a JSON Lines file
+    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    jsonl: Option<String>,
+    /// Give the template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    now: String,
+    /// Which of several templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OutputFormat {
+    Text,
+    Json,
+}
+
+impl Unrender {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        match &self.jsonl {
+            Some(file) => self.rows(file, global),
+            None => self.one(global),
+        }
+    }
+
+    fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let name = self.source.as_deref().unwrap_or("-");
+        if name == "-" && self.text == "-" {
+            let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
+            return Err(diagnostic.help("put the template or the text into a file").into());
+        }
+        let source = source::open(name, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let template = compile(&source)?;
+        let mut variables = source.special_tokens.clone();
+        variables.extend(self.set.iter().cloned());
+        let text = input::text(&self.text)?;
+        let options = RenderOptions { now: Some(self.now.clone()), watch: false };
+        let read = Unrenderer::new(&template, variables, options).unrender(&text);
+        let mut out = io::stdout().lock();
+        let chat = match read {
+            Ok(chat) => chat,
+            Err(error) => {
+                match self.format {
+                    OutputFormat::Json => writeln!(out, "{}", Value::Object(departure(&error)))?,
+                    OutputFormat::Text => super::say!("error: {}", escape(&error.to_string())),
+                }
+                return Ok(ExitCode::from(1));
+            }
+        };
+        let printed = match self.format {
+            _ if self.messages => Value::List(chat.messages.clone()).to_pretty("  ") + "\n",
+            OutputFormat::Json => Value::Object(entries(&chat)).to_string() + "\n",
+            OutputFormat::Text => story(&chat),
+        };
+        out.write_all(Global::printable(&printed, &out).as_bytes())?;
+        out.flush()?;
+        if !global.is_quiet() {
+            verdict(&chat);
+        }
+        Ok(ExitCode::from(u8::from(!chat.exact)))
+    }
+
+    fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let templates = chat_rows::Templates::default();
+        let known = Known::default();
+        let tally = rows::answer(file, global, || {
+            |line: rows::Line, out: &mut Vec<u8>| {
+                chat_rows::answer(&line.bytes, out, |row| {
+                    let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
+                    let template = templates.of_row(row, None, self.template_name.as_deref())?;
+                    let variables = chat_rows::variables(row, &self.set)?;
+                    let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
+                    let read = known.get(row, template, variables, now).unrender(text);
+                    Ok(read.map_or_else(|error| departure(&error), |chat| entries(&chat)))
+                })
+            }
+        })?;
+        chat_rows::report(tally, global);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What was learned about templates, by their place and the variables.
+#[derive(Default)]
+struct Known(Mutex<HashMap<String, Arc<Unrenderer<Arc<ChatTemplate>>>>>);
+
+impl Known {
+    fn get(
+        &self,
+        row: &Object,
+        template: Arc<ChatTemplate>,
+        variables: Object,
+        now: String,
+    ) -> Arc<Unrenderer<Arc<ChatTemplate>>> {
+        let place = row.get("template").cloned().unwrap_or_default();
+        let key = format!("{place} {} {now}", Value::Object(variables.clone()));
+        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let learned = Arc::new(Unrenderer::new(template, variables, RenderOptions { now: Some(now), watch: false }));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, learned.clone());
+        learned
+    }
+}
+
+fn number(value: usize) -> Value {
+    i64::try_from(value).unwrap_or(i64::MAX).into()
+}
+
+fn departure(error: &NotRendered) -> Object {
+    let error = Value::from([("at", number(error.at)), ("message", error.message.as_str().into())]);
+    Object::from_iter([("error".to_owned(), error)])
+}
+
+fn entries(chat: &Chat) -> Object {
+    let mut entries = Object::new();
+    let mut put = |key: &str, value: Value| drop(entries.insert(key.to_owned(), value));
+    put("messages", Value::List(chat.messages.clone()));
+    if let Some(tools) = &chat.tools {
+        put("tools", tools.clone());
+    }
+    let offsets = chat.offsets.iter().map(|offset| {
+        Value::from([
+            ("message", number(offset.message)),
+            ("part", offset.part.into()),
+            ("start", number(offset.start)),
+            ("end", number(offset.end)),
+        ])
+    });
+    put("offsets", Value::List(offsets.collect()));
+    put("exact", chat.exact.into());
+    if let Some(at) = chat.differs_at {
+        put("differs_at", number(at));
+    }
+    put("add_generation_prompt", chat.add_generation_prompt.into());
+    if chat.open {
+        put("open", true.into());
+    }
+    if !chat.ambiguous.is_empty() {
+        let all = chat.ambiguous.iter().map(|ambiguity| {
+            Value::from([("message", number(ambiguity.message)), ("reason", ambiguity.reason.into())])
+        });
+        put("ambiguous", Value::List(all.collect()));
+    }
+    entries
+}
+
+/// The messages for people, one after the other.
+fn story(chat: &Chat) -> String {
+    let mut lines = String::new();
+    for message in &chat.messages {
+        lines += &format!("{}\n", message);
+    }
+    lines
+}
+
+fn verdict(chat: &Chat) {
+    match chat.differs_at {
+        None => super::note("rendering these messages gives the text again, byte for byte"),
+        Some(at) => super::note(&format!("rendering these messages gives another text from character {at} on")),
+    }
+    if chat.open {
+        super::note("the text is cut off in the assistant's turn");
+    }
+    for ambiguity in &chat.ambiguous {
+        super::note(&format!("messages[{}] is ambiguous: {}", ambiguity.message, ambiguity.reason));
+    }
+}
