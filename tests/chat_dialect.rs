@@ -67,6 +67,7 @@ tables! {
     filters
     functions
     methods
+    names
     operators
     printing
     statements

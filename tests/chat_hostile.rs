@@ -20,6 +20,26 @@ fn compared(test: &str) -> String {
     )
 }
 
+/// An expression a hundred thousand times, with 16 million characters as `a`.
+fn long(expression: &str) -> String {
+    format!(
+        "{{% set a = 'a' * 16000000 %}}{{% set c = namespace() %}}\
+         {{% for i in range(100000) %}}{{% set x = {expression} %}}{{% endfor %}}"
+    )
+}
+
+#[test]
+fn honest_work_on_long_text_is_not_refused() {
+    let text = "é".repeat(50_000);
+    for (template, wanted) in [
+        (format!("{{% set a = '{text}' %}}{{{{ a | length }}}}{{{{ a[49999] }}}}{{{{ a[-1] }}}}"), "50000éé"),
+        ("{% set a = 'a' * 50000 %}{% for i in range(50000) %}{% if a[i] != 'a' %}x{% endif %}{% endfor %}".into(), ""),
+        ("{{ (['a' * 100000] * 100) | unique | list | length }}".into(), "1"),
+    ] {
+        assert_eq!(render(&template).unwrap(), wanted);
+    }
+}
+
 #[test]
 fn long_lists_are_compared_in_the_time_of_their_length() {
     let dicts = "{% set d = dict(range(99998) | batch(2)) %}{% set e = dict(range(99998) | batch(2)) %}";
@@ -74,6 +94,23 @@ fn work_without_end_is_stopped() {
         compared("[p] | select('eq', q) | list"),
         "{{ (['ab' * 9000000] * 9999) | map('upper') | list | length }}".to_owned(),
         "{{ ([[1] * 900] * 900) | sum(start=[]) | length }}".to_owned(),
+        long("a[15999999]"),
+        long("a[-15999999]"),
+        long("{}[a]"),
+        long("{'b': 1}.get(a)"),
+        long("c[a]"),
+        long("a in {'b': 1}"),
+        long("loop.changed(a)"),
+        long("loop.changed([{'x': a}])"),
+        long("'%.1r' % a"),
+        long("a.startswith((a ~ 'b',))"),
+        long("a.strip(a)"),
+        long("([a] * 1000) | unique | list"),
+        long("([a] * 1000) | unique(true) | list"),
+        long("([a] * 1000) | sort"),
+        long("([a] * 1000) | max"),
+        long("([{'k': a}] * 1000) | groupby('k')"),
+        "{% block b %}{% for i in range(9) %}{{ self.b() }}{% endfor %}{% endblock %}".to_owned(),
         "{% macro m(x) %}{% for i in range(9) %}{{ m(x) }}{% endfor %}{% endmacro %}{{ m(1) }}".to_owned(),
     ] {
         let error = render(&template).unwrap_err();
@@ -122,6 +159,13 @@ fn memory_is_bounded() {
         "{{ range(10000000) | list }}".to_owned(),
         "{% set x %}{% for i in range(9999) %}{% for j in range(9999) %}{{ s * 1000 }}{% endfor %}{% endfor %}{% endset %}".to_owned(),
         "{% for i in range(9999) %}{% for j in range(9999) %}{{ s * 1000 }}{% endfor %}{% endfor %}".to_owned(),
+        format!("{{% set x %}}{{% for i in range(99999) %}}{}{{% endfor %}}{{% endset %}}{{{{ x | length }}}}", "text ".repeat(2000)),
+        format!("{{% macro m() %}}{{% for i in range(99999) %}}{}{{% endfor %}}{{% endmacro %}}{{{{ m() | length }}}}", "text ".repeat(2000)),
+        "{% for x, y in ['a' * 1000000] * 1000 %}{% endfor %}".to_owned(),
+        "{{ [1] | map(attribute='a.' * 15000000) | list }}".to_owned(),
+        "{{ ('a ' * 15000000) | wordwrap(1) | length }}".to_owned(),
+        "{{ ('\n' * 30000000) | indent | length }}".to_owned(),
+        "{{ strftime_now('%c' * 15000000) | length }}".to_owned(),
         "{% for i in range(99999) %}{% for j in range(99) %}{% set x = namespace() %}{% endfor %}{% endfor %}".to_owned(),
     ] {
         let error = render(&template).unwrap_err();

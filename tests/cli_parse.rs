@@ -97,7 +97,7 @@ fn events_come_feed_by_feed() {
     let template = template("events.json");
     let output = parse(&[&template, "-q", "--events", "--chunks", "5"], "<think>Hm.</think>");
     insta::assert_snapshot!(stdout(&output), @r#"
-    {"message": {"role": "assistant", "thinking": "Hm."}, "initial_events": [], "feeds": [[], [{"type": "region_open", "field": "thinking"}, {"type": "region_chunk", "field": "thinking", "text": "Hm.", "dirty": false}], [], [{"type": "region_close", "field": "thinking", "value": "Hm."}]], "final_events": []}
+    {"initial_events": [], "feeds": [[], [{"type": "region_open", "field": "thinking"}, {"type": "region_chunk", "field": "thinking", "text": "Hm.", "dirty": false}], [], [{"type": "region_close", "field": "thinking", "value": "Hm."}]], "final_events": [], "message": {"role": "assistant", "thinking": "Hm."}}
     "#);
 }
 
@@ -116,6 +116,9 @@ fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
       |        ^^^^^^
       |
       = help: its text, "{oops}", is not in the message
+
+    warning[doubtful-answer]: `content` came more than once: the last region replaced an earlier value, "a"
+    --> <stdin>
     "#);
     let reference = parse(&[&template, "--mode", "reference"], "a<call>{oops}</call>b");
     assert_eq!((code(&reference), stdout(&reference)), (1, ""));
@@ -203,11 +206,14 @@ fn every_row_gets_an_answer() {
     {"id": null, "message": {"role": "assistant", "content": "no id"}}
     {"id": null, "error": {"stage": "load", "message": "line 9, column 1: not valid JSON: expected a value"}}
     {"id": 9, "message": {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"n": 5}}}]}}
-    {"id": 10, "error": {"stage": "load", "message": "the tools must be a list, and are a number"}}
+    {"id": 10, "error": {"stage": "prefix", "message": "the tools must be a list, and are a number"}}
     {"id": null, "error": {"stage": "load", "message": "line 12 is not UTF-8 at its byte 21"}}
     {"id": null, "error": {"stage": "load", "message": "line 13, column 20: not valid JSON: the string is never closed"}}
     "#);
-    assert_eq!(stderr(&output), "note: 8 of 12 rows have an error for an answer\n");
+    assert_eq!(
+        stderr(&output),
+        "note: 8 of 12 rows have an error for an answer\nnote: of 12 rows, 1 lack required fields\n"
+    );
 }
 
 #[test]
@@ -240,9 +246,12 @@ fn hostile_input_is_bounded() {
     ];
     let (answers, output) = rows(input.join("\n"), "hostile.json", &[]);
     assert_eq!((code(&output), answers.len()), (0, 6));
-    let short: Vec<_> = answers.iter().map(|answer| answer.chars().take(200).collect::<String>()).collect();
+    let short: Vec<_> = answers
+        .iter()
+        .map(|answer| answer.replace(&"[".repeat(deep), "[…").chars().take(200).collect::<String>())
+        .collect();
     insta::assert_snapshot!(short.join("\n"), @r#"
-    {"id": 1, "message": {}}
+    {"id": 1, "message": {}, "malformed": [{"field": "x", "text": "[…", "reason": "not read: the JSON nests more than 990 levels deep"}]}
     {"id": null, "error": {"stage": "load", "message": "line 2, column 991: not valid JSON: lists and objects nest more than 990 deep here"}}
     {"id": 3, "message": {}}
     {"id": 4, "error": {"stage": "load", "message": "fields.x.open_pattern: `open_pattern` is no valid pattern: a group is not closed: `)` is missing"}}
@@ -286,4 +295,53 @@ fn colours_only_where_they_are_asked_for() {
         assert_eq!(stderr(&output).contains('\u{1b}'), coloured, "{arguments:?}");
         assert!(!stdout(&output).contains('\u{1b}'), "a pipe gets plain JSON");
     }
+}
+
+#[test]
+fn what_makes_an_answer_doubtful_is_said_beside_it() {
+    let path = template("doubtful.json");
+    let input = [
+        r#"{"id": 1, "text": "<call>{oops}</call>", "source": {"line": 3}, "message": "not the answer's"}"#.to_owned(),
+        r#"{"id": 2, "text": "Hi", "prefix": "<user>"}"#.to_owned(),
+        r#"{"id": 3, "text": "hm</think>Hi", "prefix": "<bot>"}"#.to_owned(),
+        format!(r#"{{"id": 4, "text": "Hi<call>{{}}</call>\n", "template": {path:?}}}"#),
+        r#"{"id": 5, "text": "Hi", "template": "no-such.json"}"#.to_owned(),
+        r#"{"id": 6, "text": "Hi", "prefix": ""}"#.to_owned(),
+    ];
+    let (answers, output) = rows(input.join("\n"), "doubtful.json", &[]);
+    assert_eq!(code(&output), 0);
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+    {"id": 1, "source": {"line": 3}, "message": {"role": "assistant"}, "malformed": [{"field": "tool_calls", "text": "{oops}", "reason": "not JSON: expected a key in double quotes, at \"oops}\""}]}
+    {"id": 2, "message": {"role": "assistant", "content": "<user>Hi"}, "notes": ["the prefix does not contain the start anchor, so all of it was read as part of the message"]}
+    {"id": 3, "message": {"role": "assistant", "content": "hm</think>Hi"}, "notes": ["`thinking` is closed by \"</think>\" where it is not open; the mark stayed in the text (does the prefix open it?)"]}
+    {"id": 4, "message": {"role": "assistant", "tool_calls": [{}]}, "notes": ["`content` came more than once: the last region replaced an earlier value, \"Hi\""]}
+    {"id": 5, "error": {"stage": "load", "message": "no-such.json: cannot read the file: No such file or directory (os error 2)"}}
+    {"id": 6, "message": {"role": "assistant", "content": "Hi"}}
+    "#);
+    assert_eq!(
+        stderr(&output),
+        "note: 1 of 6 rows have an error for an answer\nnote: of 6 rows, 1 have malformed regions, 3 have notes\n"
+    );
+    for (number, exit) in [(0, 1), (1, 1), (2, 1), (3, 1), (5, 0)] {
+        let (_, output) = rows(&input[number], "doubtful.json", &["--strict"]);
+        assert_eq!(code(&output), exit, "{}", input[number]);
+    }
+}
+
+#[test]
+fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
+    let path = template("closers.json");
+    let text = r#"<call>{"t": "\"</call>"}</call>"#;
+    for mode in ["stable", "reference"] {
+        for chunks in ["whole", "1", "random:3"] {
+            let options = [path.as_str(), "-q", "--mode", mode, "--chunks", chunks, "--closers-in-strings", "text"];
+            let output = parse(&options, text);
+            assert_eq!(
+                stdout(&output),
+                "{\"role\": \"assistant\", \"tool_calls\": [{\"t\": \"\\\"</call>\"}]}\n",
+                "{mode} {chunks}"
+            );
+        }
+    }
+    assert_eq!(code(&parse(&[&path, "-q"], text)), 1);
 }

@@ -41,7 +41,7 @@ fn peculiar_wire_formats() {
         ("whole_call_objects", Status::Proved),
         ("marks_of_other_scripts", Status::Proved),
         ("marks_without_brackets", Status::Proved),
-        ("key_value_lines", Status::Partial),
+        ("key_value_lines", Status::Proved),
         ("arguments_as_text", Status::Partial),
         ("turn_never_ends", Status::Proved),
         ("prints_the_time", Status::Proved),
@@ -113,7 +113,7 @@ fn the_name_of_the_reasoning_field_can_be_given() {
 }
 
 fn sample(text: &str) -> Sample {
-    Sample { name: "one".to_owned(), prefix: None, text: text.to_owned(), message: None }
+    Sample { name: "one".to_owned(), text: text.to_owned(), ..Sample::default() }
 }
 
 #[test]
@@ -127,7 +127,9 @@ fn a_sample_the_draft_explains_changes_nothing() {
 
 #[test]
 fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
-    let told = Options { samples: vec![sample("Yes.\n</think>\n\nReally.")], ..options() };
+    // After a prompt that opens no reasoning.
+    let prefix = Some("human: Really? <sep> assistant:".to_owned());
+    let told = Options { samples: vec![Sample { prefix, ..sample("Yes.\n</think>\n\nReally.") }], ..options() };
     let derivation = derive(&read("space_before_thinking"), &told);
     assert_eq!(derivation.status, Status::Proved, "{}", shown(&derivation));
     let content = derivation.response_template.unwrap().get("fields").unwrap().get("content").unwrap().to_string();
@@ -139,7 +141,7 @@ fn a_sample_no_draft_explains_is_reported_with_its_place() {
     let told = Options { samples: vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")], ..options() };
     let derivation = derive(&read("space_before_thinking"), &told);
     assert_eq!(derivation.status, Status::Partial);
-    assert_eq!(derivation.unexplained, ["one"]);
-    let said = derivation.diagnostics.iter().any(|d| d.id == "derive-sample" && d.message.contains("from byte 16 on"));
+    assert_eq!(derivation.explained.departures[0].sample, "one");
+    let said = derivation.diagnostics.iter().any(|d| d.id == "derive-sample" && d.message.contains("from byte 17 on"));
     assert!(said, "{}", shown(&derivation));
 }

@@ -4,7 +4,8 @@
 //! document, with this project's `chat_templates/` and `examples/` in it. A line `$ …` is a command for `sh` (goes on
 //! behind a backslash), the lines below it are what comes to the terminal. A line `…` stands for any lines, `[..]` for
 //! anything in a line. A fence marked `console fails` is one whose last command does not exit with 0. A fence marked
-//! `text NAME` is the screen of the workbench of that name.
+//! `text NAME` is the screen of the workbench of that name, and one marked `json FILE` is written to that file for the
+//! commands after it.
 //!
 //! `BACKCHAT_BLESS=1 cargo test --test docs` writes what the commands say now into the documents; read the change.
 #![cfg(unix)]
@@ -156,6 +157,9 @@ fn commands_in_documents_say_what_the_documents_show() {
                     Ok(body) => written.extend(body),
                     Err(problem) => problems.push(format!("{name}:{}: {problem}", at + 1)),
                 }
+            } else if let Some(file) = info.strip_prefix("json ") {
+                fs::write(folder.path().join(file), body.join("\n") + "\n").unwrap();
+                written.extend(body.iter().map(|line| (*line).to_owned()));
             } else if let Some(frame) = info.strip_prefix("text ").map(frame) {
                 if !blesses() && frame != body {
                     problems.push(format!("{name}:{}: the workbench does not look like this", at + 1));

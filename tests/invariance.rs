@@ -220,3 +220,91 @@ fn no_text_is_lost_and_none_shown_twice() {
         }
     }
 }
+
+/// Closes that match nothing, and nothing else.
+const EMPTY_CLOSES: &[&str] =
+    &["$", r"\Z", "", "(?=<)", r"(?<=\n)", "(?m)$", "(?m)^", r"\b", r"\B", r"(?=\s)", r"(?<=a)$"];
+
+/// Closes of the texts' marks, of which some alternative may match nothing.
+const OTHER_CLOSES: &[&str] = &[r"<end>\s*", "<stop>", r"\s*<end>", "(?:<end>)?", r";*"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_vanishes_because_a_close_matched_nothing(
+        empty in prop::sample::select(EMPTY_CLOSES),
+        other in prop::option::of(prop::sample::select(OTHER_CLOSES)),
+        other_first in any::<bool>(),
+        text in text(),
+        lengths in prop::collection::vec(1usize..6, 1..6),
+    ) {
+        let close = match other {
+            Some(other) if other_first => format!("{other}|{empty}"),
+            Some(other) => format!("{empty}|{other}"),
+            None => empty.to_owned(),
+        };
+        let quoted = Value::from(close.as_str()).to_string();
+        let load = |more: &str| {
+            let json = format!(
+                r#"{{"start_anchor": "A", "fields": {{"content": {{"close_pattern": {quoted}, "content_args": {{"strip": false}}{more}}}}}}}"#
+            );
+            Template::load(&json).unwrap().template
+        };
+        let run = |template: &Template| {
+            let mut parser = Parser::new(template, "", Options::default()).unwrap();
+            let mut ends = Vec::new();
+            for chunk in cut(&text, &lengths) {
+                ends.extend(parser.feed(chunk).unwrap());
+            }
+            let finished = parser.finish().unwrap();
+            ends.extend(finished.events);
+            (finished.message.get("content").map_or(String::new(), |value| value.as_str().unwrap().to_owned()), ends)
+        };
+        // What every region says, put together, is the text without the marks that closed one.
+        let (joined, events) = run(&load(r#", "repeats": true, "join": """#));
+        let marks: usize = events.iter().map(|event| match event {
+            Event::Close { span, .. } => span.end - span.start,
+            _ => 0,
+        }).sum();
+        let swallowed = text.len() - joined.len();
+        prop_assert!(other.is_some() || swallowed == 0, "{close:?} on {text:?} leaves {joined:?}");
+        prop_assert!(marks <= swallowed);
+        // A region ends before the text does only at a mark that is there.
+        for event in &events {
+            if let Event::Close { span, .. } = event {
+                prop_assert!(span.start < span.end || span.end == text.len(), "{close:?} on {text:?}: {event:?}");
+            }
+        }
+        if other.is_none() {
+            prop_assert_eq!(run(&load("")).0, text, "{:?}", close);
+        }
+    }
+}
+
+#[test]
+fn white_space_left_over_by_a_close_of_nothing_wipes_out_no_value() {
+    let call = r#", "x": {"open": "<x>", "close": "</x>", "repeats": true}"#;
+    let without = r#"{"content": "Hi"}"#;
+    let with = r#"{"content": "Hi", "x": ["1"]}"#;
+    for (close, more, text, message) in [
+        ("<end>|$", "", "Hi\n", without),
+        ("<end>|$", "", "Hi<end>\n", without),
+        (r"<end>\\s*|$", call, "Hi<x>1</x>\n", with),
+        (r"<end>|\\s*", call, "Hi<x>1</x> \n", r#"{"content": "Hi", "x": ["1"]}"#),
+        // White space that no close has to do with counts as a region of its own, as in transformers.
+        ("<end>", call, "Hi<x>1</x>\n", r#"{"x": ["1"]}"#),
+        (r"<end>|$", call, "Hi<x>1</x>\n\n", r#"{"x": ["1"]}"#),
+    ] {
+        let json = format!(r#"{{"start_anchor": "A", "fields": {{"content": {{"close_pattern": "{close}"}}{more}}}}}"#);
+        let template = Template::load(&json).unwrap().template;
+        for lengths in [vec![1], vec![3], vec![usize::MAX]] {
+            let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+            for chunk in cut(text, &lengths) {
+                parser.feed(chunk).unwrap();
+            }
+            let found = Value::Object(parser.finish().unwrap().message).to_string();
+            assert_eq!(found, message, "{close} on {text:?} at {lengths:?}");
+        }
+    }
+}

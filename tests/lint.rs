@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use backchat::Template;
-use backchat::lint::{RULES, Subject, Target, lint};
+use backchat::lint::{RULES, Subject, lint};
+use backchat::targets::Target;
 use backchat::template::source;
 
 /// A template of some fields.
@@ -18,7 +19,8 @@ fn template(fields: &str) -> String {
 fn ids(text: &str) -> Vec<&'static str> {
     let opened = source::from_text("t.json".to_owned(), text.to_owned()).unwrap();
     let mut ids: Vec<_> = lint(&Subject::of_file(&opened, &[])).iter().map(|finding| finding.id).collect();
-    ids.retain(|id| *id != "RT053");
+    // Notes that most templates get: other languages' engines, and that only the last region stays.
+    ids.retain(|id| !["RT053", "RT004"].contains(id));
     ids.dedup();
     ids
 }
@@ -116,6 +118,72 @@ fn every_rule_finds_what_it_is_there_for() {
 }
 
 #[test]
+fn a_later_region_that_replaces_an_earlier_one_is_a_note() {
+    let end = r#""content": {"close": "<|end|>"}"#;
+    for (fields, named) in [
+        (format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "repeats": true}}, {end}"#), &["content"][..]),
+        (format!(r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*"}}, {end}"#), &["a", "content"]),
+        (r#""a": {"open": "<a>", "close_pattern": "</a>\\s*", "repeats": true, "join": ""}"#.to_owned(), &[]),
+        (end.to_owned(), &[]),
+    ] {
+        let template = Template::load(&template(&fields)).unwrap().template;
+        let found = lint(&Subject::new(&template, &[]));
+        let notes: Vec<_> = found.iter().filter(|finding| finding.id == "RT004").collect();
+        let told = |name: &&str| notes.iter().any(|note| note.message.contains(&format!("`{name}`")));
+        assert!(notes.len() == named.len() && named.iter().all(told), "{fields}: {notes:?}");
+        assert!(notes.iter().all(|note| note.severity == backchat::Severity::Note));
+    }
+}
+
+#[test]
+fn proved_drafts_have_no_warnings() {
+    let mut seen = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("derived")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "json") {
+            let opened = source::from_text("t.json".to_owned(), fs::read_to_string(&path).unwrap()).unwrap();
+            let found = lint(&Subject::of_file(&opened, &[]));
+            // Reasoning that no marker opens is told from an answer only by what closes it, so text has to wait.
+            let severe = found.iter().filter(|finding| finding.severity > backchat::Severity::Note);
+            let bad: Vec<_> = severe.filter(|finding| finding.id != "RT002").collect();
+            assert!(bad.is_empty(), "{}: {bad:?}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 30);
+}
+
+#[test]
+fn values_that_say_their_type_are_no_alarm() {
+    let field = |value: &str, args: &str| {
+        format!(
+            r#""a": {{"open": "<a>", "close_pattern": "</a>\\s*", "content": "xml-inline", "content_args":
+                {{"tag_pattern": "<(?P<key>k)>(?P<value>{value})</k>", "value_parser": {{"name": "json"{args}}}}}}}, "content": {{"close": "<|end|>"}}"#
+        )
+    };
+    for (value, args, expected) in [
+        (".*?", "", true),
+        (r#"\"[^\"]*\"|\\d+"#, "", false),
+        (".*?", r#", "args": {"string_delims": [["<s>", "</s>"]]}"#, false),
+    ] {
+        assert_eq!(ids(&template(&field(value, args))).contains(&"RT030"), expected, "{value}");
+    }
+}
+
+/// Each field costs the same, however many there are: 600 of them, each with an alarm, took hours once.
+#[test]
+fn many_fields_take_no_longer_each() {
+    let fields: Vec<_> = (0..600)
+        .map(|i| format!(r#""f{i:03}": {{"open_pattern": "<a{i}>(?:xy)?", "close_pattern": "</a{i}>\\s*"}}"#))
+        .collect();
+    let text = template(&fields.join(", "));
+    let start = std::time::Instant::now();
+    let found = ids(&text);
+    assert!(found.contains(&"RT001"));
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
+#[test]
 fn what_is_safe_raises_no_alarm() {
     for close in [
         r"</x>\s*",
@@ -141,9 +209,14 @@ fn targets_refuse_what_their_row_says() {
     let fields = r#""reasoning_content": {"open": "<think>", "close_pattern": "</think>(?=\\s)"},
       "content": {"close": "<|end|>", "repeats": true, "join": ""}"#;
     let template = Template::load(&template(fields)).unwrap().template;
-    for (target, expected) in
-        [("transformers", &[][..]), ("vllm", &["RT050", "RT051"]), ("smg", &["RT052"]), ("trl", &[])]
-    {
+    for (target, expected) in [
+        ("transformers", &[][..]),
+        ("trl", &[]),
+        ("vllm", &["RT050", "RT051"]),
+        ("sglang", &["RT050", "RT051"]),
+        ("smg", &["RT052"]),
+        ("portable", &["RT050", "RT051", "RT052"]),
+    ] {
         let targets = [Target::named(target).unwrap()];
         let found = lint(&Subject::new(&template, &targets));
         let mut ids: Vec<_> =
@@ -209,14 +282,14 @@ fn findings_are_shown_and_fixed() {
     let (code, out, err) = run(folder.path(), &["t.json", "good.json"], None);
     insta::assert_snapshot!(format!("{out}── stderr\n{err}── exit {code}\n"));
     let (code, diff, _) = run(folder.path(), &["--diff", "t.json"], None);
-    assert_eq!(code, 1);
+    assert_eq!(code, 0);
     insta::assert_snapshot!("diff", diff);
     assert_eq!(fs::read_to_string(folder.path().join("t.json")).unwrap(), text);
     let (code, out, _) = run(folder.path(), &["--fix", "t.json", "--format", "concise"], None);
-    assert_eq!((code, out.lines().count()), (1, 1), "{out}");
+    assert!(code == 0 && out.lines().all(|line| line.contains(": note[")), "{out}");
     assert!(out.contains("RT040"), "{out}");
-    let (code, ..) = run(folder.path(), &["--diff", "t.json"], None);
-    assert_eq!(code, 1);
+    let (code, diff, _) = run(folder.path(), &["--diff", "t.json"], None);
+    assert_eq!((code, diff.as_str()), (0, ""));
     assert_eq!(run(folder.path(), &["good.json"], None).0, 0);
 }
 
@@ -230,7 +303,7 @@ fn a_config_is_fixed_in_place() {
     assert!(out.contains("response_template.fields.content"), "{out}");
     let fixed = fs::read_to_string(folder.path().join("tokenizer_config.json")).unwrap();
     assert!(fixed.starts_with("{\n  \"eos_token\": \"<eos>\",") && fixed.ends_with("\"z\": 1.50\n}\n"), "{fixed}");
-    assert!(fixed.contains(r#""close_pattern": "</think>\\s*""#), "{fixed}");
+    assert!(fixed.contains(r#""close_pattern": "(?:</call>|</CALL>)\\s*""#), "{fixed}");
 }
 
 #[test]
@@ -254,13 +327,14 @@ fn levels_are_the_users() {
     };
     let count = |levels: &[String], start: &str| levels.iter().filter(|level| level.starts_with(start)).count();
     let (_, all) = seen(&[]);
-    assert_eq!((count(&all, "warning"), count(&all, "error")), (all.len(), 0));
-    let (code, levels) = seen(&["--allow", "RT040", "--deny", "lost-content", "--allow", "chunk-dependent"]);
-    assert_eq!((code, levels), (1, vec!["error[RT003".to_owned(); 2]));
-    let config = "[lint.rules]\nRT003 = \"note\"\nforgeable-anchor = \"off\"\n[[lint.ignore]]\nfile = \"t.json\"\nrules = [\"RT001\"]\n";
+    assert_eq!((count(&all, "warning") + count(&all, "note"), count(&all, "error")), (all.len(), 0));
+    let (code, levels) =
+        seen(&["--allow", "RT040", "--deny", "lost-content", "--allow", "chunk-dependent", "--allow", "RT004"]);
+    assert_eq!((code, levels), (1, vec!["error[RT003".to_owned(); 1]));
+    let config = "[lint.rules]\nRT003 = \"note\"\nRT004 = \"off\"\nforgeable-anchor = \"off\"\n[[lint.ignore]]\nfile = \"t.json\"\nrules = [\"RT001\"]\n";
     fs::write(folder.path().join("backchat.toml"), config).unwrap();
-    assert_eq!(seen(&[]), (0, vec!["note[RT003".to_owned(); 2]));
-    assert_eq!(seen(&["--warn", "RT003"]), (1, vec!["warning[RT003".to_owned(); 2]));
+    assert_eq!(seen(&[]), (0, vec!["note[RT003".to_owned(); 1]));
+    assert_eq!(seen(&["--warn", "RT003"]), (1, vec!["warning[RT003".to_owned(); 1]));
     fs::write(folder.path().join("backchat.toml"), "[lint]\ntarget = \"vllm\"\n").unwrap();
     assert_eq!(count(&seen(&[]).1, "error[RT050"), 1);
     fs::write(
@@ -289,7 +363,7 @@ fn what_cannot_run() {
         assert_eq!(run(folder.path(), arguments, None).0, 2, "{arguments:?}");
     }
     let (code, out, _) = run(folder.path(), &["-", "--diff"], Some(&bad()));
-    assert_eq!(code, 1);
+    assert_eq!(code, 0);
     assert!(out.starts_with("--- <stdin>"), "{out}");
 }
 

@@ -3,6 +3,9 @@
 //! They are read from the source: what `pub mod` and `pub use` reach from `lib.rs`, with signatures, public fields,
 //! variants, methods and the traits implemented by hand. Derived traits are not listed.
 //!
+//! Modules and items of the feature `workbench` have a list of their own, `tests/public_api_workbench.txt`: they are the
+//! command's, and change with it.
+//!
 //! `BACKCHAT_BLESS=1 cargo test --test public_api` writes the list anew; read the change.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -25,6 +28,16 @@ struct Crate {
     modules: BTreeMap<Place, Module>,
     /// Modules that can be reached by name from outside.
     public: BTreeSet<Place>,
+    /// Modules that are there only with the feature `workbench`.
+    workbench: BTreeSet<Place>,
+}
+
+fn is_hidden(attributes: &[Attribute]) -> bool {
+    has(attributes, "#[doc(hidden)]")
+}
+
+fn is_of_workbench(attributes: &[Attribute]) -> bool {
+    has(attributes, "#[cfg(feature=\"workbench\")]")
 }
 
 fn has(attributes: &[Attribute], text: &str) -> bool {
@@ -55,7 +68,7 @@ fn flatten(tree: &UseTree, before: &Place, found: &mut Vec<(String, Place)>) {
 
 impl Crate {
     fn read() -> Self {
-        let mut all = Self { modules: BTreeMap::new(), public: BTreeSet::new() };
+        let mut all = Self { modules: BTreeMap::new(), public: BTreeSet::new(), workbench: BTreeSet::new() };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         all.read_module(Vec::new(), &source.join("lib.rs"), &source, true);
         all
@@ -69,14 +82,17 @@ impl Crate {
                 Item::Use(declaration) => {
                     let mut found = Vec::new();
                     flatten(&declaration.tree, &Vec::new(), &mut found);
-                    let public = is_public(&declaration.vis);
+                    let public = is_public(&declaration.vis) && !is_hidden(&declaration.attrs);
                     uses.extend(found.into_iter().map(|(name, from)| (name, (from, public))));
                 }
                 Item::Mod(module) if module.content.is_none() && !has(&module.attrs, "#[cfg(test)]") => {
                     let name = module.ident.to_string();
                     let files: [PathBuf; 2] = [folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs")];
                     let file = files.iter().find(|file| file.is_file()).unwrap();
-                    let public = public && is_public(&module.vis) && !has(&module.attrs, "#[doc(hidden)]");
+                    let public = public && is_public(&module.vis) && !is_hidden(&module.attrs);
+                    if is_of_workbench(&module.attrs) || self.workbench.contains(&place) {
+                        self.workbench.insert(joined(&place, &name));
+                    }
                     self.read_module(joined(&place, &name), file, &folder.join(&name), public);
                 }
                 _ => {}
@@ -110,8 +126,8 @@ impl Crate {
         self.resolve(place, &whole).or_else(|| self.resolve(&Vec::new(), &whole))
     }
 
-    /// Every line of the list.
-    fn list(&self) -> BTreeSet<String> {
+    /// Every line of the list of the workbench, or of the other one.
+    fn list(&self, workbench: bool) -> BTreeSet<String> {
         let mut lines = BTreeSet::new();
         // Where each public item is defined, and the shortest name it has outside.
         let mut names: BTreeMap<(Place, String), String> = BTreeMap::new();
@@ -121,7 +137,8 @@ impl Crate {
                 _ => drop(names.insert(home, name)),
             };
         };
-        let mut places: Vec<_> = self.public.iter().collect();
+        let mut places: Vec<_> =
+            self.public.iter().filter(|place| self.workbench.contains(*place) == workbench).collect();
         // The rooms name their items; the front page names some of them again.
         places.sort_by_key(|place| (place.is_empty(), place.len()));
         for place in places {
@@ -160,7 +177,7 @@ impl Crate {
                     None => {
                         for item in &item.items {
                             match item {
-                                ImplItem::Fn(method) if is_public(&method.vis) => {
+                                ImplItem::Fn(method) if is_public(&method.vis) && !is_hidden(&method.attrs) => {
                                     lines.insert(format!("{outside}: {}", text(&method.sig)));
                                 }
                                 ImplItem::Const(constant) if is_public(&constant.vis) => {
@@ -195,6 +212,17 @@ fn name_of(item: &Item) -> Option<String> {
 }
 
 fn is_public_item(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Struct(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Const(item) => &item.attrs,
+        _ => &Vec::new(),
+    };
+    // The workbench's functions in other modules are the command's as well.
+    if is_hidden(attributes) || is_of_workbench(attributes) {
+        return false;
+    }
     match item {
         Item::Struct(item) => is_public(&item.vis),
         Item::Enum(item) => is_public(&item.vis),
@@ -215,7 +243,7 @@ fn describe(item: &Item, name: &str, lines: &mut BTreeSet<String>) {
     match item {
         Item::Struct(item) => {
             line(format!("{name}: struct{}", text(&item.generics)));
-            for field in item.fields.iter().filter(|field| is_public(&field.vis)) {
+            for field in item.fields.iter().filter(|field| is_public(&field.vis) && !is_hidden(&field.attrs)) {
                 let field_name = field.ident.as_ref().map_or_else(|| "0".to_owned(), ToString::to_string);
                 line(format!("{name}: .{field_name}: {}", text(&field.ty)));
             }
@@ -273,18 +301,25 @@ fn text(tokens: &impl ToTokens) -> String {
     out
 }
 
-#[test]
-fn the_public_items_are_those_of_the_list() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/public_api.txt");
-    let lines = Crate::read().list();
-    assert!(lines.len() > 100, "{lines:?}");
+fn compare(file: &str, lines: &BTreeSet<String>) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if std::env::var_os("BACKCHAT_BLESS").is_some() {
         fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
     }
     let written = fs::read_to_string(&file).unwrap_or_default();
     let known: BTreeSet<String> = written.lines().map(str::to_owned).collect();
-    let gone: Vec<_> = known.difference(&lines).collect();
+    let gone: Vec<_> = known.difference(lines).collect();
     let new: Vec<_> = lines.difference(&known).collect();
-    let help = "run BACKCHAT_BLESS=1 cargo test --test public_api and read the change of tests/public_api.txt";
-    assert!(gone.is_empty() && new.is_empty(), "gone: {gone:#?}\nnew: {new:#?}\n{help}");
+    let help = "run BACKCHAT_BLESS=1 cargo test --test public_api and read the change";
+    assert!(gone.is_empty() && new.is_empty(), "{}: gone: {gone:#?}\nnew: {new:#?}\n{help}", file.display());
+}
+
+#[test]
+fn the_public_items_are_those_of_the_lists() {
+    let all = Crate::read();
+    let (lines, workbench) = (all.list(false), all.list(true));
+    assert!(lines.len() > 100 && workbench.len() > 100, "{lines:?} {workbench:?}");
+    compare("tests/public_api.txt", &lines);
+    compare("tests/public_api_workbench.txt", &workbench);
+    assert!(lines.len() <= 460, "{} public lines without the workbench are too many to keep stable", lines.len());
 }

@@ -50,7 +50,7 @@ fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
                 .all(|(key, schema)| entries.get(key).is_none_or(|value| satisfies(value, schema, root)))
         }),
         "additionalProperties" => value.as_object().is_none_or(|entries| {
-            let others = entries.iter().filter(|(key, _)| properties.is_none_or(|known| !known.contains_key(*key)));
+            let others = entries.iter().filter(|(key, _)| properties.is_none_or(|known| !known.contains_key(key)));
             others.into_iter().all(|(_, value)| satisfies(value, rule, root))
         }),
         other => panic!("the test does not know the keyword {other}"),

@@ -1,0 +1,204 @@
+//! What is said about readers of templates, beside what the readers themselves did with the same templates.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use backchat::targets::{ENGINES, Reader, Role, TARGETS, Target};
+use backchat::{Pattern, Template};
+use serde_json::Value as Json;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn load(text: &str) -> Template {
+    Template::load(text).unwrap().template
+}
+
+/// `tests/inputs/targets.json` was written by the readers: `transformers` 5.23.0, `vllm` 0.33.0, `sglang` 0.5.23 and `smg`
+/// 0.1.0 were given each template, and `refused_by` names those that did not load it.
+#[test]
+fn what_readers_refuse_is_what_they_refused() {
+    let rows: Json =
+        serde_json::from_str(&fs::read_to_string(root().join("tests/inputs/targets.json")).unwrap()).unwrap();
+    let rows = rows.as_array().unwrap();
+    assert!(rows.len() > 140);
+    for row in rows {
+        let template = load(&row["template"].to_string());
+        let refused: BTreeSet<&str> = row["refused_by"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+        for reader in Reader::ALL.into_iter().filter(|reader| *reader != Reader::Trl) {
+            let refusals = reader.check(&template);
+            assert_eq!(
+                !refusals.is_empty(),
+                refused.contains(reader.name()),
+                "{} {}: {refusals:?}",
+                reader.name(),
+                row["name"]
+            );
+        }
+    }
+}
+
+/// Every string that may be a pattern in the JSON files of a folder.
+fn patterns(folder: &str) -> BTreeSet<String> {
+    fn walk(value: &Json, key: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Json::Object(entries) => entries.iter().for_each(|(key, value)| walk(value, key, found)),
+            Json::Array(items) => items.iter().for_each(|item| walk(item, key, found)),
+            Json::String(text) if key.ends_with("_pattern") => {
+                found.insert(text.clone());
+            }
+            _ => {}
+        }
+    }
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => files(&path, found),
+                false if path.extension().is_some_and(|end| end == "json") => found.push(path),
+                false => {}
+            }
+        }
+    }
+    let (mut paths, mut found) = (Vec::new(), BTreeSet::new());
+    files(&root().join(folder), &mut paths);
+    for path in paths {
+        if let Ok(value) = serde_json::from_str(&fs::read_to_string(path).unwrap_or_default()) {
+            walk(&value, "", &mut found);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_pattern_of_ours_is_judged_as_the_crate_judges_it() {
+    let all: BTreeSet<String> = ["tests", "derived"].into_iter().flat_map(patterns).collect();
+    let mut judged = 0;
+    for source in all {
+        let spec = serde_json::json!({"start_anchor": "<|a|>", "fields": {
+            "t": {"open_pattern": source, "close": "</t>", "transform": "{content}"}, "content": {}}});
+        let Ok(loaded) = Template::load(&spec.to_string()) else { continue };
+        let refused = smg_response_template::load_response_template(&spec).err();
+        let said = Reader::Smg.check(&loaded.template);
+        assert_eq!(said.is_empty(), refused.is_none(), "{source}: {said:?}, {refused:?}");
+        assert_eq!(Reader::Smg.check_pattern(&source, Role::Delimiter).is_some(), refused.is_some(), "{source}");
+        judged += 1;
+    }
+    assert!(judged > 100, "{judged}");
+}
+
+#[test]
+fn refusals_name_the_place_and_the_words() {
+    let template = load(
+        r#"{"start_anchor": "<|a|>", "defaults": {"role": "assistant", "content": ""}, "fields": {
+            "reasoning_content": {"open": "<think>", "close": "</think>"},
+            "a": {"open_pattern": "<a(?=b)", "close_pattern": "(?i)</a>"},
+            "ab": {"open_pattern": "x*", "close_pattern": "y*"},
+            "tool_calls": {"content": "json"}}}"#,
+    );
+    let told: Vec<String> = Target::named("sglang")
+        .unwrap()
+        .check(&template)
+        .into_iter()
+        .chain(Target::named("smg").unwrap().check(&template))
+        .map(|refusal| format!("{} {} {:?}: {}", refusal.reader.name(), refusal.place, refusal.reason, refusal.words))
+        .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn cautions_say_what_a_reader_drops() {
+    let calls = r#""tool_calls": {"open": "<c>", "close": "</c>", "repeats": true, "content": "json""#;
+    let shaped = r#""transform": {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}"#;
+    let thinking = r#""thinking": {"open": "<think>", "close": "</think>"}"#;
+    for (fields, target, places) in [
+        (format!("{thinking}, {calls}, {shaped}}}"), "portable", &[][..]),
+        (format!("{thinking}, {calls}, {shaped}}}"), "sglang", &[]),
+        (r#""content": {"close": "<end>"}"#.to_owned(), "vllm", &["vllm fields"]),
+        (
+            r#""thinking": {"open": "<t>", "close": "</t>", "repeats": true}"#.to_owned(),
+            "vllm",
+            &["vllm fields.thinking.repeats"],
+        ),
+        (
+            r#""thinking": {"open_pattern": "\\s*<t>", "close_pattern": "</t>\\s*"}"#.to_owned(),
+            "vllm",
+            &["vllm fields.thinking.close_pattern", "vllm fields.thinking.open_pattern"],
+        ),
+        (
+            format!("{thinking}, {calls}, \"transform\": {{\"name\": \"{{content.name}}\"}}}}"),
+            "vllm",
+            &["vllm fields.tool_calls.transform"],
+        ),
+        (
+            format!(r#"{calls}, {shaped}}}, "content": {{"close": "<end>"}}"#),
+            "sglang",
+            &["sglang fields.content.close"],
+        ),
+        (
+            format!(r#"{thinking}, "tool_calls": {{"open": "<c>", "content": "json", {shaped}}}"#),
+            "sglang",
+            &["sglang fields.tool_calls"],
+        ),
+        (
+            format!(r#"{thinking}, "tool_calls": {{"open": "<c>", "close_pattern": "\\)(?=\\])", {shaped}}}"#),
+            "sglang",
+            &["sglang fields.tool_calls.close_pattern"],
+        ),
+        (
+            format!(
+                r#"{thinking}, "tool_calls": {{"open": "<c>", "close_pattern": "(?:</c>|<end>)\\s*", {shaped}}}, "content": {{"close": "<end>"}}"#
+            ),
+            "sglang",
+            &["sglang fields.tool_calls.close_pattern"],
+        ),
+        (format!(r#""tool_calls": {{"open": "<c>", "content": "json", {shaped}}}"#), "trl", &["trl fields.tool_calls"]),
+        (format!(r#"{calls}, "transform_each": true, {shaped}}}"#), "trl", &["trl fields.tool_calls.transform_each"]),
+    ] {
+        let template = load(&format!(r#"{{"start_anchor": "<|a|>", "fields": {{{fields}}}}}"#));
+        let cautions = Target::named(target).unwrap().cautions(&template);
+        let told: Vec<_> =
+            cautions.iter().map(|caution| format!("{} {}", caution.reader.name(), caution.place)).collect();
+        assert_eq!(told, places, "{fields} for {target}");
+    }
+}
+
+/// A template that keeps to the limits of a target is one that the target takes.
+#[test]
+fn limits_say_what_checks_refuse() {
+    for target in &TARGETS {
+        let limits = target.limits();
+        let refuses = |fields: &str, defaults: &str| {
+            let text = format!(r#"{{"start_anchor": "<|a|>", "defaults": {{{defaults}}}, "fields": {{{fields}}}}}"#);
+            !target.check(&load(&text)).is_empty()
+        };
+        let thinking = r#""thinking": {"open": "<t>", "close": "</t>"}"#;
+        assert!(!refuses(thinking, r#""role": "assistant""#), "{}", target.name);
+        assert_eq!(refuses(r#""reasoning": {"open": "<t>", "close": "</t>"}"#, ""), limits.fields.is_some());
+        assert_eq!(refuses(r#""reasoning": {"open": "<t>", "close": "</t>"}"#, ""), limits.reasoning.is_some());
+        assert_eq!(refuses(thinking, r#""content": """#), limits.defaults.is_some());
+        assert_eq!(refuses(r#""content": {"repeats": true, "join": ""}"#, ""), !limits.joins_text);
+        assert_eq!(refuses(r#""content": {"content": "json"}"#, ""), !limits.shapes_text);
+        assert_eq!(refuses(r#""thinking": {"open_pattern": "<t>(?=a)", "close": "c"}"#, ""), !limits.looks_around);
+        assert_eq!(refuses(r#""tool_calls": {"content": "json"}"#, ""), limits.calls_need_open);
+    }
+}
+
+#[test]
+fn engines_are_judged_by_what_they_have() {
+    for (source, refusing) in [
+        (r"</think>\s*", &[][..]),
+        (r"a(?=b)", &["regex (Rust)"]),
+        (r"(a)\1", &["regex (Rust)"]),
+        (r"(?i)a", &["JavaScript"]),
+        (r"a++", &["regex (Rust)", "JavaScript"]),
+    ] {
+        let pattern = Pattern::new(source).unwrap();
+        let names: Vec<_> =
+            ENGINES.iter().filter(|engine| engine.check(&pattern).is_some()).map(|engine| engine.name).collect();
+        assert_eq!(names, refusing, "{source}");
+    }
+}
