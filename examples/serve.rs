@@ -16,6 +16,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use backchat::json::{self, Object};
+use backchat::parser::Options;
 use backchat::{Event, Parser, Template, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -75,37 +76,45 @@ fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn 
 
 /// The whole stream: a chunk for the role, one for each event that tells something new, one for the end.
 fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let mut parser = Parser::new(&generation.template, &generation.prompt, Default::default())?;
-    let mut calls = 0;
+    let options = Options { grow_calls: true, ..Options::default() };
+    let mut parser = Parser::new(&generation.template, &generation.prompt, options)?;
     send(out, object([("role", "assistant".into())]), Value::Null)?;
-    let mut tell = |events: &[Event], out: &mut _| -> io::Result<()> {
-        events.iter().filter_map(|event| delta(event, &mut calls)).try_for_each(|delta| send(out, delta, Value::Null))
+    let tell = |events: &[Event], out: &mut _| -> io::Result<()> {
+        events.iter().filter_map(delta).try_for_each(|delta| send(out, delta, Value::Null))
     };
     tell(parser.initial_events(), out)?;
     for (wait, piece) in &generation.pieces {
         sleep(*wait);
         tell(&parser.feed(piece)?, out)?;
     }
-    tell(&parser.finish()?.events, out)?;
-    send(out, Object::new(), if calls > 0 { "tool_calls" } else { "stop" }.into())?;
+    let finished = parser.finish()?;
+    tell(&finished.events, out)?;
+    let reason = if finished.message.contains_key("tool_calls") { "tool_calls" } else { "stop" };
+    send(out, Object::new(), reason.into())?;
     write!(out, "data: [DONE]\n\n")?;
     Ok(out.flush()?)
 }
 
-/// What an event adds to the message, in the words of the protocol; arguments of a call are a string of JSON there.
-fn delta(event: &Event, calls: &mut i64) -> Option<Object> {
+/// What an event adds to the message, in the words of the protocol: a call begins with its name, and its arguments are a
+/// string of JSON that grows.
+fn delta(event: &Event) -> Option<Object> {
     match event {
         Event::Chunk { field, text, dirty: false, .. } => Some(object([(field, text.as_str().into())])),
-        Event::Close { field, value, .. } if &**field == "tool_calls" => {
-            let function = value.get("function")?;
-            let arguments = function.get("arguments")?.to_string();
-            let function = object([("name", function.get("name")?.clone()), ("arguments", arguments.into())]);
-            let id = format!("call_{calls}");
-            let call = [("index", (*calls).into()), ("id", id.into()), ("type", "function".into())];
-            let mut call = object(call);
-            call.insert("function".to_owned(), Value::Object(function));
-            *calls += 1;
-            Some(object([("tool_calls", Value::List(vec![Value::Object(call)]))]))
+        Event::CallStart { index, name, id, .. } => {
+            let id = id.clone().unwrap_or_else(|| format!("call_{index}"));
+            let function = object([("name", name.as_str().into()), ("arguments", "".into())]);
+            let call = [
+                ("index", (*index).into()),
+                ("id", id.into()),
+                ("type", "function".into()),
+                ("function", function.into()),
+            ];
+            Some(object([("tool_calls", Value::List(vec![Value::from(call)]))]))
+        }
+        Event::CallArguments { index, delta, .. } => {
+            let function = Value::from([("arguments", delta.as_str().into())]);
+            let call = Value::from([("index", (*index).into()), ("function", function)]);
+            Some(object([("tool_calls", Value::List(vec![call]))]))
         }
         _ => None,
     }
@@ -131,7 +140,16 @@ fn clients_get_both_calls_and_none_of_the_marks() -> Result<(), Box<dyn Error>> 
     let mut out = Vec::new();
     stream(&Generation::read("examples/weather")?, &mut out)?;
     let out = String::from_utf8(out)?;
-    assert!(out.contains(r#""arguments": "{\"city\": \"Rome\", \"days\": 1}""#), "{out}");
+    let mut arguments = [String::new(), String::new()];
+    for line in out.lines().filter_map(|line| line.strip_prefix("data: {")) {
+        let chunk = json::read(&format!("{{{line}"))?;
+        let call = &chunk["choices"][0]["delta"]["tool_calls"][0];
+        if let Some(text) = call["function"]["arguments"].as_str() {
+            let index = usize::try_from(call["index"].as_u64().ok_or("a call without its number")?)?;
+            arguments.get_mut(index).ok_or("a third call")?.push_str(text);
+        }
+    }
+    assert_eq!(arguments, [r#"{"city": "Oslo", "days": 1}"#, r#"{"city": "Rome", "days": 1}"#]);
     assert!(out.contains(r#""finish_reason": "tool_calls""#) && out.ends_with("data: [DONE]\n\n"), "{out}");
     assert!(!out.contains("<tool_call>") && !out.contains("think>"), "{out}");
     Ok(())
