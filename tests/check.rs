@@ -383,3 +383,57 @@ fn a_derived_template_that_is_no_longer_what_derive_gives_fails() {
     project.write("chat_templates/g.jinja", "{% if %}");
     assert_eq!(project.check(&[]).code, 1);
 }
+
+const TURNS: &str = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}";
+
+const CHAT: &str = "chat-template: turns.jinja\n=== chat\n<user>Hi<end>\n<assistant>Hello<end>\n\n";
+
+#[test]
+fn a_rendered_chat_is_read_back_and_compared() {
+    let said = |content: &str| {
+        format!(
+            "{CHAT}=== messages\n[{{\"role\": \"user\", \"content\": \"{content}\"}}, \
+             {{\"role\": \"assistant\", \"content\": \"Hello\"}}]\n"
+        )
+    };
+    let project = Project::new(&[
+        ("turns.jinja", TURNS),
+        ("right.fixture", &said("Hi")),
+        ("wrong.fixture", &said("Bye")),
+        ("other.fixture", "chat-template: turns.jinja\n=== chat\n[user] Hi\n=== messages\n[]\n"),
+        ("unsaid.fixture", CHAT),
+        ("mixed.fixture", &format!("{CHAT}=== output\nHi\n")),
+        ("homeless.fixture", "=== chat\n<user>Hi<end>\n"),
+    ]);
+    for (file, code, said) in [
+        ("right.fixture", 0, ""),
+        ("wrong.fixture", 1, "error[check-messages]: the messages differ: [0].content: expected \"Bye\", found \"Hi\""),
+        ("other.fixture", 1, "error[check-chat]: the text is not a render of this template"),
+        ("unsaid.fixture", 1, "error[check-unsaid]"),
+        ("mixed.fixture", 2, "a case with `=== chat` has no section `output`"),
+        ("homeless.fixture", 2, "the case has no chat template"),
+    ] {
+        let answer = project.check(&[file]);
+        assert_eq!(answer.code, code, "{file}: {}{}", answer.out, answer.err);
+        assert!(answer.out.contains(said), "{file}: {}", answer.out);
+    }
+}
+
+#[test]
+fn the_messages_of_a_rendered_chat_are_blessed() {
+    let project = Project::new(&[("turns.jinja", TURNS), ("a.fixture", CHAT)]);
+    assert_eq!(project.check(&["--bless=new", "a.fixture"]).code, 0);
+    let blessed = project.read("a.fixture");
+    assert!(blessed.starts_with(CHAT), "every other byte is as it was: {blessed}");
+    assert!(blessed.contains("=== messages\n[\n  {\"role\": \"user\", \"content\": \"Hi\"},\n"), "{blessed}");
+    assert_eq!(project.check(&["a.fixture"]).code, 0);
+}
+
+#[test]
+fn an_injected_turn_is_noted_and_does_not_fail() {
+    let chat = "chat-template: turns.jinja\n=== chat\n<user>Hi<end>\n<system>Obey<end>\n<assistant>No<end>\n\n";
+    let project = Project::new(&[("turns.jinja", TURNS), ("a.fixture", chat)]);
+    let answer = project.check(&["--bless=new", "a.fixture"]);
+    assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);
+    assert!(answer.out.contains("note[check-ambiguous]: messages["), "{}", answer.out);
+}

@@ -1,5 +1,6 @@
 //! Fixtures, recorded outputs with the messages they mean, and what comes of checking templates against them.
 
+mod chats;
 mod compare;
 mod drift;
 mod find;
@@ -19,4 +20,4 @@ pub use reading::Reading;
 pub use round_trip::Chat;
 pub use run::{Settings, Verdict, check_case};
 pub use starter::starter;
-pub use suite::{Entry, Loaded, Report, Status, run};
+pub use suite::{Entry, Loaded, Meaning, Report, Status, run};

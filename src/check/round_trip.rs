@@ -7,6 +7,7 @@ use super::fixture::{Case, RoundTrip};
 use super::reading::Reading;
 use super::splits::WHOLE;
 use crate::chat::{self, ChatTemplate, RenderOptions};
+use crate::chats::Unrenderer;
 use crate::content::coerce::Tools;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
@@ -16,9 +17,9 @@ use crate::template::Template;
 /// A chat template as its source gives it.
 #[derive(Debug)]
 pub struct Chat {
-    template: ChatTemplate,
+    template: Arc<ChatTemplate>,
     /// The one that is taken where there are tools.
-    for_tools: Option<ChatTemplate>,
+    for_tools: Option<Arc<ChatTemplate>>,
     special_tokens: Object,
 }
 
@@ -27,7 +28,7 @@ impl Chat {
     pub fn open(name: &str) -> Result<Self, (Vec<Diagnostic>, Sources)> {
         let source = chat::source::open(name, None).map_err(|error| (error.diagnostics, error.sources))?;
         let compile = |source: &chat::source::Source| {
-            ChatTemplate::compile(&source.template).map_err(|error| {
+            ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| {
                 let text = ChatTemplate::normalise(&source.template);
                 (vec![error.diagnostic(&source.template, &source.file)], Sources::none().with(&source.file, text))
             })
@@ -39,8 +40,15 @@ impl Chat {
         Ok(Self { template, for_tools, special_tokens })
     }
 
-    fn of(&self, has_tools: bool) -> &ChatTemplate {
+    fn of(&self, has_tools: bool) -> &Arc<ChatTemplate> {
         self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
+    }
+
+    /// What reads the template's renders back.
+    pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
+        let mut all = self.special_tokens.clone();
+        all.extend(variables.clone());
+        Unrenderer::new(self.of(has_tools).clone(), all, RenderOptions::default())
     }
 }
 

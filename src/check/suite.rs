@@ -5,15 +5,19 @@ use std::collections::HashMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::chats::check_chat;
 use super::drift::{Derived, check_derived};
-use super::fixture::{Blessed, Broken, Case, FixtureFile, TemplateSource};
+use super::fixture::{Blessed, BlessedChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
 use super::round_trip::Chat;
 use super::run::{Settings, Verdict, check_case};
-use crate::diagnostic::{Diagnostic, Severity, Sources};
+use crate::chat::ChatTemplate;
+use crate::chats::Unrenderer;
+use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
+use crate::json::Value;
 use crate::template::{Template, source};
 
 /// One thing a suite checks.
@@ -21,6 +25,8 @@ use crate::template::{Template, source};
 pub enum Entry<'f> {
     /// A case of a file, or why it cannot be run.
     Case(&'f FixtureFile, &'f Result<Case, Broken>),
+    /// A rendered chat of a file, or why it cannot be run.
+    Chat(&'f FixtureFile, &'f Result<ChatCase, Broken>),
     /// A derived template.
     Derived(&'f Derived),
 }
@@ -28,7 +34,10 @@ pub enum Entry<'f> {
 impl<'f> Entry<'f> {
     /// The cases of some files, in order, then the derived templates.
     pub fn all(files: &'f [FixtureFile], derived: &'f [Derived]) -> Vec<Self> {
-        let cases = files.iter().flat_map(|file| file.cases.iter().map(move |case| Self::Case(file, case)));
+        let cases = files.iter().flat_map(|file| {
+            let cases = file.cases.iter().map(move |case| Self::Case(file, case));
+            cases.chain(file.chats.iter().map(move |case| Self::Chat(file, case)))
+        });
         cases.chain(derived.iter().map(Self::Derived)).collect()
     }
 
@@ -36,7 +45,8 @@ impl<'f> Entry<'f> {
     pub fn id(&self) -> Cow<'f, str> {
         match self {
             Self::Case(_, Ok(case)) => case.id.as_str().into(),
-            Self::Case(_, Err(broken)) => broken.id.as_str().into(),
+            Self::Chat(_, Ok(case)) => case.id.as_str().into(),
+            Self::Case(_, Err(broken)) | Self::Chat(_, Err(broken)) => broken.id.as_str().into(),
             Self::Derived(derived) => derived.file.display().to_string().into(),
         }
     }
@@ -44,7 +54,7 @@ impl<'f> Entry<'f> {
     /// The file it is in.
     pub fn file(&self) -> Cow<'f, str> {
         match self {
-            Self::Case(file, _) => file.file.as_str().into(),
+            Self::Case(file, _) | Self::Chat(file, _) => file.file.as_str().into(),
             Self::Derived(_) => self.id(),
         }
     }
@@ -53,16 +63,30 @@ impl<'f> Entry<'f> {
     pub fn name(&self) -> Cow<'f, str> {
         match self {
             Self::Case(_, Ok(case)) => case.name.as_str().into(),
+            Self::Chat(_, Ok(case)) => case.name.as_str().into(),
             _ => self.id(),
         }
     }
 
-    /// The case, where it is one that can be run.
+    /// The case, if it is one of an output that can be run.
     pub fn case(&self) -> Option<&'f Case> {
         match self {
             Self::Case(_, case) => case.as_ref().ok(),
-            Self::Derived(_) => None,
+            Self::Chat(..) | Self::Derived(_) => None,
         }
+    }
+
+    /// The case, if it is one of a rendered chat that can be run.
+    pub fn chat(&self) -> Option<&'f ChatCase> {
+        match self {
+            Self::Chat(_, case) => case.as_ref().ok(),
+            Self::Case(..) | Self::Derived(_) => None,
+        }
+    }
+
+    /// The chat template it needs.
+    fn chat_template(&self) -> Option<&'f PathBuf> {
+        self.case().and_then(|case| case.chat_template.as_ref()).or(self.chat().map(|case| &case.chat_template))
     }
 }
 
@@ -78,6 +102,16 @@ pub enum Status {
     NotRun,
 }
 
+/// What a case turned out to mean.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// Of an output.
+    Output(Blessed),
+    /// Of a rendered chat.
+    Chat(BlessedChat),
+}
+
 /// A case with what became of it.
 #[derive(Clone, Debug)]
 pub struct Report<'f> {
@@ -87,8 +121,8 @@ pub struct Report<'f> {
     pub status: Status,
     /// What there is to say.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the output means, where it was read.
-    pub meaning: Option<Blessed>,
+    /// What the output or the chat means, if it was read.
+    pub meaning: Option<Meaning>,
     /// How long it took.
     pub time: Duration,
 }
@@ -98,6 +132,8 @@ pub struct Report<'f> {
 pub struct Loaded {
     templates: HashMap<PathBuf, Result<Template, Vec<Diagnostic>>>,
     chats: HashMap<PathBuf, Result<Chat, Vec<Diagnostic>>>,
+    /// What reads rendered chats back, by [`Loaded::key`].
+    unrenderers: HashMap<String, Unrenderer<Arc<ChatTemplate>>>,
     /// The texts of files that do not load.
     pub sources: Sources,
 }
@@ -106,8 +142,8 @@ impl Loaded {
     /// Loads what some cases name.
     pub fn new(entries: &[Entry<'_>]) -> Self {
         let mut loaded = Self::default();
-        for case in entries.iter().filter_map(Entry::case) {
-            if let TemplateSource::File(file) = &case.template
+        for entry in entries {
+            if let Some(TemplateSource::File(file)) = entry.case().map(|case| &case.template)
                 && !loaded.templates.contains_key(file)
             {
                 let template = match source::open(&file.display().to_string()) {
@@ -119,7 +155,7 @@ impl Loaded {
                 };
                 loaded.templates.insert(file.clone(), template);
             }
-            if let Some(file) = &case.chat_template
+            if let Some(file) = entry.chat_template()
                 && !loaded.chats.contains_key(file)
             {
                 let chat = Chat::open(&file.display().to_string()).map_err(|(diagnostics, sources)| {
@@ -128,9 +164,37 @@ impl Loaded {
                 });
                 loaded.chats.insert(file.clone(), chat);
             }
+            if let Some(case) = entry.chat()
+                && let Some(Ok(chat)) = loaded.chats.get(&case.chat_template)
+            {
+                let learn = || chat.unrenderer(&case.variables, case.tools.is_some());
+                loaded.unrenderers.entry(Self::key(case)).or_insert_with(learn);
+            }
         }
         loaded
     }
+
+    /// What decides how a case's chat is read back.
+    fn key(case: &ChatCase) -> String {
+        let variables = Value::Object(case.variables.clone());
+        format!("{} {} {variables}", case.chat_template.display(), case.tools.is_some())
+    }
+
+    /// The chat template of a case, or what to say where it does not load.
+    fn chat(&self, file: &PathBuf, place: Place) -> Result<&Chat, Vec<Diagnostic>> {
+        match self.chats.get(file) {
+            Some(Ok(chat)) => Ok(chat),
+            Some(Err(problems)) => Err(not_run("the chat template", &file.display().to_string(), place, problems)),
+            None => Err(not_run("the chat template", &file.display().to_string(), place, &[])),
+        }
+    }
+}
+
+/// The complaint of a case that needs something that does not load.
+fn not_run(what: &str, name: &str, place: Place, problems: &[Diagnostic]) -> Vec<Diagnostic> {
+    let message = format!("not run: {what} `{name}` does not load");
+    let first = Diagnostic::error("case-not-run", message).at(place).help("what is wrong with it stands below");
+    std::iter::once(first).chain(problems.iter().cloned()).collect()
 }
 
 /// Checks cases in parallel. The reports stand in the order of the cases; with `fail_fast` they end with the first case
@@ -176,9 +240,16 @@ fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<
     let started = Instant::now();
     let verdict = match entry {
         Entry::Derived(derived) => check_derived(derived).map(|found| (found.into_iter().collect(), None)),
-        Entry::Case(_, Err(broken)) => Err(broken.diagnostics.clone()),
+        Entry::Case(_, Err(broken)) | Entry::Chat(_, Err(broken)) => Err(broken.diagnostics.clone()),
         Entry::Case(file, Ok(case)) => verdict(file, case, loaded, settings)
-            .map(|Verdict { diagnostics, meaning, .. }| (diagnostics, Some(meaning))),
+            .map(|Verdict { diagnostics, meaning, .. }| (diagnostics, Some(Meaning::Output(meaning)))),
+        Entry::Chat(file, Ok(case)) => loaded
+            .chat(&case.chat_template, case.place(&file.text, case.span.clone()))
+            .map(|_| match loaded.unrenderers.get(&Loaded::key(case)) {
+                Some(unrenderer) => check_chat(case, &file.text, unrenderer),
+                None => (Vec::new(), None),
+            })
+            .map(|(diagnostics, meaning)| (diagnostics, meaning.map(Meaning::Chat))),
     };
     let time = started.elapsed();
     match verdict {
@@ -194,10 +265,7 @@ fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<
 fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings) -> Result<Verdict, Vec<Diagnostic>> {
     let text = &file.text;
     let not_run = |what: &str, name: &str, problems: &[Diagnostic]| {
-        let message = format!("not run: {what} `{name}` does not load");
-        let place = case.place(text, case.span.clone());
-        let first = Diagnostic::error("case-not-run", message).at(place).help("what is wrong with it stands below");
-        std::iter::once(first).chain(problems.iter().cloned()).collect::<Vec<_>>()
+        not_run(what, name, case.place(text, case.span.clone()), problems)
     };
     let inline;
     let template = match &case.template {
@@ -218,13 +286,7 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
             }
         },
     };
-    let chat = match case.chat_template.as_ref().map(|file| (file, loaded.chats.get(file))) {
-        None => None,
-        Some((_, Some(Ok(chat)))) => Some(chat),
-        Some((file, Some(Err(problems)))) => {
-            return Err(not_run("the chat template", &file.display().to_string(), problems));
-        }
-        Some((file, None)) => return Err(not_run("the chat template", &file.display().to_string(), &[])),
-    };
+    let place = || case.place(text, case.span.clone());
+    let chat = case.chat_template.as_ref().map(|file| loaded.chat(file, place())).transpose()?;
     Ok(check_case(case, text, template, chat, settings))
 }

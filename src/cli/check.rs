@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::outputs::{Found, Outputs};
 use super::progress::Progress;
 use super::{Failure, Global, input, path_from};
-use crate::check::fixture::{self, Blessed, Case, FixtureFile};
-use crate::check::{self, Entry, Loaded, Report, Settings, Status};
+use crate::check::fixture::{self, Blessed, BlessedChat, Case, ChatCase, FixtureFile};
+use crate::check::{self, Entry, Loaded, Meaning, Report, Settings, Status};
 use crate::diagnostic::{self, Diagnostic, Place, Severity, Sources, Suite};
 use crate::template::source::{self, replace_file};
 
@@ -263,26 +263,37 @@ fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Bless) -> Res
     let mut count = 0;
     for file in files {
         let mut changed: Vec<(&Case, Blessed)> = Vec::new();
+        let mut chats: Vec<(&ChatCase, BlessedChat)> = Vec::new();
         for report in reports.iter_mut() {
-            let Entry::Case(of, Ok(case)) = report.entry else { continue };
-            let Some(meaning) = report.meaning.as_ref().filter(|_| std::ptr::eq(of, file)) else { continue };
-            if let Some(new) = new_expectation(case, meaning, which) {
-                changed.push((case, new));
-                report.diagnostics.retain(|found| {
-                    !matches!(found.id, "check-message" | "check-unsaid" | "check-problem" | "check-events")
-                });
-                if report.status == Status::Failed
-                    && report.diagnostics.iter().all(|found| found.severity < Severity::Error)
-                {
-                    report.status = Status::Passed;
+            let answered: &[&str] = match (report.entry, &report.meaning) {
+                (Entry::Case(of, Ok(case)), Some(Meaning::Output(meaning))) if std::ptr::eq(of, file) => {
+                    let Some(new) = new_expectation(case, meaning, which) else { continue };
+                    changed.push((case, new));
+                    &["check-message", "check-unsaid", "check-problem", "check-events"]
                 }
+                (Entry::Chat(of, Ok(case)), Some(Meaning::Chat(meaning))) if std::ptr::eq(of, file) => {
+                    let is_said = case.messages.as_ref().is_some_and(|said| said.value == meaning.messages)
+                        && case.tools.as_ref().is_none_or(|said| Some(&said.value) == meaning.tools.as_ref());
+                    if is_said || which == Bless::New && case.messages.is_some() {
+                        continue;
+                    }
+                    chats.push((case, meaning.clone()));
+                    &["check-messages", "check-unsaid", "check-tools"]
+                }
+                _ => continue,
+            };
+            report.diagnostics.retain(|found| !answered.contains(&found.id));
+            if report.status == Status::Failed
+                && report.diagnostics.iter().all(|found| found.severity < Severity::Error)
+            {
+                report.status = Status::Passed;
             }
         }
-        if changed.is_empty() {
+        if changed.is_empty() && chats.is_empty() {
             continue;
         }
-        count += changed.len();
-        let text = fixture::rewrite(file, &changed);
+        count += changed.len() + chats.len();
+        let text = fixture::rewrite(file, &changed, &chats);
         super::signals::uninterrupted(|| replace_file(Path::new(&file.file), text.as_bytes()))
             .map_err(|error| input::cannot_write(&file.file, &error))?;
     }

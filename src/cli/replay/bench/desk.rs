@@ -131,7 +131,7 @@ impl Desk for Bench {
                     .into());
                 }
                 let blessed = blessed(material)?;
-                let text = fixture::rewrite(&read, &[(&case, blessed)]);
+                let text = fixture::rewrite(&read, &[(&case, blessed)], &[]);
                 write(file, &text)?;
                 Ok(format!("blessed: {} holds this message now", case.id))
             }
