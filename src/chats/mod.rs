@@ -10,6 +10,6 @@ mod text;
 mod unrender;
 mod walk;
 
-pub use generation::{NotPatched, Patched, add_generation_blocks};
+pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
 pub use mask::{Masked, Part, PartSpan, mask};
 pub use unrender::{Ambiguity, Chat, NotRendered, Offset, Unrenderer, unrender};

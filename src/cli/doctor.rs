@@ -6,8 +6,9 @@ use clap::ValueEnum;
 use super::derive::NOW;
 use super::render::{assignment, source_failure, template_name, time};
 use super::{Failure, Global, chat_rows, rows};
-use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
+use crate::chat::{ChatTemplate, RenderOptions};
+use crate::chats;
 use crate::diagnostic::{Diagnostic, Sources, closest};
 use crate::doctor::{self, Options, Report};
 use crate::json::{Object, Value};
@@ -77,7 +78,7 @@ impl Doctor {
         self.check_names(&report)?;
         let mut out = io::stdout().lock();
         let text = match self.format {
-            OutputFormat::Json => format!("{}\n", json(&report)),
+            OutputFormat::Json => format!("{}\n", json(&report, blocks(&template, &options))),
             OutputFormat::Text => self.text(&report, &template, &options, &source),
         };
         out.write_all(Global::printable(&text, &out).as_bytes())?;
@@ -102,7 +103,19 @@ impl Doctor {
                     report.facts.iter().filter(|fact| names.is_empty() || names.iter().any(|n| n == fact.name));
                 chosen.map(|fact| doctor::explain(fact, template, options)).collect()
             }
-            None => doctor::summary(report, template, options, &template_name(source)),
+            None => {
+                let mut text = doctor::summary(report, template, options, &template_name(source));
+                match blocks(template, options) {
+                    Some(Ok(count)) => {
+                        text += &format!(
+                            "\nThe generation blocks agree with `render --mask` in {count} of {count} conversations.\n"
+                        );
+                    }
+                    Some(Err(why)) => text += &format!("\nThe generation blocks and `render --mask` disagree: {why}\n"),
+                    None => {}
+                }
+                text
+            }
         }
     }
 
@@ -146,10 +159,24 @@ pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
     })
 }
 
-fn json(report: &Report) -> Value {
+/// What came of holding the template's generation blocks against the mask, if it has any.
+fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, String>> {
+    let render = RenderOptions { now: options.now.clone(), watch: false };
+    chats::check_generation_blocks(template, &options.variables, &render)
+}
+
+fn json(report: &Report, blocks: Option<Result<usize, String>>) -> Value {
     let mut entries = Object::new();
     entries.insert("capabilities".to_owned(), report.capabilities());
     entries.insert("renders".to_owned(), i64::try_from(report.renders).unwrap_or(i64::MAX).into());
+    match blocks {
+        Some(Ok(_)) => drop(entries.insert("blocks_agree".to_owned(), true.into())),
+        Some(Err(why)) => {
+            entries.insert("blocks_agree".to_owned(), false.into());
+            entries.insert("blocks_disagree_where".to_owned(), why.into());
+        }
+        None => {}
+    }
     if let Some(error) = &report.stopped {
         entries.insert("stopped".to_owned(), error.to_string().into());
     }

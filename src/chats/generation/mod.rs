@@ -101,6 +101,20 @@ struct Pair {
     conditional: bool,
 }
 
+/// Holds a template's own generation blocks against [`mask`](super::mask()): in how many conversations they mark what the
+/// assistant wrote, or where they do not. Nothing if the template has no blocks, or renders no conversation.
+pub fn check_generation_blocks(
+    template: &ChatTemplate,
+    variables: &Object,
+    options: &RenderOptions,
+) -> Option<Result<usize, String>> {
+    if !template.has_generation_blocks() {
+        return None;
+    }
+    let cases = cases(template, variables, options);
+    (!cases.is_empty()).then(|| prove(template.source(), &cases, options, true))
+}
+
 /// Puts generation blocks into a template.
 pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderOptions) -> Result<Patched, NotPatched> {
     let not = |message: String| NotPatched { message };
@@ -422,7 +436,15 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
         let known = spans.iter().all(|span| case.spans.iter().any(|wanted| fits(wanted, span)));
         let covered = case.spans.iter().all(|wanted| spans.iter().any(|span| fits(wanted, span)));
         if !known || !covered {
-            return Err(format!("the spans are not those of the mask for {}", messages()));
+            let quoted = |start: usize, end: usize| {
+                let text = case.text.get(start..end).unwrap_or_default();
+                crate::diagnostic::shortened(&format!("{text:?}"), 80).into_owned()
+            };
+            let wanted = case.spans.iter().find(|wanted| !spans.iter().any(|span| fits(wanted, span)));
+            let marked = spans.iter().find(|span| !case.spans.iter().any(|wanted| fits(wanted, span)));
+            let wanted = wanted.map_or("nothing".to_owned(), |wanted| quoted(wanted.start, wanted.end));
+            let marked = marked.map_or("nothing".to_owned(), |(start, end)| quoted(*start, *end));
+            return Err(format!("the blocks mark {marked}, the assistant wrote {wanted}, in {}", messages()));
         }
     }
     Ok(cases.len())
