@@ -392,3 +392,36 @@ fn the_documentation_is_what_the_rules_say() {
     let (_, pages, _) = run(Path::new("."), &["--explain", "all"], None);
     assert!(written.ends_with(&pages), "write the output of `backchat lint --explain all` to the end of docs/lint.md");
 }
+
+#[test]
+fn chat_templates_are_linted_alone_and_beside_a_response_template() {
+    let loud = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c | tojson }}{% endfor %}\
+                {% endfor %}{{ tools | tojson }}";
+    let config = |extra: &str| format!("{{\"chat_template\": {}{extra}}}", backchat::json::Value::from(loud));
+    let response = r#", "response_template": {"start_anchor": "<|a|>", "fields": {"content": {"close": "<|e|>"}}}"#;
+    let folder = folder(&[
+        ("loud.jinja", loud),
+        ("quiet.jinja", "{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson }}"),
+        ("broken.jinja", "{% for"),
+    ]);
+    for (model, extra) in [("chat", ""), ("both", response)] {
+        fs::create_dir(folder.path().join(model)).unwrap();
+        fs::write(folder.path().join(model).join("tokenizer_config.json"), config(extra)).unwrap();
+    }
+    for (source, code, ids) in [
+        ("loud.jinja", 1, &["CT002", "CT004"][..]),
+        ("quiet.jinja", 0, &[]),
+        ("chat", 1, &["CT002", "CT004"]),
+        ("both", 1, &["CT002", "CT004"]),
+        ("broken.jinja", 2, &["template-failed"]),
+    ] {
+        let (found, out, told) = run(folder.path(), &[source, "--format", "concise"], None);
+        assert_eq!(found, code, "{source}: {out}{told}");
+        let both = format!("{out}{told}");
+        assert!(ids.iter().all(|id| both.contains(&format!("[{id}]"))), "{source}: {both}");
+        assert_eq!(out.lines().count(), if code == 2 { out.lines().count() } else { ids.len() }, "{source}: {out}");
+    }
+    let (code, out, _) =
+        run(folder.path(), &["loud.jinja", "--allow", "CT002", "--allow", "null-printed-as-none"], None);
+    assert_eq!((code, out.as_str()), (0, ""));
+}

@@ -5,20 +5,26 @@ use std::process::ExitCode;
 
 use similar::TextDiff;
 
+use super::derive::NOW;
+use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
 use super::outputs::{Found, Outputs};
+use super::render::{source_failure, template_name};
 use super::{Failure, Global, input};
+use crate::chat::{self, ChatTemplate};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
+use crate::doctor;
 use crate::lint::{self, RULES, Rule, Subject};
 use crate::targets::{TARGETS, Target};
 use crate::template::source::{self, Opened, SourceError, replace_file};
 
-/// Say what is wrong with templates that load
+/// Lint response templates and chat templates
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat lint response_template.json
   backchat lint --target vllm tokenizer_config.json
   backchat lint --fix templates/*.json
+  backchat lint chat_template.jinja
   backchat lint --explain RT001
 
 Levels by rule also stand in `backchat.toml`, in this folder or one above:
@@ -32,7 +38,8 @@ Levels by rule also stand in `backchat.toml`, in this folder or one above:
 
 Exit status: 0 nothing but notes, 1 a warning or an error, 2 a template does not load or the command could not run.")]
 pub struct Lint {
-    /// Templates: JSON files, tokenizer_config.json, model folders, ORG/NAME in the Hugging Face cache, or -
+    /// Response templates and chat templates: JSON files, .jinja files, tokenizer_config.json, model folders, .gguf
+    /// files, ORG/NAME in the Hugging Face cache, or -. Of a source that holds both, both are linted
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
@@ -65,6 +72,29 @@ pub struct Lint {
 /// How often a file is fixed and looked at again at most: a fix may make room for another.
 const ROUNDS: usize = 10;
 
+/// Which templates a source can hold, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Chat,
+    Response,
+    Both,
+}
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        let path = Path::new(name);
+        let is_named = |file: &str| path.file_name().is_some_and(|found| found == file);
+        let ends_in = |extension: &str| path.extension().is_some_and(|found| found == extension);
+        if ends_in("jinja") || ends_in("gguf") || is_named("chat_template.json") {
+            Self::Chat
+        } else if path.is_dir() || is_named("tokenizer_config.json") || input::is_cached(name) {
+            Self::Both
+        } else {
+            Self::Response
+        }
+    }
+}
+
 impl Lint {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(name) = &self.explain {
@@ -78,9 +108,24 @@ impl Lint {
         let mut sources = Sources::none();
         let mut unusable = false;
         for name in &self.templates {
+            let kind = Kind::of(name);
+            let mut has_chat_template = false;
+            if kind != Kind::Response
+                && let Some((found, texts)) = self.lint_chat_template(name, kind, &config)?
+            {
+                has_chat_template = true;
+                all.extend(found);
+                sources.extend(texts);
+            }
+            if kind == Kind::Chat {
+                continue;
+            }
             let opened = match self.open(name) {
                 Ok(opened) => opened,
                 Err(error) => {
+                    if has_chat_template && error.diagnostics.iter().all(|problem| problem.id == "no-template") {
+                        continue;
+                    }
                     unusable = true;
                     all.extend(error.diagnostics);
                     sources.extend(error.sources);
@@ -109,6 +154,31 @@ impl Lint {
             return Err(SourceError { diagnostics: vec![problem], sources: Sources::none() });
         }
         input::template(name)
+    }
+
+    /// What there is to say about the chat template of a source, with the text it is about; nothing if a source that may
+    /// hold one does not.
+    fn lint_chat_template(
+        &self,
+        name: &str,
+        kind: Kind,
+        config: &Config,
+    ) -> Result<Option<(Vec<Diagnostic>, Sources)>, Failure> {
+        let source = match chat::source::open(name, None) {
+            Ok(source) => source.for_tools(),
+            Err(error)
+                if kind == Kind::Both && error.diagnostics.iter().all(|found| found.id == "no-chat-template") =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(source_failure(error)),
+        };
+        let template = compile(&source)?;
+        let options = doctor::Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()) };
+        let file = template_name(&source);
+        let found = lint::lint_chat_template(&template, &options, &file);
+        let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
+        Ok(Some((found, Sources::none().with(file, ChatTemplate::normalise(&source.template)))))
     }
 
     /// What there is to say about a template, after the fixes where they are asked for.

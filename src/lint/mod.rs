@@ -1,4 +1,5 @@
-//! Advice about a template that loads: each rule has an id, a level, a page, and a fix where one is safe.
+//! Advice about a template that loads, a response template or a chat template: each rule has an id, a level, a page, and
+//! a fix where one is safe.
 //!
 //! ```
 //! use backchat::lint::{Subject, lint};
@@ -12,6 +13,7 @@
 //! ```
 
 mod anchor;
+mod chat_traps;
 mod chunks;
 mod fix;
 mod marks;
@@ -23,6 +25,7 @@ mod subject;
 mod targets;
 mod values;
 
+pub use chat_traps::lint_chat_template;
 pub use fix::apply_fixes;
 pub use rule::{Page, Rule};
 pub use subject::Subject;
@@ -33,7 +36,12 @@ use crate::diagnostic::Diagnostic;
 use rule::Source;
 
 /// Every rule, in the order of the ids.
-pub static RULES: [&Rule; 24] = [
+pub static RULES: [&Rule; 29] = [
+    &chat_traps::DROPPED_REASONING,
+    &chat_traps::BROKEN_LOOP,
+    &chat_traps::UNTRAINED_STOP,
+    &chat_traps::PRINTED_NULL,
+    &chat_traps::HIDDEN_TOOLS,
     &chunks::CHUNK_DEPENDENT,
     &streaming::HOLDS_MESSAGE,
     &streaming::LOST_CONTENT,
@@ -65,7 +73,7 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.into_iter().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
 }
 
-/// All there is to say about a template, in the order of the file.
+/// All there is to say about a response template, in the order of the file.
 pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = subject.warnings.iter().map(adopt).collect();
     let parts = subject.parts();
@@ -83,7 +91,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
                     }
                 }
             }
-            Source::Loader(_) => {}
+            Source::Loader(_) | Source::Doctor => {}
         }
     }
     let start =

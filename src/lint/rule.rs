@@ -38,6 +38,8 @@ pub(super) enum Source {
     Run(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
     /// The loader warns of them, under these ids.
     Loader(&'static [&'static str]),
+    /// `doctor` finds them in the renders of a chat template.
+    Doctor,
 }
 
 impl Rule {
