@@ -36,9 +36,11 @@ pub(crate) fn prompts(
     close: Option<&str>,
 ) -> Vec<Prompt> {
     let mut prompts: Vec<Prompt> = Vec::new();
+    let last_only = close.and_then(|_| last_only(prober));
     for after in History::ALL {
         for setting in settings {
-            let Some(found) = prompt(prober, after, setting, &leads(prober, after, setting), close) else { continue };
+            let known = Known { leads: leads(prober, after, setting), close, last_only: last_only.as_deref() };
+            let Some(found) = prompt(prober, after, setting, &known) else { continue };
             if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
                 prompts.push(found);
             }
@@ -47,7 +49,27 @@ pub(crate) fn prompts(
     prompts
 }
 
-fn prompt(prober: &Prober, after: History, setting: &Setting, leads: &Leads, close: Option<&str>) -> Option<Prompt> {
+/// What is known of turns before it is seen how prompts end.
+struct Known<'w> {
+    leads: Leads,
+    close: Option<&'w str>,
+    last_only: Option<&'w str>,
+}
+
+/// What a prompt writes that no turn in the middle of a conversation begins with.
+fn last_only(prober: &Prober) -> Option<String> {
+    let user = || Message::User(needle::USER.to_owned());
+    let earlier = [user(), Message::Assistant(shapes::content()), Message::User(needle::LATER.to_owned())];
+    let text = prober.render(&earlier, &Setting::new(), false)?;
+    let start = text.find(needle::USER)? + needle::USER.len();
+    let lead = text.get(start..start + text.get(start..)?.find(needle::CONTENT)?)?;
+    let prompt = prober.render(&[user()], &Setting::new(), true)?;
+    let written = prompt.get(end_of(&prompt, History::User)?..)?.strip_prefix(lead)?;
+    (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
+}
+
+fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
+    let Known { leads, close, last_only } = known;
     let history = shapes::history(after);
     let text = prober.render(&history, setting, true)?;
     let start = end_of(&text, after)?;
@@ -69,7 +91,11 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, leads: &Leads, clo
     let thought = match marks::first(open) {
         Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
         Some(_) => close.and_then(|close| mark_about(surplus, close)).map(|at| shared.len() + at),
-        None => close.and_then(|close| mark_about(own, close)).map(|at| begin + at),
+        None => close
+            .and_then(|close| mark_about(own, close))
+            .map(|at| begin + at)
+            // Or among what the last turn alone begins with, where renders show it, too.
+            .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
     };
     let mut header_in_prompt_only = false;
     if let Some(at) = thought {

@@ -49,6 +49,13 @@ impl Plan<'_> {
         !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, Piece::Name | Piece::Id))
     }
 
+    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is read
+    /// as one that breaks off behind it.
+    fn bare_end<'t>(&self, text: &'t str) -> &'t str {
+        let bare = text.trim_end();
+        if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
+    }
+
     fn first_mark(&self) -> &str {
         if self.cut.open.trim().is_empty() { self.cut.section.trim() } else { self.cut.open.trim() }
     }
@@ -66,7 +73,7 @@ impl Plan<'_> {
             let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
             Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
         } else if frame::stands_out(mark) && self.choices.guard != Guard::Always {
-            Delimiter::Pattern(format!("{}\\s*", spaced(mark))).write(&mut field, "open");
+            Delimiter::Pattern(spaced(mark)).write(&mut field, "open");
         } else {
             Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
         }
@@ -90,7 +97,7 @@ impl Plan<'_> {
     /// Each call one object, read whole.
     fn object(&self, object: &ObjectBody) -> Object {
         let mut field = Object::new();
-        let open = self.before_call(&self.cut.open);
+        let open = self.before_call(self.bare_end(&self.cut.open));
         let own = format!("{}{}", self.cut.section, self.cut.open);
         let guarded = !frame::stands_out(&own) || self.choices.guard == Guard::Always;
         let start = if guarded { format!("\\s*(?={})", object_start(object)) } else { String::new() };
@@ -124,8 +131,24 @@ impl Plan<'_> {
             _ => "{".to_owned(),
         };
         let mut groups = Groups::default();
-        let head = self.pieces(&body.head, &follows, &mut groups);
-        let open = self.before_call(&self.cut.open);
+        let mut opens = self.cut.open.as_str();
+        let mut pieces = match numbered_id(&body.head, &mut opens) {
+            Some(pieces) => pieces,
+            None => body.head.clone(),
+        };
+        match pieces.last_mut() {
+            Some(Piece::Text(text)) if body.object.is_none() => *text = self.bare_end(text).to_owned(),
+            Some(_) => {}
+            None => opens = self.bare_end(opens),
+        }
+        let head = self.pieces(&pieces, &follows, &mut groups);
+        let mut open = self.before_call(opens);
+        if self.choices.space == Space::Any
+            && matches!(pieces.first(), Some(Piece::Name | Piece::Id | Piece::NamedId))
+            && marks::marks(opens).last().is_some_and(|mark| frame::is_closed_mark(mark))
+        {
+            open.push_str("\\s*");
+        }
         // What stands after the arguments is captured by looking ahead.
         let is_late = body
             .tail
@@ -260,9 +283,16 @@ impl Plan<'_> {
             };
             let word = word_before(next);
             match piece {
+                Piece::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
                 Piece::Text(text) => {
-                    let text = if self.calls.body.object.is_some() { json_text(text) } else { self.text(text) };
-                    out.push_str(&text);
+                    // Models put white space between a mark and a name.
+                    let is_free = |mark: Option<&str>| {
+                        self.choices.space == Space::Any && mark.is_some_and(frame::is_closed_mark)
+                    };
+                    let before = at > 0 && is_free(marks::first(text)) && !text.starts_with(char::is_whitespace);
+                    let behind = at + 1 < pieces.len() && is_free(marks::last(text)) && text.trim_end() == text;
+                    let space = |free: bool| if free { "\\s*" } else { "" };
+                    out.push_str(&format!("{}{}{}", space(before), self.text(text), space(behind)));
                 }
                 Piece::Name if groups.bare => out.push_str(&format!("{word}+")),
                 Piece::Name => {
@@ -298,14 +328,16 @@ impl Plan<'_> {
 
     /// Writes what ends a call: its own text and, where that alone would not stand out, what must follow.
     fn close(&self, field: &mut Object, tail: &str, own: &str) {
-        let text = own.trim_end();
-        let closing =
-            match self.outer_marks(&self.cut.open).and_then(|(_, inner)| Some((inner, self.outer_close(text)?))) {
-                Some((next, (first, outer))) => {
-                    format!("{}\\s*(?:{}|(?={}))", self.text(first), spaced(outer.trim()), self.text(next))
-                }
-                None => self.text(text),
-            };
+        let text = if self.minds_space() { own.trim_end() } else { own.trim() };
+        let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
+        let closing = match (outer, self.weak_lead(text).filter(|_| tail.is_empty())) {
+            (Some(((before, next), (first, outer))), _) => {
+                let next = [next, before.trim()].map(|mark| self.text(mark)).join("|");
+                format!("{}\\s*(?:{}|(?={next}))", self.text(first), spaced(outer.trim()))
+            }
+            (None, Some((lead, last))) => format!("(?:{}\\s*)?{}", self.text(lead.trim_end()), self.text(last)),
+            (None, None) => self.text(text),
+        };
         let pattern = format!("{tail}{closing}");
         let guarded = match self.choices.guard {
             Guard::Weak => !frame::stands_out(own),
@@ -331,7 +363,10 @@ impl Plan<'_> {
         }
         if !guarded {
             let mut patterns = vec![pattern];
-            // A call that the end of the turn cuts off has been made all the same.
+            // A call that the end of the section or of the turn cuts off has been made all the same.
+            let ends = frame::section_marks(&self.cut.section_close);
+            let is_new = |end: &&str| frame::stands_out(end) && !own.contains(end) && !end.contains(own.trim());
+            patterns.extend(ends.into_iter().filter(is_new).map(spaced));
             patterns.extend(self.stops().filter(|stop| frame::is_sure(stop) && !own.contains(*stop)).map(escape));
             Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
             return;
@@ -341,6 +376,24 @@ impl Plan<'_> {
             followers.push("\\Z".to_owned());
         }
         Delimiter::Pattern(format!("{pattern}(?=\\s*(?:{})){space}", followers.join("|"))).write(field, "close");
+    }
+
+    /// Whether white space beside the body is part of it.
+    fn minds_space(&self) -> bool {
+        let bare = match &self.calls.body.arguments {
+            Arguments::Pairs(pairs) => !frame::stands_out(&pairs.cut.close),
+            _ => false,
+        };
+        bare || self.choices.space == Space::Exact
+    }
+
+    /// Signs that stand before the closing mark of JSON, such as those of a fence, and the mark, which says it all alone.
+    fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
+        let last = marks::last(close).filter(|mark| frame::stands_out(mark))?;
+        let is_fence =
+            |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::shuts(c) || "\"'".contains(c));
+        let lead = close.strip_suffix(last).filter(is_fence).filter(|lead| !frame::stands_out(lead))?;
+        (!matches!(self.calls.body.arguments, Arguments::Pairs(_))).then_some((lead, last))
     }
 
     /// The first mark of a close, and the outer ones after it.
@@ -376,6 +429,19 @@ impl Plan<'_> {
         let open = self.wire.content.open.trim();
         (self.wire.content.place == Place::After && !open.is_empty()).then(|| escape(open))
     }
+}
+
+/// The pieces with a name and its number as one id: a word of the template's own that tells calls apart. A word before
+/// the name belongs to it, and leaves the text that opens a call.
+fn numbered_id(pieces: &[Piece], open: &mut &str) -> Option<Vec<Piece>> {
+    let [Piece::Name, Piece::Text(sign), Piece::Counter(_), rest @ ..] = pieces else { return None };
+    let is_ended = matches!(rest.first(), Some(Piece::Text(text)) if !text.trim().is_empty());
+    if sign != ":" || !is_ended || rest.iter().any(|piece| matches!(piece, Piece::Id | Piece::NamedId)) {
+        return None;
+    }
+    let bare = open.strip_suffix('.').map(|word| word.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_'));
+    *open = bare.unwrap_or(open);
+    Some([Piece::NamedId].into_iter().chain(rest.iter().cloned()).collect())
 }
 
 /// What the pieces before and after the arguments capture.

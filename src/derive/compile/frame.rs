@@ -24,6 +24,11 @@ pub(super) fn is_token(mark: &str) -> bool {
     is_distinct(mark) && mark.contains(['|', '｜'])
 }
 
+/// Whether a mark that stands out is whole: no value interrupts it.
+pub(super) fn is_closed_mark(mark: &str) -> bool {
+    stands_out(mark) && mark.chars().next().is_some_and(marks::opens) && mark.ends_with(marks::shuts)
+}
+
 /// Whether a stop ends more than content: one that looks like a closing tag may be text of a thought or a value.
 pub(super) fn is_sure(stop: &str) -> bool {
     stands_out(stop) && !stop.starts_with("</")

@@ -14,7 +14,10 @@ impl Delimiter {
     pub fn write(self, field: &mut Object, side: &str) {
         match self {
             Delimiter::Literals(texts) => field.insert(side.to_owned(), one_or_many(texts)),
-            Delimiter::Pattern(pattern) => field.insert(format!("{side}_pattern"), pattern.into()),
+            Delimiter::Pattern(pattern) => match literal(&pattern) {
+                Some(text) => field.insert(side.to_owned(), text.into()),
+                None => field.insert(format!("{side}_pattern"), pattern.into()),
+            },
         };
     }
 }
@@ -39,14 +42,38 @@ pub(super) fn escape(text: &str) -> String {
         match c {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            '\\' | '.' | '^' | '$' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}' => {
+            c if is_syntax(c) => {
                 out.push('\\');
                 out.push(c);
             }
-            _ => out.push(c),
+            c => out.push(c),
         }
     }
     out
+}
+
+/// The only text that a pattern matches, if there is only one.
+fn literal(pattern: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next()? {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                c if c.is_alphanumeric() => return None,
+                c => text.push(c),
+            },
+            c if is_syntax(c) => return None,
+            c => text.push(c),
+        }
+    }
+    Some(text)
+}
+
+/// Whether a sign stands for something else in a pattern.
+fn is_syntax(c: char) -> bool {
+    "\\.^$|?*+()[]{}".contains(c)
 }
 
 /// A text as a pattern in which any white space stands for a run with a line break, and at its edges for any.
@@ -102,6 +129,14 @@ mod tests {
             [("<a>\n<b>", "<a>\\s*<b>"), ("\n<a> x", "\\s*<a> x"), ("<a>\n", "<a>\\s*"), ("\n", "\\s*"), ("", "")];
         for (text, pattern) in table {
             assert_eq!(spaced(text), pattern, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_matches_one_text_is_written_as_that_text() {
+        let table = [("<\\|a\\|>", Some("<|a|>")), ("x\\n", Some("x\n")), ("a\\s", None), ("a|b", None), ("a+", None)];
+        for (pattern, text) in table {
+            assert_eq!(literal(pattern).as_deref(), text, "{pattern:?}");
         }
     }
 }
