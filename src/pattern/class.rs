@@ -62,24 +62,36 @@ impl Class {
             .is_ok()
     }
 
-    /// The length in bytes of the longest beginning of a text that has only characters of the set.
-    pub fn prefix_length(&self, text: &str) -> usize {
+    /// What it costs, in the machine's units of work, to look up a character beyond ASCII.
+    fn lookup_cost(&self) -> usize {
+        2 + (usize::BITS - self.rest.len().leading_zeros()) as usize
+    }
+
+    /// The length in bytes of the longest beginning of a text that has only characters of the set, and what it costs to
+    /// find that out.
+    pub fn prefix(&self, text: &str) -> (usize, usize) {
         let bytes = text.as_bytes();
-        let mut at = 0;
+        let (mut at, mut beyond) = (0, 0);
         while let Some(&byte) = bytes.get(at) {
             if byte < 128 {
                 if !self.has_ascii(byte) {
-                    return at;
+                    break;
                 }
                 at += 1;
             } else {
                 match text.get(at..).and_then(|rest| rest.chars().next()) {
                     Some(c) if self.contains(c) => at += c.len_utf8(),
-                    _ => return at,
+                    _ => break,
                 }
+                beyond += 1;
             }
         }
-        at
+        (at, at + beyond * self.lookup_cost())
+    }
+
+    /// What it costs to walk over a character.
+    pub fn cost(&self, c: char) -> usize {
+        if c.is_ascii() { 1 } else { self.lookup_cost() }
     }
 
     /// The ranges of the set from U+0080 on.

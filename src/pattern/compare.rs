@@ -1,13 +1,21 @@
 //! What the [machine](super::machine) compares with the text: literals, places, groups again.
 
 use super::hay::{Edge, Hay};
-use super::machine::Attempt;
+use super::machine::{Attempt, BYTES_PER_UNIT};
 use super::tree::Assertion;
+
+/// What it costs to fold a character, in units of work.
+const FOLD: usize = 64;
+
+/// What it costs to find the other cases of a character.
+const CASES: usize = 1500;
+
+/// What it costs to tell whether a character beyond ASCII is one of a word.
+const WORD: usize = 12;
 
 impl Attempt {
     /// Compares by full case folding; `None` where only more text can tell.
     pub(super) fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
-        self.charge(wanted.len());
         let mut wanted = wanted.iter();
         let mut at = self.at;
         while wanted.len() > 0 {
@@ -16,11 +24,12 @@ impl Attempt {
                 None if behind || hay.edge == Edge::End => return Some(false),
                 None => return None,
             };
+            self.charge(FOLD);
             let mut folded: Vec<char> = super::class::full_fold(c).collect();
             if behind {
                 folded.reverse();
             }
-            if !folded.iter().all(|&c| wanted.next().is_some_and(|&wanted| same(wanted, c, true))) {
+            if !folded.iter().all(|&c| wanted.next().is_some_and(|&wanted| self.same(wanted, c, true))) {
                 return Some(false);
             }
             at = if behind { at - c.len_utf8() } else { at + c.len_utf8() };
@@ -30,7 +39,7 @@ impl Attempt {
     }
 
     /// Whether a place is what an assertion says; `None` where only more text can tell.
-    pub(super) fn holds(&self, assertion: Assertion, hay: Hay<'_>) -> Option<bool> {
+    pub(super) fn holds(&mut self, assertion: Assertion, hay: Hay<'_>) -> Option<bool> {
         let at = self.at;
         let at_end = at == hay.end();
         if at_end
@@ -39,6 +48,11 @@ impl Attempt {
         {
             return None;
         }
+        self.charge(match assertion {
+            _ if hay.bytes_after(at).first().is_none_or(u8::is_ascii) => 0,
+            Assertion::WordBoundary | Assertion::NotWordBoundary | Assertion::WordStart | Assertion::WordEnd => WORD,
+            _ => 0,
+        });
         let word_before = || hay.char_before(at).is_some_and(is_word);
         let word_after = || hay.char_at(at).is_some_and(is_word);
         Some(match assertion {
@@ -69,13 +83,11 @@ impl Attempt {
             self.at += if found == Some(true) { wanted.len() } else { 0 };
             return found;
         }
-        // To compare without regard to case takes a look at a table for each character.
-        self.charge(if fold { wanted.len() * 64 } else { wanted.len() });
         if behind {
             let mut at = self.at;
             for c in wanted.chars().rev() {
                 match hay.char_before(at) {
-                    Some(other) if same(c, other, fold) => at -= other.len_utf8(),
+                    Some(other) if self.same(c, other, fold) => at -= other.len_utf8(),
                     _ => return Some(false),
                 }
             }
@@ -85,7 +97,7 @@ impl Attempt {
         let mut at = self.at;
         for c in wanted.chars() {
             match hay.char_at(at) {
-                Some(other) if same(c, other, fold) => at += other.len_utf8(),
+                Some(other) if self.same(c, other, fold) => at += other.len_utf8(),
                 None if hay.edge != Edge::End => return None,
                 _ => return Some(false),
             }
@@ -96,26 +108,32 @@ impl Attempt {
 
     /// Compares a literal with what is there; `None` where only more text can tell.
     pub(super) fn literal(&mut self, wanted: &[u8], hay: Hay<'_>) -> Option<bool> {
-        // As a rule the first byte decides; only long literals take long.
-        self.charge(wanted.len() / 8);
         let there = hay.bytes_after(self.at);
+        if let (Some(first), Some(wanted)) = (there.first(), wanted.first())
+            && first != wanted
+        {
+            return Some(false);
+        }
+        self.charge(wanted.len() / BYTES_PER_UNIT);
         if there.len() >= wanted.len() {
             return Some(there.starts_with(wanted));
         }
         if hay.edge != Edge::End && wanted.starts_with(there) { None } else { Some(false) }
     }
+
+    /// Whether two characters are the same, or with `fold` differ only in case.
+    fn same(&mut self, one: char, other: char, fold: bool) -> bool {
+        self.charge(2);
+        if one == other || !fold {
+            return one == other;
+        }
+        self.charge(CASES);
+        let mut set = super::class::of([(one, one)]);
+        super::class::fold(&mut set);
+        set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
+    }
 }
 
 fn is_word(c: char) -> bool {
     regex_syntax::try_is_word_character(c).unwrap_or(false)
-}
-
-/// Whether two characters are the same, or with `fold` differ only in case.
-fn same(one: char, other: char, fold: bool) -> bool {
-    if one == other || !fold {
-        return one == other;
-    }
-    let mut set = super::class::of([(one, one)]);
-    super::class::fold(&mut set);
-    set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
 }

@@ -1,7 +1,7 @@
 //! Turns a pattern that was read into instructions.
 
 use super::class::Class;
-use super::program::{Inst, Program, Run};
+use super::program::{Inst, Program, Run, SHORT_RUN};
 use super::read::Reading;
 use super::tree::{Assertion, Greed, Node};
 
@@ -37,7 +37,8 @@ impl Program {
 /// Whether what follows a place in the pattern may depend on what a group took.
 fn has_memory(node: &Node) -> bool {
     match node {
-        Node::Backref { .. } | Node::IfGroup { .. } => true,
+        // Whether a match is empty depends on where `\K` was.
+        Node::Backref { .. } | Node::IfGroup { .. } | Node::Keep => true,
         Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
             has_memory(node)
         }
@@ -281,12 +282,17 @@ impl Compiler {
             return;
         }
         if let Some(class) = single(node) {
-            let memo = (self.plain && max.is_none() && !behind).then_some(self.program.runs);
+            let is_long = max.is_none_or(|max| max > SHORT_RUN);
+            // A bounded run that gives nothing back is followed at one place only.
+            let is_followed = max.is_none() || greed != Greed::Possessive;
+            let memo = (self.plain && is_long && is_followed && !behind).then_some(self.program.runs);
             self.program.runs += usize::from(memo.is_some());
+            let extent = (is_long && !behind).then_some(self.program.extents);
+            self.program.extents += 2 * usize::from(extent.is_some());
             let entry = if max.is_some() && !behind { self.memo() } else { None };
             let any = class.is_any();
             let max = max.unwrap_or(u32::MAX);
-            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, entry, next: None }));
+            self.push(Inst::Run(Run { class, any, min, max, greed, behind, memo, extent, entry, next: None }));
             return;
         }
         if greed == Greed::Possessive {

@@ -1,7 +1,12 @@
+//! What a search has found out about places of its text, so that no attempt finds it out again.
+
+use super::class::Class;
+use super::hay::Hay;
+
 /// No more failures than these many words have bits for are noted; those of further places are found out again.
 const MAX_WORDS: usize = 1 << 23;
 
-/// Where loops and looks are known to fail or to match. It holds for one text.
+/// What loops, runs and looks are known to do. It holds for one text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// Whether an attempt took so long that every failure is worth noting.
@@ -9,8 +14,11 @@ pub(super) struct Facts {
     /// A bit for each place and split.
     failed: Vec<u64>,
     failed_base: usize,
-    /// A stretch of places for each run: what follows it fails at each of them, and the run cannot go on behind the last.
+    /// A stretch of places for each run: what follows it fails at each of them, and an unbounded run cannot go on after the
+    /// last.
     pub runs: Vec<(usize, usize)>,
+    /// How far each run went when it was last begun.
+    extents: Vec<Extent>,
     /// A stretch of places for each look: at any of them its inside matches.
     pub spans: Vec<(usize, usize)>,
 }
@@ -20,6 +28,41 @@ impl Facts {
         self.failed.clear();
         self.runs.clear();
         self.spans.clear();
+        self.extents.clear();
+    }
+
+    /// How far a bounded run goes from a place, without counting again what it took when it was last begun nearby; and what
+    /// it cost to find out. It takes at most `wanted` characters, none at `limit` or after.
+    pub fn extent(
+        &mut self,
+        number: usize,
+        class: &Class,
+        hay: Hay<'_>,
+        start: usize,
+        wanted: u32,
+        limit: usize,
+    ) -> (Extent, usize) {
+        if self.extents.len() <= number {
+            self.extents.resize(number + 1, Extent::default());
+        }
+        let Some(known) = self.extents.get_mut(number) else { return (Extent::from(start), 0) };
+        let cost = known.move_to(class, hay, start, wanted, limit);
+        (*known, cost)
+    }
+
+    /// How far an unbounded run goes from a place, without walking again what it took when it was last begun before there;
+    /// and what it cost to find out.
+    pub fn end(&mut self, number: usize, class: &Class, hay: Hay<'_>, start: usize) -> (usize, usize) {
+        if self.extents.len() <= number {
+            self.extents.resize(number + 1, Extent::default());
+        }
+        let Some(known) = self.extents.get_mut(number) else { return (start, 0) };
+        if start < known.start || known.end < start {
+            *known = Extent::from(start);
+        }
+        let (length, cost) = class.prefix(hay.after(known.end));
+        known.end += length;
+        (known.end, cost)
     }
 
     fn bit(&self, splits: usize, split: usize, place: usize) -> Option<(usize, u64)> {
@@ -31,18 +74,73 @@ impl Facts {
         self.bit(splits, split, place).is_some_and(|(word, bit)| self.failed.get(word).is_some_and(|w| w & bit != 0))
     }
 
-    pub fn note_failure(&mut self, splits: usize, split: usize, place: usize, attempt: usize) {
+    /// Notes a failure; gives how many words had to be made room for.
+    pub fn note_failure(&mut self, splits: usize, split: usize, place: usize, attempt: usize) -> usize {
         if self.failed.is_empty() {
             // No later attempt begins before this one.
             self.failed_base = attempt;
         }
-        let Some((word, bit)) = self.bit(splits, split, place).filter(|(word, _)| *word < MAX_WORDS) else { return };
-        if word >= self.failed.len() {
+        let Some((word, bit)) = self.bit(splits, split, place).filter(|(word, _)| *word < MAX_WORDS) else { return 0 };
+        let before = self.failed.len();
+        if word >= before {
             self.failed.resize((word + 1).next_power_of_two(), 0);
         }
         if let Some(w) = self.failed.get_mut(word) {
             *w |= bit;
         }
+        self.failed.len() - before
+    }
+}
+
+/// The characters that a run took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extent {
+    start: usize,
+    /// The place after the last one.
+    pub end: usize,
+    /// How many they are, if the run is bounded.
+    pub count: u32,
+}
+
+impl Extent {
+    fn from(start: usize) -> Self {
+        Self { start, end: start, count: 0 }
+    }
+
+    /// Makes it what a run takes that begins at another place; gives what that cost.
+    fn move_to(&mut self, class: &Class, hay: Hay<'_>, start: usize, wanted: u32, limit: usize) -> usize {
+        let mut cost = 0;
+        let between = |from: usize, to: usize| hay.after(from).get(..to.saturating_sub(from)).unwrap_or("");
+        if self.start < hay.base || start > self.end || start + self.count as usize <= self.start {
+            *self = Self::from(start);
+        } else if self.start <= start {
+            let left_out = between(self.start, start).chars().count();
+            cost += left_out;
+            self.count -= (left_out as u32).min(self.count);
+        } else {
+            let before = between(start, self.start);
+            let (length, walked) = class.prefix(before);
+            cost += walked;
+            if length < before.len() {
+                *self = Self::from(start);
+            } else {
+                self.count += before.chars().count() as u32;
+            }
+        }
+        self.start = start;
+        while self.count > wanted || self.end > limit {
+            let Some(c) = hay.char_before(self.end) else { break };
+            self.end -= c.len_utf8();
+            self.count -= 1;
+            cost += 1;
+        }
+        let room = between(self.end, limit).chars().take((wanted - self.count.min(wanted)) as usize);
+        for c in room.take_while(|&c| class.contains(c)) {
+            self.end += c.len_utf8();
+            self.count += 1;
+            cost += class.cost(c);
+        }
+        cost
     }
 }
 

@@ -8,7 +8,8 @@
 //! What has failed at a place fails there again, wherever the attempt began, unless the pattern refers back to its groups.
 //! Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns linear in the
 //! text. Others, with back-references, calls, counted groups, or groups and looks that are not entered again, may need
-//! more. Every step is counted, and every byte that a step looks at, so that such a search ends in an error and soon.
+//! more. Every step is charged by what it costs, and every character that it walks over, so that such a search ends in an
+//! error and soon.
 
 use super::facts::{Facts, has_place, note_stretch};
 use super::hay::{Edge, Hay};
@@ -23,8 +24,23 @@ const MAX_CALLS: usize = 100_000;
 /// Each call keeps what the groups were before it; more of that than this is too much.
 const MAX_CALLED_SLOTS: usize = 4_000_000;
 
-/// So many bytes are looked at, in a run or a comparison, in the time of one step.
-const BYTES_PER_STEP: usize = 16;
+/// What a step costs, in units of work; a unit is about a nanosecond.
+const STEP: u64 = 3;
+
+/// What it costs besides to ask or to note whether a place is known to fail.
+pub(super) const MEMO: usize = 6;
+
+/// What it costs besides to begin a run, or to let it give back or take more.
+const RUN: usize = 10;
+
+/// What it costs besides to count a round of a group, or to put a place into a register.
+const COUNT: usize = 2;
+
+/// So many bytes are compared or searched for a unit of work.
+pub(super) const BYTES_PER_UNIT: usize = 16;
+
+/// What a call of a group costs besides, and each slot that it keeps.
+const CALL: usize = 40;
 
 /// After an attempt of more steps than this every failure is noted.
 const LONG: u64 = 2048;
@@ -157,6 +173,7 @@ impl Attempt {
         self.slots.resize(program.slots, UNSET);
         self.registers.clear();
         self.registers.resize(program.registers, 0);
+        self.charge((program.slots + program.registers) / 4);
     }
 
     /// Where the attempt began.
@@ -185,7 +202,9 @@ impl Attempt {
     /// Goes on until it is decided or looks past the end. `fuel` is the work it may still do.
     pub fn run(&mut self, program: &Program, hay: Hay<'_>, facts: &mut Facts, fuel: &mut u64) -> Outcome {
         loop {
-            let Some(left) = fuel.checked_sub(1 + std::mem::take(&mut self.extra)) else { return Outcome::Exhausted };
+            let Some(left) = fuel.checked_sub(STEP + std::mem::take(&mut self.extra)) else {
+                return Outcome::Exhausted;
+            };
             if self.stack.len() > MAX_FRAMES {
                 return Outcome::Exhausted;
             }
@@ -212,7 +231,7 @@ impl Attempt {
                     None => return Outcome::NeedsMore,
                 },
                 Inst::LiteralBehind(text) => {
-                    self.charge(text.len() / 8);
+                    self.charge(text.len() / BYTES_PER_UNIT);
                     let found = hay.before(self.at).ends_with(&**text);
                     if found {
                         self.at -= text.len();
@@ -235,14 +254,17 @@ impl Attempt {
                     _ => false,
                 },
                 Inst::Run(run) if run.behind => {
+                    self.charge(RUN);
                     self.run_behind(run, hay);
                     continue;
                 }
                 Inst::Run(run) => {
+                    self.charge(RUN);
                     if let Some(entry) = run.entry
                         && self.run.is_none()
                         && facts.all
                     {
+                        self.charge(MEMO);
                         if facts.has_failed(program.splits, entry, self.at) {
                             self.failing = true;
                             continue;
@@ -256,6 +278,7 @@ impl Attempt {
                 }
                 Inst::Split { first, second, memo, in_loop } => {
                     let memo = memo.filter(|_| *in_loop || facts.all);
+                    self.charge(memo.map_or(0, |_| MEMO));
                     if memo.is_some_and(|split| facts.has_failed(program.splits, split, self.at)) {
                         false
                     } else {
@@ -317,7 +340,7 @@ impl Attempt {
                     true
                 }
                 Inst::Call { group } => {
-                    self.charge(self.slots.len() * BYTES_PER_STEP);
+                    self.charge(CALL + self.slots.len());
                     let called =
                         Called { group: *group, back: self.pc + 1, within: self.call, slots: self.slots.clone() };
                     self.calls.push(called);
@@ -344,6 +367,7 @@ impl Attempt {
                     true
                 }
                 Inst::Note(register) => {
+                    self.charge(COUNT);
                     self.set(*register, self.at);
                     true
                 }
@@ -352,6 +376,7 @@ impl Attempt {
                     true
                 }
                 Inst::Add(register) => {
+                    self.charge(COUNT);
                     self.set(*register, self.register(*register) + 1);
                     true
                 }
@@ -386,9 +411,9 @@ impl Attempt {
         }
     }
 
-    /// Counts work that grows with the text or the pattern.
-    pub(super) fn charge(&mut self, bytes: usize) {
-        self.extra += (bytes / BYTES_PER_STEP) as u64;
+    /// Counts work besides the step.
+    pub(super) fn charge(&mut self, units: usize) {
+        self.extra += units as u64;
     }
 
     fn register(&self, register: usize) -> usize {
@@ -409,7 +434,10 @@ impl Attempt {
             Frame::Other { pc, at } => {
                 (self.pc, self.at, self.failing) = (pc as usize, at, false);
             }
-            Frame::Failed { split, at } => facts.note_failure(program.splits, split as usize, at, self.start),
+            Frame::Failed { split, at } => {
+                let grown = facts.note_failure(program.splits, split as usize, at, self.start);
+                self.charge(MEMO + grown);
+            }
             Frame::Slot { slot, old } => {
                 if let Some(place) = self.slots.get_mut(slot as usize) {
                     *place = old;
@@ -429,11 +457,13 @@ impl Attempt {
                 }
             }
             Frame::Shrink { pc, low, at, high } => {
+                self.charge(RUN);
                 if let Some(Inst::Run(run)) = program.insts.get(pc as usize) {
                     self.shrink(run, pc, [low, at, high], hay, facts);
                 }
             }
             Frame::Grow { pc, low, at, count } => {
+                self.charge(RUN);
                 if let Some(Inst::Run(run)) = program.insts.get(pc as usize) {
                     let grown = self.grow(run, pc, [low, at], count, hay, facts);
                     if !grown {
@@ -448,7 +478,7 @@ impl Attempt {
 
     /// Drops a frame and the choices behind it, but keeps what undoes slots and registers.
     fn cut(&mut self, frame: usize) {
-        self.charge(self.stack.len().saturating_sub(frame) * size_of::<Frame>());
+        self.charge(self.stack.len().saturating_sub(frame) * 2);
         let mut kept = frame;
         for index in frame + 1..self.stack.len() {
             let undo = self.stack.get(index).copied();
@@ -468,6 +498,7 @@ impl Attempt {
     /// The inside of a look has matched.
     fn end_look(&mut self, program: &Program, facts: &mut Facts) {
         let frame = self.stack.iter().rposition(|frame| matches!(frame, Frame::Look { .. })).unwrap_or(0);
+        self.charge(self.stack.len().saturating_sub(frame));
         let Some(&Frame::Look { pc, at }) = self.stack.get(frame) else {
             self.failing = true;
             return;
@@ -525,6 +556,6 @@ impl Attempt {
                 *now = *before;
             }
         }
-        self.charge(self.slots.len() * BYTES_PER_STEP);
+        self.charge(CALL + self.slots.len());
     }
 }

@@ -80,6 +80,9 @@ pub(super) enum Inst {
     Match,
 }
 
+/// A run of up to this many characters is quicker walked than remembered.
+pub(super) const SHORT_RUN: u32 = 16;
+
 /// One set of characters, again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
@@ -90,7 +93,10 @@ pub(super) struct Run {
     pub max: u32,
     pub greed: Greed,
     pub behind: bool,
+    /// The number under which places are noted where what follows fails.
     pub memo: Option<usize>,
+    /// The number under which it is remembered how far the run goes; the next one is for its least length.
+    pub extent: Option<usize>,
     /// The number under which failures of a bounded run are noted, place by place.
     pub entry: Option<usize>,
     /// The byte with which whatever follows has to start, where there is only one.
@@ -112,6 +118,8 @@ pub(super) struct Program {
     pub splits: usize,
     /// How many runs do.
     pub runs: usize,
+    /// How many numbers there are for how far runs go.
+    pub extents: usize,
     /// How many looks remember where they match.
     pub spans: usize,
     /// Whether what fails at a place also fails there in a search that began elsewhere.
@@ -128,6 +136,7 @@ impl Program {
             registers: 0,
             splits: 0,
             runs: 0,
+            extents: 0,
             spans: 0,
             depends_on_search_start: false,
             entries: vec![0; slots / 2],

@@ -1,27 +1,44 @@
 //! Runs of one set of characters: how the [machine](super::machine) takes them, gives back and takes more.
 
-use super::facts::{Facts, has_place, note_stretch};
+use super::facts::{Extent, Facts, has_place, note_stretch};
 use super::hay::{Edge, Hay};
-use super::machine::{Attempt, Frame};
-use super::program::Run;
+use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
+use super::program::{Run, SHORT_RUN};
 use super::tree::Greed;
+
+/// What it costs besides to walk a byte backward, in units of work.
+const BACKWARD: usize = 2;
 
 impl Attempt {
     /// Takes a run of characters; false where it needs more text.
     pub(super) fn run_ahead(&mut self, run: &Run, hay: Hay<'_>, facts: &mut Facts) -> bool {
         let (start, mut count) = match self.run.take() {
             Some(begun) => begun,
-            None if run.memo.is_some_and(|memo| has_place(&facts.runs, memo, self.at)) => {
+            None if run.is_unbounded() && run.memo.is_some_and(|memo| has_place(&facts.runs, memo, self.at)) => {
                 self.failing = true;
                 return true;
             }
             None => (self.at, 0),
         };
         let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
-        let known = run.memo.filter(|_| run.greed != Greed::Lazy).and_then(|memo| facts.runs.get(memo));
+        let known = run
+            .memo
+            .filter(|_| run.is_unbounded())
+            .filter(|_| run.greed != Greed::Lazy)
+            .and_then(|memo| facts.runs.get(memo));
         let (length, taken) = match known.filter(|(low, high)| self.at < *low && low <= high) {
             Some(&(low, high)) => self.take_up_to(run, hay, low, high),
-            None => self.take(run, hay.after(self.at), wanted - count),
+            None => match run.extent.filter(|_| wanted > SHORT_RUN) {
+                Some(number) if run.is_unbounded() && run.greed != Greed::Lazy => {
+                    self.take_all(run, number, hay, facts)
+                }
+                Some(number) => {
+                    let number = number + usize::from(run.greed == Greed::Lazy);
+                    let extent = self.charged(facts.extent(number, &run.class, hay, start, wanted, hay.end()));
+                    (extent.end - self.at, extent.count - count)
+                }
+                None => self.take(run, hay.after(self.at), wanted - count),
+            },
         };
         self.at += length;
         count += taken;
@@ -36,11 +53,8 @@ impl Attempt {
         let pc = self.pc as u32;
         match run.greed {
             Greed::Greedy if self.at > start => {
-                let mut low = start;
-                for c in hay.after(start).chars().take(run.min as usize) {
-                    low += c.len_utf8();
-                }
                 let high = self.at;
+                let low = self.least_end(run, start, hay, facts);
                 // What is known to fail when the run ends there need not be tried again.
                 let failed =
                     run.memo.and_then(|memo| facts.runs.get(memo)).filter(|(from, to)| *from <= high && high <= *to);
@@ -51,7 +65,19 @@ impl Attempt {
                 }
                 self.stack.push(Frame::Shrink { pc, low, at: high, high });
             }
-            Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
+            Greed::Lazy => {
+                let low = self.at;
+                let bounded = run.extent.filter(|_| !run.is_unbounded());
+                let failed = bounded.zip(run.memo).and_then(|(extent, memo)| Some((extent, facts.runs.get(memo)?)));
+                // Where what follows is known to fail it need not be tried again.
+                if let Some((number, &(_, to))) = failed.filter(|(_, (from, to))| *from <= low && low <= *to) {
+                    let extent = self.charged(facts.extent(number, &run.class, hay, start, run.max, to));
+                    self.stack.push(Frame::Grow { pc, low, at: extent.end, count: extent.count });
+                    self.failing = true;
+                    return true;
+                }
+                self.stack.push(Frame::Grow { pc, low, at: low, count });
+            }
             // It gives nothing back, but what follows it fails wherever in this stretch it begins.
             Greed::Possessive if run.memo.is_some() => {
                 self.stack.push(Frame::Shrink { pc, low: start, at: start, high: self.at });
@@ -62,17 +88,46 @@ impl Attempt {
         true
     }
 
+    /// How far an unbounded run goes: bytes, and no more characters than it must have.
+    fn take_all(&mut self, run: &Run, number: usize, hay: Hay<'_>, facts: &mut Facts) -> (usize, u32) {
+        let (end, cost) = if run.any { (hay.end(), 0) } else { facts.end(number, &run.class, hay, self.at) };
+        let length = end - self.at;
+        let counted = hay.after(self.at).get(..length).unwrap_or("").chars().take(run.min as usize).count();
+        self.charge(cost + counted);
+        (length, counted as u32)
+    }
+
+    /// What a bounded run takes, its cost charged.
+    fn charged(&mut self, (extent, cost): (Extent, usize)) -> Extent {
+        self.charge(MEMO + cost);
+        extent
+    }
+
+    /// Where a greedy run ends that has taken only as much as it must.
+    fn least_end(&mut self, run: &Run, start: usize, hay: Hay<'_>, facts: &mut Facts) -> usize {
+        match run.extent.filter(|_| run.min > SHORT_RUN && !run.is_unbounded()) {
+            Some(_) if run.min == run.max => self.at,
+            Some(number) => self.charged(facts.extent(number + 1, &run.class, hay, start, run.min, self.at)).end,
+            None => {
+                self.charge(run.min as usize);
+                start + hay.after(start).chars().take(run.min as usize).map(char::len_utf8).sum::<usize>()
+            }
+        }
+    }
+
     /// How far a run goes: bytes, and characters (of an unbounded run no more are counted than it must have).
     fn take(&mut self, run: &Run, text: &str, wanted: u32) -> (usize, u32) {
         if !run.is_unbounded() || run.greed == Greed::Lazy {
             let taken = text.chars().take(wanted as usize).take_while(|&c| run.class.contains(c));
-            let (length, count) = taken.fold((0, 0), |(length, count), c| (length + c.len_utf8(), count + 1));
-            self.charge(length);
+            let (length, count, cost) = taken.fold((0, 0, 0), |(length, count, cost), c| {
+                (length + c.len_utf8(), count + 1, cost + run.class.cost(c))
+            });
+            self.charge(cost);
             return (length, count);
         }
-        let length = if run.any { text.len() } else { run.class.prefix_length(text) };
+        let (length, cost) = if run.any { (text.len(), 0) } else { run.class.prefix(text) };
         let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
-        self.charge(if run.any { counted } else { length });
+        self.charge(cost + counted);
         (length, counted as u32)
     }
 
@@ -86,6 +141,7 @@ impl Attempt {
         }
         let rest = hay.after(low).get(..high - low).unwrap_or("");
         let more = rest.chars().take(run.min.saturating_sub(count) as usize).count();
+        self.charge(more);
         (length + rest.len(), count + more as u32)
     }
 
@@ -99,12 +155,19 @@ impl Attempt {
             }
             return;
         }
+        // Where what follows is known to fail it need not be tried again.
+        let known =
+            run.memo.and_then(|memo| facts.runs.get(memo)).copied().filter(|(from, to)| from <= to && *from < at);
+        let at = match known {
+            Some((from, to)) if hay.char_before(at).is_some_and(|c| at - c.len_utf8() <= to) => from.max(low),
+            _ => at,
+        };
         let given = hay.bytes_after(low).get(..at.saturating_sub(low)).unwrap_or(&[]);
         let to = match run.next {
             Some(byte) => memchr::memrchr(byte, given).map(|length| low + length),
             None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),
         };
-        self.charge(at.saturating_sub(to.unwrap_or(low)));
+        self.charge(at.saturating_sub(to.unwrap_or(low)) / BYTES_PER_UNIT);
         match to {
             Some(at) => {
                 self.stack.push(Frame::Shrink { pc, low, at, high });
@@ -141,7 +204,9 @@ impl Attempt {
                 None => Err(at),
             },
         };
-        self.charge(grown.unwrap_or_else(|end| end).abs_diff(at));
+        let grew = grown.unwrap_or_else(|end| end).abs_diff(at);
+        let step = run.class.cost(hay.char_at(at).unwrap_or('a'));
+        self.charge(if run.any { grew / BYTES_PER_UNIT } else { grew * step });
         match grown {
             Ok(at) => {
                 // An unbounded run need not be counted.
@@ -172,7 +237,8 @@ impl Attempt {
                 high = self.at;
             }
         }
-        self.charge(start - self.at);
+        let step = run.class.cost(hay.char_at(self.at).unwrap_or('a'));
+        self.charge((start - self.at) * (BACKWARD + step));
         if count < run.min {
             self.failing = true;
             return;

@@ -3,11 +3,11 @@ use super::hay::{Edge, Hay};
 use super::machine::{Attempt, Outcome, Refused};
 use super::{Pattern, TooMuchWork};
 
-/// The work a search may do, whatever its text.
-const FUEL: u64 = 8_000_000;
+/// The work a search may do, whatever its text, in units of about a nanosecond.
+const FUEL: u64 = 12_000_000;
 
 /// The work it may do besides for each byte of the text.
-const FUEL_PER_BYTE: u64 = 400;
+const FUEL_PER_BYTE: u64 = 500;
 
 /// What a search knows by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,12 @@ impl Search {
             work.spent += given - fuel;
         }
         found
+    }
+
+    /// The work done so far.
+    #[cfg(test)]
+    pub fn spent(&self) -> u64 {
+        self.work.as_ref().map_or(0, |work| work.spent)
     }
 
     /// Start and end of a group of the match.
