@@ -7,6 +7,9 @@ use super::tree::Assertion;
 /// What it costs to fold a character, in units of work.
 const FOLD: usize = 64;
 
+/// What it costs to tell whether two characters have other cases.
+const CASED: usize = 40;
+
 /// What it costs to find the other cases of a character.
 const CASES: usize = 1500;
 
@@ -127,11 +130,23 @@ impl Attempt {
         if one == other || !fold {
             return one == other;
         }
+        if one.is_ascii() && other.is_ascii() {
+            return one.eq_ignore_ascii_case(&other);
+        }
+        self.charge(CASED);
+        if !is_cased(one) || !is_cased(other) {
+            return false;
+        }
         self.charge(CASES);
         let mut set = super::class::of([(one, one)]);
         super::class::fold(&mut set);
         set.ranges().iter().any(|range| range.start() <= other && other <= range.end())
     }
+}
+
+/// Whether a character has another case. None without one is equal to another.
+fn is_cased(c: char) -> bool {
+    !c.to_lowercase().eq([c]) || !c.to_uppercase().eq([c])
 }
 
 fn is_word(c: char) -> bool {

@@ -40,7 +40,7 @@ const COUNT: usize = 2;
 pub(super) const BYTES_PER_UNIT: usize = 16;
 
 /// What a call of a group costs besides, and each slot that it keeps.
-const CALL: usize = 40;
+const CALL: usize = 60;
 
 /// After an attempt of more steps than this every failure is noted.
 const LONG: u64 = 2048;
