@@ -19,8 +19,8 @@ fn template(fields: &str) -> String {
 fn ids(text: &str) -> Vec<&'static str> {
     let opened = source::from_text("t.json".to_owned(), text.to_owned()).unwrap();
     let mut ids: Vec<_> = lint(&Subject::of_file(&opened, &[])).iter().map(|finding| finding.id).collect();
-    // Notes that most templates get: other languages' engines, and that only the last region stays.
-    ids.retain(|id| !["RT053", "RT004"].contains(id));
+    // Notes that most templates get: other languages' engines, that only the last region stays, and strings of JSON.
+    ids.retain(|id| !["RT053", "RT004", "RT015"].contains(id));
     ids.dedup();
     ids
 }
@@ -136,6 +136,76 @@ fn a_later_region_that_replaces_an_earlier_one_is_a_note() {
 }
 
 #[test]
+fn a_close_that_can_stand_in_a_json_string_is_a_note() {
+    let end = r#""content": {"close": "<|end|>"}"#;
+    let field = |open: &str, close: &str, content: &str| {
+        format!(r#""a": {{"open": "{open}", {close}, "content": "{content}"}}, {end}"#)
+    };
+    for (fields, text) in [
+        (field("<a>", r#""close": "</a>""#, "json"), Some(r#"<a>{"text": "</a>"}</a>"#)),
+        (field("<a>", r#""close_pattern": "</a>\\s*""#, "json"), Some(r#"<a>{"text": "</a>"}</a>"#)),
+        // A region of text has no strings; a quote or a line break is escaped in one.
+        (field("<a>", r#""close": "</a>""#, "text"), None),
+        (field("<a>", r#""close": "\n\n""#, "json"), None),
+        // The quote of this mark ends nothing as it is escaped, and the mark matches after the backslash all the same.
+        (field("<a>", r#""close": "\"</a>""#, "json"), Some(r#"<a>{"text": "\"</a>"}"</a>"#)),
+    ] {
+        let template = Template::load(&template(&fields)).unwrap().template;
+        let found = lint(&Subject::new(&template, &[]));
+        let notes: Vec<_> = found.iter().filter(|finding| finding.id == "RT015").collect();
+        assert_eq!(notes.len(), usize::from(text.is_some()), "{fields}: {notes:?}");
+        assert!(notes.iter().all(|note| note.severity == backchat::Severity::Note));
+        if let Some(text) = text {
+            assert!(notes[0].message.contains(&backchat::Value::from(text).to_string()), "{notes:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_proof_needs_is_a_note_and_no_warning() {
+    let end = r#""content": {"close": "<|end|>"}"#;
+    let with =
+        |anchor: &str, fields: &str| format!("{{\"start_anchor_pattern\": \"{anchor}\", \"fields\": {{{fields}}}}}");
+    for (text, id, severity) in [
+        // Only its close tells of a region that nothing opens.
+        (
+            with("A", &format!(r#""a": {{"open_pattern": "^(?=.*?</a>)", "close": "</a>"}}, {end}"#)),
+            "RT002",
+            backchat::Severity::Note,
+        ),
+        (
+            with("A", &format!(r#""a": {{"open_pattern": "(?=.*?</a>)", "close": "</a>"}}, {end}"#)),
+            "RT002",
+            backchat::Severity::Warning,
+        ),
+        // White space that tells one call from the next is not the close's to take.
+        (
+            with(
+                "A",
+                &format!(r#""a": {{"open_pattern": "<a>|(?<=</a>) ", "close": "</a>", "repeats": true}}, {end}"#),
+            ),
+            "RT003",
+            backchat::Severity::Note,
+        ),
+        (
+            with("A", &format!(r#""a": {{"open_pattern": "<a>", "close": "</a>", "repeats": true}}, {end}"#)),
+            "RT003",
+            backchat::Severity::Warning,
+        ),
+        // No token is known that could leak.
+        (with("A", r#""content": {}"#), "RT013", backchat::Severity::Note),
+        // A prompt may end in nothing of its own.
+        (with("<A>|(?<!<B>)\\\\Z", end), "RT040", backchat::Severity::Note),
+        (with("A*", end), "RT040", backchat::Severity::Warning),
+    ] {
+        let template = Template::load(&text).unwrap().template;
+        let found = lint(&Subject::new(&template, &[]));
+        let levels: Vec<_> = found.iter().filter(|finding| finding.id == id).map(|finding| finding.severity).collect();
+        assert_eq!(levels, [severity], "{text}: {found:?}");
+    }
+}
+
+#[test]
 fn proved_drafts_have_no_warnings() {
     let mut seen = 0;
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("derived")).unwrap() {
@@ -143,9 +213,7 @@ fn proved_drafts_have_no_warnings() {
         if path.extension().is_some_and(|end| end == "json") {
             let opened = source::from_text("t.json".to_owned(), fs::read_to_string(&path).unwrap()).unwrap();
             let found = lint(&Subject::of_file(&opened, &[]));
-            // Reasoning that no marker opens is told from an answer only by what closes it, so text has to wait.
-            let severe = found.iter().filter(|finding| finding.severity > backchat::Severity::Note);
-            let bad: Vec<_> = severe.filter(|finding| finding.id != "RT002").collect();
+            let bad: Vec<_> = found.iter().filter(|finding| finding.severity > backchat::Severity::Note).collect();
             assert!(bad.is_empty(), "{}: {bad:?}", path.display());
             seen += 1;
         }
@@ -329,9 +397,9 @@ fn levels_are_the_users() {
     let (_, all) = seen(&[]);
     assert_eq!((count(&all, "warning") + count(&all, "note"), count(&all, "error")), (all.len(), 0));
     let (code, levels) =
-        seen(&["--allow", "RT040", "--deny", "lost-content", "--allow", "chunk-dependent", "--allow", "RT004"]);
+        seen(&["--allow=RT040", "--deny=lost-content", "--allow=chunk-dependent", "--allow=RT004", "--allow=RT015"]);
     assert_eq!((code, levels), (1, vec!["error[RT003".to_owned(); 1]));
-    let config = "[lint.rules]\nRT003 = \"note\"\nRT004 = \"off\"\nforgeable-anchor = \"off\"\n[[lint.ignore]]\nfile = \"t.json\"\nrules = [\"RT001\"]\n";
+    let config = "[lint.rules]\nRT003 = \"note\"\nRT004 = \"off\"\nRT015 = \"off\"\nforgeable-anchor = \"off\"\n[[lint.ignore]]\nfile = \"t.json\"\nrules = [\"RT001\"]\n";
     fs::write(folder.path().join("backchat.toml"), config).unwrap();
     assert_eq!(seen(&[]), (0, vec!["note[RT003".to_owned(); 1]));
     assert_eq!(seen(&["--warn", "RT003"]), (1, vec!["warning[RT003".to_owned(); 1]));

@@ -28,7 +28,10 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let pattern = anchor.pattern();
     if pattern.can_be_empty() {
         let finding = rule.finding("the anchor can match nothing: the prompt is cut at its very end").at(place);
-        return vec![finding.help("let it take the mark that begins the assistant's turn")];
+        let finding = finding.help("let it take the mark that begins the assistant's turn");
+        // Where a prompt may end in nothing of its own, as after a tool's answer, only its end is left to take.
+        let at_end_only = pattern.matches(PROSE).flatten().all(|found| found.span().0 == PROSE.len());
+        return vec![Diagnostic { severity: if at_end_only { Severity::Note } else { rule.severity }, ..finding }];
     }
     let examples = anchor.literals().map_or_else(|| pattern.examples(), <[String]>::to_vec);
     let plain = examples.iter().find(|text| !text.is_empty() && text.chars().all(is_plain));

@@ -28,9 +28,9 @@ pub(super) static CHUNK_DEPENDENT: Rule = Rule {
 };
 
 /// How many texts are tried for a delimiter.
-const TEXTS: usize = 160;
+const TEXTS: usize = 80;
 /// How many of the texts that a delimiter alone reads otherwise in pieces are read with the whole template.
-const SUSPECTS: usize = 32;
+const SUSPECTS: usize = 16;
 /// Texts up to this many bytes are cut in two at every place, longer ones at a few.
 const SHORT: usize = 48;
 /// The longest text that is tried, in bytes.

@@ -54,7 +54,7 @@ pub(super) static NO_STOP: Rule = Rule {
     name: "stop-token-leaks",
     severity: Severity::Warning,
     page: Page {
-        what: "No field closes with the token that ends the model's turn.",
+        what: "No field closes with the token that ends the model's turn. A note if the file does not say which token that is.",
         why: "A server that does not strip the token leaves it at the end of the text, and it becomes part of the message. Whether it strips is the server's setting, not the template's.",
         example: "\"content\": {}\n\n\"Hi<|end|>\" has the content \"Hi<|end|>\".",
         fix: "Give the field that ends the message a `close` with every token that may end a turn: `\"close\": [\"<|end|>\", \"<|stop|>\"]`.",
@@ -200,7 +200,9 @@ fn no_stop(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
                 implicit.name
             );
             let finding = rule.finding(message).at(subject.key_place(&Subject::path(implicit)));
-            vec![finding.help("give it a `close` with the token that ends the turn")]
+            let finding = finding.help("give it a `close` with the token that ends the turn");
+            // Chat templates that write no such token exist, and only who knows the tokenizer knows one.
+            vec![Diagnostic { severity: Severity::Note, ..finding }]
         }
         None => Vec::new(),
     }

@@ -21,6 +21,7 @@ mod regions;
 mod rule;
 mod run;
 mod streaming;
+mod strings;
 mod subject;
 mod targets;
 mod values;
@@ -36,7 +37,7 @@ use crate::diagnostic::Diagnostic;
 use rule::Source;
 
 /// Every rule, in the order of the ids.
-pub static RULES: [&Rule; 29] = [
+pub static RULES: [&Rule; 30] = [
     &chat_traps::DROPPED_REASONING,
     &chat_traps::BROKEN_LOOP,
     &chat_traps::UNTRAINED_STOP,
@@ -51,6 +52,7 @@ pub static RULES: [&Rule; 29] = [
     &marks::CLOSE_IN_BODY,
     &marks::NO_STOP,
     &marks::EMPTY_MATCH,
+    &strings::CLOSE_IN_STRING,
     &values::UNUSED_CAPTURE,
     &values::SHADOWED_CAPTURE,
     &values::UNFILLED_PLACEHOLDER,

@@ -6,7 +6,7 @@ use super::subject::{Marks, Side, Subject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Path, Value};
 use crate::parser::{Mode, Parser};
-use crate::pattern::Pattern;
+use crate::pattern::{Construct, Pattern};
 use crate::template::{Field, Template};
 
 pub(super) static HOLDS_MESSAGE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) static HOLDS_MESSAGE: Rule = Rule {
     name: "holds-message",
     severity: Severity::Warning,
     page: Page {
-        what: "A pattern holds plain text back for as long as the message goes on.",
+        what: "A pattern holds plain text back for as long as the message goes on. A note if it can only open at the beginning of the text: nothing else tells a region that nothing opens.",
         why: "Nothing is shown before the message is complete: the stream is no stream. The usual cause is a look-ahead for a mark that may come much later, or `.*` in an open pattern.",
         example: "\"reasoning_content\": {\"open_pattern\": \"(?=[\\\\s\\\\S]*</think>)\", \"close\": \"</think>\"}",
         fix: "Open the region with a mark of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
@@ -28,7 +28,7 @@ pub(super) static LOST_CONTENT: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "White space behind a close mark wipes out the content that came before the region.",
-        why: "Text outside every region belongs to the field without `open`, and its last region wins, even one of a single newline. Models write such newlines behind calls, and not always.",
+        why: "Text outside every region belongs to the field without `open`, and its last region wins, even one of a single newline. Models write such newlines behind calls, and not always. `backchat parse` says so in the `notes` of each answer that lost text this way.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {}\n\n\"Let me look.<call>{}</call>\\n\" has no content.",
         fix: "Let the close take the white space: `\"close_pattern\": \"</call>\\\\s*\"`. Or keep every piece of text: `\"repeats\": true, \"join\": \"\"` for the content.",
     },
@@ -46,10 +46,11 @@ const ROUNDS: usize = 60;
 fn holds(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let Some(outside) = parser(subject.template, Mode::Stable) else { return Vec::new() };
     let mut found: Vec<Diagnostic> = Vec::new();
-    let insides = subject.fields().filter_map(|(_, marks)| {
+    let insides = subject.fields().filter_map(|(field, marks)| {
         let mut parser = outside.clone();
         parser.feed(marks.open.first()?).ok()?;
-        Some(parser)
+        // A mark may wait for what another pattern comes to.
+        (parser.current_field() == Some(&field.name)).then_some(parser)
     });
     for mut parser in insides.collect::<Vec<_>>().into_iter().chain([outside.clone()]) {
         for (name, closes) in holders(&mut parser) {
@@ -58,7 +59,13 @@ fn holds(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             let path = Subject::delimiter_path(field, side);
             let message = "nothing is shown until the message is complete: plain text may go on to match this pattern";
             let finding = rule.finding(message).at(subject.place(&path));
-            let finding = finding.help("use a mark that begins where the region begins, and no look-ahead without end");
+            let mut finding =
+                finding.help("use a mark that begins where the region begins, and no look-ahead without end");
+            // An open at the beginning of the text that looks ahead for its close is all that tells a region that nothing
+            // opens. What it holds is shown once that close has come.
+            if side == Side::Open && field.open.as_ref().is_some_and(|open| open.pattern().begins_the_text()) {
+                finding.severity = Severity::Note;
+            }
             if !found.contains(&finding) {
                 found.push(finding);
             }
@@ -96,7 +103,13 @@ fn loses(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let path = Subject::delimiter_path(field, Side::Close);
         let message = format!("a newline behind this close wipes out `{}`, if some came before", implicit.name);
         let finding = rule.finding(message).at(subject.place(&path));
-        let finding = finding.help("let the close take the white space behind it: end the pattern with `\\s*`");
+        let mut finding = finding.help("let the close take the white space behind it: end the pattern with `\\s*`");
+        // An open that looks back at the close before it needs the white space between them: the close cannot take it.
+        if field.open.as_ref().is_some_and(|open| open.pattern().shape().constructs.contains(&Construct::LookBehind)) {
+            finding.severity = Severity::Note;
+            found.push(finding);
+            continue;
+        }
         found.push(match fix(subject, field, &path, marks, implicit) {
             Some((pattern, edits)) => {
                 finding.fix(format!("write `close_pattern` {}", Value::from(pattern.as_str())), edits)
@@ -107,13 +120,13 @@ fn loses(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// Whether content before a region is gone once a newline comes behind it.
 /// Whether a text closes the implicit field, too.
 fn ends_the_turn(implicit: &Field, close: &str) -> bool {
     let found = implicit.close.as_ref().map(|delimiter| delimiter.pattern().find_at(close, 0));
     matches!(found, Some(Ok(Some(found))) if found.span() == (0, close.len()))
 }
 
+/// Whether content before a region is gone once a newline comes after it.
 fn loses_behind(template: &Template, implicit: &Field, marks: &Marks) -> bool {
     let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { return false };
     let content =
