@@ -241,6 +241,17 @@ fn tensors_are_not_read() {
 }
 
 #[test]
+fn gguf_metadata_has_a_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.gguf");
+    // A key whose text would go on for 300 MiB, in a file that is a hole from there on.
+    fs::write(&path, Gguf::new().entry("a.string", 8, &(300_u64 << 20).to_le_bytes()).finish()).unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
+    let error = open(name(&path), None).unwrap_err().to_string();
+    assert!(error.contains("the metadata goes on for more than 256 MiB"), "{error}");
+}
+
+#[test]
 fn a_gguf_file_cut_off_anywhere_is_told_so() {
     let file = model().finish();
     for end in 4..file.len() {

@@ -345,3 +345,57 @@ fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
     }
     assert_eq!(code(&parse(&[&path, "-q"], text)), 1);
 }
+
+/// Runs `backchat parse` with so much memory, beside the 64 MiB that it may need whatever it reads.
+#[cfg(target_os = "linux")]
+fn parse_within(bytes: u64, arguments: &[&str]) -> Output {
+    let script = format!("ulimit -v {}; exec \"$@\"", (bytes + (64 << 20)) >> 10);
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_backchat"), "parse", "-q"]).args(arguments);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_bounded_by_the_text() {
+    let template = template("memory.json");
+    // The text, and twice as much to parse it; with events 20 times as much, in which the 550 bytes a byte that they
+    // take if they are kept would not fit.
+    for (size, budget, arguments) in
+        [(24_u64 << 20, 3, &["--chunks", "1"][..]), (4 << 20, 20, &["--chunks", "1", "--events"])]
+    {
+        let text = "The quick brown fox. ".repeat(usize::try_from(size).unwrap() / 21);
+        let path = file("memory.txt", &text);
+        let output = parse_within(budget * size, &[&[template.as_str(), path.to_str().unwrap()], arguments].concat());
+        assert_eq!(code(&output), 0, "{arguments:?}: {}", stderr(&output));
+        assert!(output.stdout.len() > text.len(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn one_limit_holds_for_every_file() {
+    let template = template("limit.json");
+    let hole = |name: &str| {
+        let path = file(name, "a");
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(40 << 20).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let small = |name: &str, text: &str| file(name, text).to_str().unwrap().to_owned();
+    let (large, output, messages) = (hole("large.txt"), small("small.txt", "a"), small("messages.json", "[]"));
+    for arguments in [
+        &["parse", &large, &output][..],
+        &["parse", &template, &large],
+        &["parse", &template, &output, "--prefix", &large],
+        &["parse", &template, &output, "--tools", &large],
+        &["render", &large, "--messages", &messages],
+        &["render", &output, "--messages", &large],
+        &["derive", &large],
+        &["lint", &large],
+        &["lint", &template, "--config", &large],
+    ] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_backchat")).args(arguments).stdin(Stdio::null()).output().unwrap();
+        let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains("larger than 32 MiB") || told.contains("larger than 1 MiB"), "{arguments:?}: {told}");
+    }
+}

@@ -12,13 +12,28 @@ use crate::template::source::{self, Opened, SourceError};
 
 /// The text of a file, or of standard input.
 pub fn text(path: &str) -> Result<String, Failure> {
+    of_bytes(path, bytes(path)?)
+}
+
+/// The bytes of a file, or of standard input. One limit holds for all files that are read as a whole.
+fn bytes(path: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     match path {
-        "-" => io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
-        path => std::fs::read(path).map(|read| bytes = read),
+        "-" => io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes),
+        path => File::open(path).and_then(|file| {
+            // Room for all of it at once: growing would take twice the memory.
+            let length = file.metadata().map_or(0, |metadata| metadata.len());
+            bytes.reserve_exact(usize::try_from(length.min(LARGEST_FILE)).unwrap_or(0) + 1);
+            file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)
+        }),
     }
     .map_err(|error| cannot_read(path, &error))?;
-    of_bytes(path, bytes)
+    if bytes.len() as u64 > LARGEST_FILE {
+        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
+        let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(name(path)));
+        return Err(diagnostic.help("check that it is the file you mean; many outputs are rows of JSON lines").into());
+    }
+    Ok(bytes)
 }
 
 /// The text that the bytes of a file are.
@@ -29,18 +44,7 @@ pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Failure> {
 
 /// The JSON value of a file, or of standard input.
 pub fn json(path: &str) -> Result<Value, Failure> {
-    let mut bytes = Vec::new();
-    match path {
-        "-" => io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes),
-        path => File::open(path).and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)),
-    }
-    .map_err(|error| cannot_read(path, &error))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
-        let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(name(path)));
-        return Err(diagnostic.help("check that it is the file you mean").into());
-    }
-    json_of(path, of_bytes(path, bytes)?)
+    json_of(path, text(path)?)
 }
 
 /// The JSON value that the text of a file is.

@@ -11,7 +11,7 @@ use crate::cli::rows::{Line, Outcome};
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::json::{Object, Value};
-use crate::parser::{Chunks, ClosersInStrings, Event, EventRef, Finished, Held, Malformed, Options, Parser, cut};
+use crate::parser::{Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, cut};
 use crate::template::Template;
 
 /// What the command line says of every row.
@@ -43,41 +43,20 @@ pub struct Recording {
     pub prefix_length: usize,
     pub initial: Vec<Event>,
     pub feeds: Vec<Vec<Event>>,
-    /// What was held back after each feed.
-    pub held: Vec<HeldBack>,
     pub last: Option<Vec<Event>>,
 }
 
 impl Recording {
+    /// Keeps an event of a malformed region.
+    pub fn keep(&mut self, event: EventRef<'_>) {
+        if matches!(event, EventRef::Malformed { .. }) {
+            self.initial.push(event.to_owned());
+        }
+    }
+
     fn kept(&self, events: &[Event]) -> Vec<Event> {
         let keeps = |event: &&Event| !self.malformed_only || matches!(event, Event::Malformed { .. });
         events.iter().filter(keeps).cloned().collect()
-    }
-}
-
-/// Text that is held back: where it begins, not what it says, as it may be long and is held for many feeds.
-#[derive(Debug)]
-pub struct HeldBack {
-    /// Counted from the part of the prompt that belongs to the message.
-    pub start: usize,
-    /// The field whose delimiter it could become.
-    pub field: String,
-    /// What that delimiter would do.
-    pub why: &'static str,
-}
-
-impl HeldBack {
-    fn of(held: &Held<'_>) -> Self {
-        let first = held.pending.iter().min_by_key(|pending| pending.start);
-        Self {
-            start: held.start,
-            field: first.map(|pending| pending.field.to_owned()).unwrap_or_default(),
-            why: match first {
-                Some(pending) if pending.closes => "may close it",
-                Some(_) => "may open it",
-                None => "",
-            },
-        }
     }
 }
 
@@ -208,9 +187,17 @@ impl<'a> Answerer<'a> {
 }
 
 /// The tools as the parser takes them.
-pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
+fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
     let told = |reason: crate::content::Reason| RowError { stage: "prefix", message: reason.to_string() };
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(told)).transpose()
+}
+
+/// A parser as the command line asks for it.
+pub fn begin(template: &Template, prefix: &str, asked: &Asked, tools: Option<&Value>) -> Result<Parser, RowError> {
+    let tools = self::tools(tools)?;
+    let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
+    let failed = |error: ParseError| RowError { stage: "prefix", message: error.to_string() };
+    Parser::new(template, prefix, options).map_err(failed)
 }
 
 /// Parses a text feed by feed.
@@ -222,11 +209,8 @@ pub fn parse<'t>(
     tools: Option<&Value>,
     mut recording: Option<&mut Recording>,
 ) -> Result<Finished, RowError> {
-    let at =
-        |stage: &'static str| move |error: crate::parser::ParseError| RowError { stage, message: error.to_string() };
-    let tools = self::tools(tools)?;
-    let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
-    let mut parser = Parser::new(template, prefix, options).map_err(at("prefix"))?;
+    let at = |stage: &'static str| move |error: ParseError| RowError { stage, message: error.to_string() };
+    let mut parser = begin(template, prefix, asked, tools)?;
     if let Some(recording) = recording.as_deref_mut() {
         recording.prefix_length = parser.prefix_length();
         recording.initial = recording.kept(parser.initial_events());
@@ -243,10 +227,7 @@ pub fn parse<'t>(
                 fed.map_err(at("feed"))?;
                 recording.initial.append(&mut malformed);
             }
-            Some(recording) => {
-                recording.feeds.push(parser.feed(feed).map_err(at("feed"))?);
-                recording.held.push(HeldBack::of(&parser.held()));
-            }
+            Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?),
             None => parser.feed_into(feed, &mut |_| {}).map_err(at("feed"))?,
         }
     }

@@ -4,6 +4,7 @@ mod answer;
 mod row;
 mod show;
 mod stream;
+mod table;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -134,9 +135,12 @@ impl Parse {
         let prefix = asked.prefix.as_deref().unwrap_or("");
         let mut out = io::stdout().lock();
         let is_table = asked.events && out.is_terminal();
-        let mut recording = Recording { malformed_only: !is_table, spans: asked.spans, ..Recording::default() };
+        let mut recording = Recording { malformed_only: true, spans: asked.spans, ..Recording::default() };
         let feeds = asked.chunks.of(&text);
-        let done = if asked.events && !is_table {
+        let colour = global.colours(&out);
+        let mut done = if is_table {
+            table::parse(template, prefix, feeds, &asked, &mut recording, &mut out, colour)?
+        } else if asked.events {
             let mut out = BufWriter::new(&mut out);
             let done = stream::parse(template, prefix, feeds, &asked, &mut recording, &mut out)?;
             out.flush()?;
@@ -148,16 +152,11 @@ impl Parse {
         let mut diagnostics = show::malformed(&recording, &text, file);
         let in_order = done.as_ref().is_ok_and(|finished| finished.missing.is_empty()) && diagnostics.is_empty();
 
-        let colour = global.colours(&out);
-        if is_table {
-            let feeds: Vec<_> = asked.chunks.of(&text).collect();
-            out.write_all(show::events(&recording, prefix, &feeds, asked.spans, colour).as_bytes())?;
-        }
-        if let Ok(finished) = &done {
+        if let Ok(finished) = &mut done {
             if out.is_terminal() {
                 writeln!(out, "{}", show::message(&finished.message, colour))?;
             } else if !asked.events {
-                writeln!(out, "{}", Value::Object(finished.message.clone()))?;
+                writeln!(out, "{}", Value::Object(std::mem::take(&mut finished.message)))?;
             }
         }
         drop(out);

@@ -1,4 +1,4 @@
-//! What a person sees: the message set in and coloured, the events as a table.
+//! What a person sees: the message set in and coloured, and what is wrong with it.
 
 use std::fmt::Write;
 
@@ -9,13 +9,13 @@ use crate::json::{Object, Value};
 use crate::parser::{Event, Mode, Span};
 
 const RESET: &str = "\x1b[0m";
-const KEY: &str = "\x1b[36m";
-const STRING: &str = "\x1b[32m";
+pub(super) const KEY: &str = "\x1b[36m";
+pub(super) const STRING: &str = "\x1b[32m";
 const NUMBER: &str = "\x1b[33m";
 const WORD: &str = "\x1b[35m";
-const QUIET: &str = "\x1b[2m";
-const STEP: &str = "\x1b[1m";
-const BAD: &str = "\x1b[31m";
+pub(super) const QUIET: &str = "\x1b[2m";
+pub(super) const STEP: &str = "\x1b[1m";
+pub(super) const BAD: &str = "\x1b[31m";
 
 /// The message as JSON over several lines, safe to print.
 pub fn message(message: &Object, colour: bool) -> String {
@@ -25,13 +25,13 @@ pub fn message(message: &Object, colour: bool) -> String {
     out
 }
 
-struct Pen<'o> {
-    out: &'o mut String,
-    colour: bool,
+pub(super) struct Pen<'o> {
+    pub(super) out: &'o mut String,
+    pub(super) colour: bool,
 }
 
 impl Pen<'_> {
-    fn painted(&mut self, colour: &str, text: &str) {
+    pub(super) fn painted(&mut self, colour: &str, text: &str) {
         if self.colour && !colour.is_empty() && !text.is_empty() {
             self.out.extend([colour, text, RESET]);
         } else {
@@ -99,115 +99,25 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// The longest text that a line of the table shows.
+/// The longest text that a line shows.
 const WIDTH: usize = 60;
 
-/// The events as a table: each feed, what it brought, and what is held back after it.
-pub fn events(recording: &Recording, prefix: &str, feeds: &[&str], spans: bool, colour: bool) -> String {
-    let mut out = String::new();
-    let mut table = Table { pen: Pen { out: &mut out, colour }, field_width: field_width(recording), spans };
-    table.heading();
-    if !prefix.is_empty() {
-        table.step("prompt", &tail(prefix));
-        table.events(&recording.initial);
-    }
-    let mut come = prefix.get(prefix.len() - recording.prefix_length..).unwrap_or("").to_owned();
-    for (number, feed) in feeds.iter().enumerate() {
-        let Some(events) = recording.feeds.get(number) else { break };
-        come.push_str(feed);
-        table.step(&format!("feed {}", number + 1), &excerpt(feed));
-        table.events(events);
-        let held = recording.held.get(number).and_then(|held| Some((held, come.get(held.start..)?)));
-        if let Some((held, text)) = held.filter(|(_, text)| !text.is_empty()) {
-            table.line("held", &held.field, &format!("{}  {}", excerpt(text), held.why), QUIET);
-        }
-    }
-    if let Some(last) = &recording.last {
-        table.step("end", "");
-        table.events(last);
-    }
-    out
-}
-
-fn field_width(recording: &Recording) -> usize {
-    let all = recording.feeds.iter().flatten().chain(&recording.initial).chain(recording.last.iter().flatten());
-    let held = recording.held.iter().map(|held| held.field.chars().count());
-    all.map(|event| event.field().chars().count()).chain(held).chain(["FIELD".len()]).max().unwrap_or(0)
-}
-
-struct Table<'o> {
-    pen: Pen<'o>,
-    field_width: usize,
-    /// Whether each event shows where it is.
-    spans: bool,
-}
-
-impl Table<'_> {
-    fn heading(&mut self) {
-        let width = self.field_width;
-        self.pen.painted(QUIET, &format!("{:<10}{:<10}{:<width$}  TEXT", "STEP", "EVENT", "FIELD"));
-        self.pen.out.push('\n');
-    }
-
-    fn step(&mut self, name: &str, text: &str) {
-        let line = format!("{name:<10}{text}");
-        self.pen.painted(STEP, line.trim_end());
-        self.pen.out.push('\n');
-    }
-
-    fn line(&mut self, what: &str, field: &str, text: &str, colour: &str) {
-        let line = format!("{:10}{what:<10}{:<width$}  {text}", "", escape(field), width = self.field_width);
-        self.pen.painted(colour, line.trim_end());
-        self.pen.out.push('\n');
-    }
-
-    /// A text, and before it where it is, if that is asked for.
-    fn at(&self, span: &Span, text: &str) -> String {
-        if self.spans { format!("{}..{}  {text}", span.start, span.end) } else { text.to_owned() }
-    }
-
-    fn events(&mut self, events: &[Event]) {
-        for event in events {
-            match event {
-                Event::Open { field, span, captures } => {
-                    let captures = captures.iter().filter(|_| self.spans);
-                    let captures =
-                        captures.map(|capture| format!("{}={}", escape(&capture.name), excerpt(&capture.text)));
-                    let captures: Vec<String> = captures.collect();
-                    self.line("open", field, &self.at(span, &captures.join(" ")), KEY);
-                }
-                Event::Chunk { field, text, dirty, span } => {
-                    self.line(if *dirty { "raw" } else { "chunk" }, field, &self.at(span, &excerpt(text)), "");
-                }
-                Event::Close { field, value, span, .. } => {
-                    self.line("close", field, &self.at(span, &shortened(&value.to_string())), STRING);
-                }
-                Event::Malformed { field, reason, span, .. } => {
-                    self.line("malformed", field, &self.at(span, &escape(reason)), BAD);
-                }
-                // The command does not ask for growing calls.
-                Event::CallStart { .. } | Event::CallArguments { .. } => {}
-            }
-        }
-    }
-}
-
 /// The text between quotes, safe to print, cut where it is long.
-fn excerpt(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     let end = text.char_indices().nth(WIDTH).map_or(text.len(), |(at, _)| at);
     let shown = quoted(text.get(..end).unwrap_or(text));
     if end < text.len() { format!("{shown} … {} characters", text.chars().count()) } else { shown }
 }
 
 /// The end of a long text between quotes, safe to print.
-fn tail(text: &str) -> String {
+pub(super) fn tail(text: &str) -> String {
     match text.char_indices().nth_back(WIDTH) {
         Some((at, c)) => format!("… {}", quoted(text.get(at + c.len_utf8()..).unwrap_or(text))),
         None => quoted(text),
     }
 }
 
-fn shortened(json: &str) -> String {
+pub(super) fn shortened(json: &str) -> String {
     diagnostic::shortened(&escape(json), WIDTH).into_owned()
 }
 
@@ -259,7 +169,6 @@ pub fn missing(field: &str, file: &str) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::{self, Asked};
     use super::*;
     use crate::json;
 
@@ -281,34 +190,5 @@ mod tests {
         assert_eq!(json::read(&shown).unwrap(), value, "it is still the same JSON");
         let coloured = message(value.as_object().unwrap(), true);
         assert!(coloured.contains("\x1b[36m\"content\"\x1b[0m: \x1b[32m\"a\\u001b[31m\\u202e\"\x1b[0m"));
-    }
-
-    #[test]
-    fn the_table_shows_what_each_feed_brought_and_what_is_held() {
-        let template =
-            r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
-        let template = crate::template::Template::load(template).unwrap().template;
-        let feeds = ["a\u{1b}b", "</", "t>Hello <", "b>"];
-        let mut recording = Recording::default();
-        let prefix = "<user>Hi<bot><t>";
-        answer::parse(&template, prefix, feeds.into_iter(), &Asked::default(), None, Some(&mut recording)).unwrap();
-        insta::assert_snapshot!(events(&recording, prefix, &feeds, false, false), @r#"
-        STEP      EVENT     FIELD    TEXT
-        prompt    "<user>Hi<bot><t>"
-                  open      thought
-        feed 1    "a\u001bb"
-                  chunk     thought  "a\u001bb"
-        feed 2    "</"
-                  held      thought  "</"  may close it
-        feed 3    "t>Hello <"
-                  close     thought  "a\u001bb"
-                  open      content
-                  chunk     content  "Hello "
-                  held      thought  "<"  may open it
-        feed 4    "b>"
-                  chunk     content  "<b>"
-        end
-                  close     content  "Hello <b>"
-        "#);
     }
 }

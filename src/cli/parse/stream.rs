@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::answer::{Asked, Recording, complete, tools};
+use super::answer::{Asked, Recording, begin, complete};
 use super::row::RowError;
 use crate::json::{Object, Value};
-use crate::parser::{Event, EventRef, Finished, Options, ParseError, Parser};
+use crate::parser::{Event, EventRef, Finished, ParseError, Parser};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
@@ -18,7 +18,7 @@ pub fn parse<'t>(
     out: &mut impl Write,
 ) -> io::Result<Result<Finished, RowError>> {
     let mut last = None;
-    let done = match begin(template, prefix, asked) {
+    let done = match begin(template, prefix, asked, asked.tools.as_ref()) {
         Ok(parser) => {
             recording.prefix_length = parser.prefix_length();
             let mut initial = Vec::new();
@@ -54,12 +54,6 @@ pub fn parse<'t>(
     }
     out.write_all(b"}\n")?;
     Ok(done)
-}
-
-fn begin(template: &Template, prefix: &str, asked: &Asked) -> Result<Parser, RowError> {
-    let tools = tools(asked.tools.as_ref())?;
-    let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
-    Parser::new(template, prefix, options).map_err(|error| failed("prefix", &error))
 }
 
 /// Reads the text; what came of it, with the last events. A feed that fails is not written.

@@ -1,0 +1,179 @@
+//! The events of one output as a table for a person, each line written as soon as it is known; only malformed regions are
+//! kept.
+
+use std::io::{self, Write};
+
+use super::answer::{Asked, Recording, begin};
+use super::row::RowError;
+use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
+use crate::diagnostic::escape;
+use crate::parser::{EventRef, Finished, Held, ParseError, Span};
+use crate::template::Template;
+
+/// Parses a text feed by feed and writes each feed, what it brought, and what is held back after it.
+pub fn parse<'t>(
+    template: &Template,
+    prefix: &str,
+    feeds: impl Iterator<Item = &'t str>,
+    asked: &Asked,
+    recording: &mut Recording,
+    out: &mut impl Write,
+    colour: bool,
+) -> io::Result<Result<Finished, RowError>> {
+    let names = template.fields().iter().map(|field| field.name.chars().count());
+    let field_width = names.chain(["FIELD".len()]).max().unwrap_or(0);
+    let mut lines = String::new();
+    let pen = Pen { out: &mut lines, colour };
+    let mut table = Table { pen, field_width, spans: asked.spans };
+    table.heading();
+    let mut parser = match begin(template, prefix, asked, asked.tools.as_ref()) {
+        Ok(parser) => parser,
+        Err(error) => return table.flush(out).map(|()| Err(error)),
+    };
+    recording.prefix_length = parser.prefix_length();
+    if !prefix.is_empty() {
+        table.step("prompt", &tail(prefix));
+    }
+    for event in parser.initial_events() {
+        table.event(event.borrowed());
+        recording.keep(event.borrowed());
+    }
+    let failed = |stage, error: &ParseError| Ok(Err(RowError { stage, message: error.to_string() }));
+    for (number, feed) in feeds.enumerate() {
+        table.step(&format!("feed {}", number + 1), &excerpt(feed));
+        let fed = parser.feed_into(feed, &mut |event| {
+            recording.keep(event);
+            table.event(event);
+        });
+        if fed.is_ok() {
+            table.held(&parser.held());
+        }
+        table.flush(out)?;
+        if let Err(error) = fed {
+            return failed("feed", &error);
+        }
+    }
+    let finished = match parser.finish() {
+        Ok(finished) => finished,
+        Err(error) => return failed("finalize", &error),
+    };
+    table.step("end", "");
+    for event in &finished.events {
+        recording.keep(event.borrowed());
+        table.event(event.borrowed());
+    }
+    table.flush(out)?;
+    Ok(Ok(finished))
+}
+
+struct Table<'o> {
+    pen: Pen<'o>,
+    field_width: usize,
+    /// Whether each event shows where it is.
+    spans: bool,
+}
+
+impl Table<'_> {
+    /// Writes the lines there are.
+    fn flush(&mut self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(self.pen.out.as_bytes())?;
+        self.pen.out.clear();
+        Ok(())
+    }
+
+    /// What is held back, and which delimiter it could become.
+    fn held(&mut self, held: &Held<'_>) {
+        if held.text.is_empty() {
+            return;
+        }
+        let first = held.pending.iter().min_by_key(|pending| pending.start);
+        let why = match first {
+            Some(pending) if pending.closes => "may close it",
+            Some(_) => "may open it",
+            None => "",
+        };
+        let field = first.map_or("", |pending| pending.field);
+        self.line("held", field, &format!("{}  {why}", excerpt(held.text)), QUIET);
+    }
+
+    fn heading(&mut self) {
+        let width = self.field_width;
+        self.pen.painted(QUIET, &format!("{:<10}{:<10}{:<width$}  TEXT", "STEP", "EVENT", "FIELD"));
+        self.pen.out.push('\n');
+    }
+
+    fn step(&mut self, name: &str, text: &str) {
+        let line = format!("{name:<10}{text}");
+        self.pen.painted(STEP, line.trim_end());
+        self.pen.out.push('\n');
+    }
+
+    fn line(&mut self, what: &str, field: &str, text: &str, colour: &str) {
+        let line = format!("{:10}{what:<10}{:<width$}  {text}", "", escape(field), width = self.field_width);
+        self.pen.painted(colour, line.trim_end());
+        self.pen.out.push('\n');
+    }
+
+    /// A text, and before it where it is, if that is asked for.
+    fn at(&self, span: &Span, text: &str) -> String {
+        if self.spans { format!("{}..{}  {text}", span.start, span.end) } else { text.to_owned() }
+    }
+
+    fn event(&mut self, event: EventRef<'_>) {
+        match event {
+            EventRef::Open { field, span, captures } => {
+                let captures = captures.iter().filter(|_| self.spans);
+                let captures = captures.map(|capture| format!("{}={}", escape(&capture.name), excerpt(&capture.text)));
+                let captures: Vec<String> = captures.collect();
+                self.line("open", field, &self.at(&span, &captures.join(" ")), KEY);
+            }
+            EventRef::Chunk { field, text, dirty, span } => {
+                self.line(if dirty { "raw" } else { "chunk" }, field, &self.at(&span, &excerpt(text)), "");
+            }
+            EventRef::Close { field, value, span, .. } => {
+                self.line("close", field, &self.at(&span, &shortened(&value.to_string())), STRING);
+            }
+            EventRef::Malformed { field, reason, span, .. } => {
+                self.line("malformed", field, &self.at(&span, &escape(reason)), BAD);
+            }
+            // The command does not ask for growing calls.
+            EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_shows_what_each_feed_brought_and_what_is_held() {
+        let template =
+            r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
+        let template = crate::template::Template::load(template).unwrap().template;
+        let feeds = ["a\u{1b}b", "</", "t>Hello <", "b>"];
+        let mut recording = Recording::default();
+        let mut out = Vec::new();
+        let (prefix, asked) = ("<user>Hi<bot><t>", Asked::default());
+        parse(&template, prefix, feeds.into_iter(), &asked, &mut recording, &mut out, false).unwrap().unwrap();
+        assert!(recording.feeds.is_empty() && recording.initial.is_empty(), "nothing is kept");
+        insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
+        STEP      EVENT     FIELD    TEXT
+        prompt    "<user>Hi<bot><t>"
+                  open      thought
+        feed 1    "a\u001bb"
+                  chunk     thought  "a\u001bb"
+        feed 2    "</"
+                  held      thought  "</"  may close it
+        feed 3    "t>Hello <"
+                  close     thought  "a\u001bb"
+                  open      content
+                  chunk     content  "Hello "
+                  held      thought  "<"  may open it
+        feed 4    "b>"
+                  chunk     content  "<b>"
+        end
+                  close     content  "Hello <b>"
+        "#);
+    }
+}
