@@ -187,6 +187,101 @@ fn limits_say_what_checks_refuse() {
     }
 }
 
+/// Patterns with every construct that engines differ on.
+const CONSTRUCTS: &[&str] = &[
+    r"a(?=b)",
+    r"a(?!b)",
+    r"(?<=a)b",
+    r"(?<!a)b",
+    r"(?<=a|bc)d",
+    r"(?<=a+)b",
+    r"(?<=a{1,3})b",
+    r"(a)\1",
+    r"(?P<n>a)(?P=n)",
+    r"(a)?(?(1)b|c)",
+    r"(?(?=a)a|b)",
+    r"\((?:[^()]|(?R))*\)",
+    r"(a|b)(?1)",
+    r"(?P<n>a)(?&n)",
+    r"a++",
+    r"a*+b",
+    r"a{1,2}+",
+    r"(?>a|b)c",
+    r"a\Kb",
+    r"(?fi)ss",
+    r"(?i)a",
+    r"(?i:a)b",
+    r"a(?i)b",
+    r"(?s).",
+    r"(?m)^a$",
+    r"(?x) a b",
+    r"\Ga",
+    r"a\Z",
+    r"\Aa",
+    r"a$",
+    r"\ba\B",
+    r"\ma",
+    r"a\M",
+    r"a{2}",
+    r"a{2,}",
+    r"a{,2}",
+    r"\d+",
+    r"\w\s",
+    r"\p{L}x",
+    r"\p{Lu}",
+    r"[[:alpha:]]",
+    r"[\w-]",
+    r"(?P<name>\w+)",
+    r"(?<name>\w+)",
+    r"a*?b",
+    r"[^<]*",
+    r"\x41",
+    r"\u0041",
+    r"\h",
+    r"\N",
+    r"\R",
+    r"(?|a|b)",
+    r"(?#note)a",
+    r"[]a]",
+    r"a{",
+    r"{",
+    r"}",
+    r"]",
+    r"\<",
+    r"\/",
+    r"\-",
+    r"\_",
+    r"\ ",
+];
+
+/// What the two crates refuse is asked of them, so a new release of either cannot make a verdict stale.
+#[test]
+fn engines_in_rust_are_judged_by_themselves() {
+    let all =
+        ["tests", "derived"].into_iter().flat_map(patterns).chain(CONSTRUCTS.iter().map(|source| (*source).to_owned()));
+    let engine = |name: &str| ENGINES.iter().find(|engine| engine.name == name).unwrap();
+    let (plain, fancy) = (engine("regex (Rust)"), engine("fancy-regex (Rust)"));
+    let (mut judged, mut wrong) = (0, Vec::new());
+    for source in all {
+        let Ok(pattern) = Pattern::new(&source) else { continue };
+        // It loads `a++` and means a repeat of a repeat.
+        let means_else =
+            source.contains("++") || source.contains("*+") || source.contains("}+") || source.contains("?+");
+        let refused = regex::Regex::new(&source).is_err();
+        if plain.check(&pattern).is_some() != refused && !(means_else && !refused) {
+            wrong.push(format!("regex {source}: {:?}, refused: {refused}", plain.check(&pattern)));
+        }
+        let refused = fancy_regex::Regex::new(&source).is_err();
+        // A pattern that calls itself as a whole loads there, and restores no groups.
+        let restores_less = source.contains("(?R)") && !refused;
+        if fancy.check(&pattern).is_some() != refused && !restores_less {
+            wrong.push(format!("fancy-regex {source}: {:?}, refused: {refused}", fancy.check(&pattern)));
+        }
+        judged += 1;
+    }
+    assert!(judged > 150 && wrong.is_empty(), "{judged}\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn engines_are_judged_by_what_they_have() {
     for (source, refusing) in [
@@ -194,6 +289,11 @@ fn engines_are_judged_by_what_they_have() {
         (r"a(?=b)", &["regex (Rust)"]),
         (r"(a)\1", &["regex (Rust)"]),
         (r"(?i)a", &["JavaScript"]),
+        (r"a\Kb", &["regex (Rust)", "JavaScript", "Swift"]),
+        (r"(?<=a{1,3})b", &["regex (Rust)"]),
+        (r"(?<=a+)b", &["regex (Rust)", "Swift"]),
+        (r"(?>a|b)c", &["regex (Rust)", "JavaScript"]),
+        (r"(a)?(?(1)b|c)", &["regex (Rust)", "JavaScript", "Swift"]),
         (r"a++", &["regex (Rust)", "JavaScript"]),
     ] {
         let pattern = Pattern::new(source).unwrap();

@@ -36,11 +36,8 @@ const EXCEPTIONS: &[(Construct, Exception, &str)] = &[
         Exception::Only(agrees_on_class),
         "Python's `\\s` has U+001C to U+001F; its `\\w` has no marks, joiners and connectors other than `_`",
     ),
-    (
-        Construct::WordBoundary,
-        Exception::Only(agrees_on_class),
-        "a word boundary is where `\\w` ends; `\\m` and `\\M` do not exist there",
-    ),
+    (Construct::WordBoundary, Exception::Only(agrees_on_class), "a word boundary is where `\\w` ends"),
+    (Construct::WordEdge, Exception::Skip, "`\\m` and `\\M` do not exist there"),
     (Construct::Recursion, Exception::Skip, "Python restores groups after a call, the other engine keeps them"),
     (Construct::FullFolding, Exception::Skip, "full case folding does not exist there"),
     (

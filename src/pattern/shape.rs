@@ -11,6 +11,8 @@ pub(crate) enum Construct {
     LookBehind,
     Backreference,
     Conditional,
+    /// A condition that is a look.
+    LookCondition,
     Recursion,
     Possessive,
     Atomic,
@@ -22,6 +24,8 @@ pub(crate) enum Construct {
     EndAssertion,
     /// `\b`, `\B`, `\m`, `\M`, whose notion of a word differs.
     WordBoundary,
+    /// `\m`, `\M`
+    WordEdge,
     /// `\G`
     SearchStart,
     /// A repeat with a number, such as `{2,5}`.
@@ -62,6 +66,7 @@ impl Construct {
             Construct::LookBehind => "look-behind",
             Construct::Backreference => "a back-reference",
             Construct::Conditional => "a condition",
+            Construct::LookCondition => "a look as a condition",
             Construct::Recursion => "recursion",
             Construct::Keep => "`\\K`",
             Construct::FullFolding => "full case folding",
@@ -69,6 +74,7 @@ impl Construct {
             Construct::Atomic => "an atomic group",
             Construct::EndAssertion => "an end-of-text assertion",
             Construct::WordBoundary => "a word boundary",
+            Construct::WordEdge => "`\\m` or `\\M`",
             Construct::SearchStart => "`\\G`",
             Construct::DigitClass => "`\\d`",
             Construct::CountedRepeat => "a counted repeat",
@@ -124,7 +130,7 @@ impl Shape {
             Node::Assert(assertion) => self.constructs.extend(match assertion {
                 Assertion::End | Assertion::EndOrFinalNewline | Assertion::LineEnd => Some(Construct::EndAssertion),
                 Assertion::WordBoundary | Assertion::NotWordBoundary => Some(Construct::WordBoundary),
-                Assertion::WordStart | Assertion::WordEnd => Some(Construct::WordBoundary),
+                Assertion::WordStart | Assertion::WordEnd => Some(Construct::WordEdge),
                 Assertion::SearchStart => Some(Construct::SearchStart),
                 Assertion::Start | Assertion::LineStart => None,
             }),
@@ -155,7 +161,7 @@ impl Shape {
             }
             Node::IfLook { look, behind, yes, no } => {
                 let kind = if *behind { Construct::LookBehind } else { Construct::LookAhead };
-                self.constructs.extend([kind, Construct::Conditional]);
+                self.constructs.extend([kind, Construct::Conditional, Construct::LookCondition]);
                 [look, yes, no].into_iter().for_each(|node| self.walk(node));
             }
         }
@@ -233,7 +239,8 @@ mod tests {
             (r"(?<=a)(?<!b)", &[LookBehind]),
             (r"(a)\1", &[Backreference]),
             (r"(a)?(?(1)b|c)", &[Conditional]),
-            (r"(?(?=a)b|c)", &[LookAhead, Conditional]),
+            (r"(?(?=a)b|c)", &[LookAhead, Conditional, LookCondition]),
+            (r"\mx", &[WordEdge]),
             (r"a*+(?>b)", &[Possessive, Atomic]),
             (r"a$|\Z", &[EndAssertion]),
             (r"\bx\w", &[WordBoundary, ClassEscape]),

@@ -14,8 +14,8 @@ pub struct Engine {
 enum Kind {
     /// The parser of Rust's `regex` is asked.
     RustRegex,
-    /// What it has not is listed.
-    Lacks(&'static [Construct]),
+    /// What it has not is listed, and whether its look-behinds need a bound.
+    Lacks { constructs: &'static [Construct], bounded_looks: bool },
 }
 
 /// The engines that are looked at.
@@ -23,24 +23,42 @@ pub static ENGINES: [Engine; 4] = [
     Engine { name: "regex (Rust)", kind: Kind::RustRegex },
     Engine {
         name: "fancy-regex (Rust)",
-        kind: Kind::Lacks(&[Construct::Recursion, Construct::FullFolding, Construct::SearchStart]),
+        kind: Kind::Lacks {
+            constructs: &[Construct::Recursion, Construct::FullFolding, Construct::LookCondition, Construct::WordEdge],
+            bounded_looks: false,
+        },
     },
     Engine {
         name: "JavaScript",
-        kind: Kind::Lacks(&[
-            Construct::Conditional,
-            Construct::Recursion,
-            Construct::Keep,
-            Construct::FullFolding,
-            Construct::Possessive,
-            Construct::Atomic,
-            Construct::SearchStart,
-            Construct::InlineFlags,
-        ]),
+        // ECMAScript 2024, with the flag `u`.
+        kind: Kind::Lacks {
+            constructs: &[
+                Construct::Conditional,
+                Construct::Recursion,
+                Construct::Keep,
+                Construct::FullFolding,
+                Construct::Possessive,
+                Construct::Atomic,
+                Construct::SearchStart,
+                Construct::WordEdge,
+                Construct::InlineFlags,
+            ],
+            bounded_looks: false,
+        },
     },
     Engine {
         name: "Swift",
-        kind: Kind::Lacks(&[Construct::Recursion, Construct::Conditional, Construct::FullFolding]),
+        // The expressions of ICU, on which `NSRegularExpression` stands.
+        kind: Kind::Lacks {
+            constructs: &[
+                Construct::Recursion,
+                Construct::Conditional,
+                Construct::FullFolding,
+                Construct::Keep,
+                Construct::WordEdge,
+            ],
+            bounded_looks: true,
+        },
     },
 ];
 
@@ -54,7 +72,9 @@ impl Engine {
             (!names.is_empty()).then(|| names.join(", "))
         };
         match &self.kind {
-            Kind::Lacks(lacked) => name(lacked),
+            Kind::Lacks { constructs, bounded_looks } => name(constructs).or_else(|| {
+                (*bounded_looks && pattern.reach_behind().is_none()).then(|| "a look-behind without a bound".into())
+            }),
             Kind::RustRegex => {
                 let mut parser = regex_syntax::ParserBuilder::new().dot_matches_new_line(true).build();
                 // `a++` it reads as a repeat of a repeat, which gives back what it took.
