@@ -308,3 +308,35 @@ fn white_space_left_over_by_a_close_of_nothing_wipes_out_no_value() {
         }
     }
 }
+
+/// `transformers` 5.23.0 was fed these texts one character at a time; `|` stands between what two feeds let go, and what
+/// comes after the last one came at the end.
+#[test]
+fn a_look_ahead_in_an_opener_holds_as_the_reference_does() {
+    let template = r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": ">><(?=[\\s\\S]*?b)b/<", "close": "</x>"},
+        "content": {}}}"#;
+    let template = Template::load(template).unwrap().template;
+    for (text, want) in [
+        (">><b/<hi</x>", "||||||h|i||||, "),
+        ("a>><c>><b/<y</x>z", "a||||||||>><c|||y|||||z, "),
+        (">><", "||, >><"),
+        ("a>><x y", "a||||||, >><x y"),
+        ("a>><b/c b/<", "a||||||>><b/c| |b|/|<, "),
+        (">><zzzb/<", "||||||>><zzzb|/|<, "),
+        ("x>>y<>><a", "x|||>>y|<||||, >><a"),
+    ] {
+        let shown = |events: Vec<Event>| -> String {
+            let chunks = events.into_iter().filter_map(|event| match event {
+                Event::Chunk { text, .. } => Some(text),
+                _ => None,
+            });
+            chunks.collect()
+        };
+        let options = Options { mode: Mode::Reference, ..Options::default() };
+        let mut parser = Parser::new(&template, "A", options).unwrap();
+        let feeds: Vec<String> =
+            text.chars().map(|c| shown(parser.feed(c.encode_utf8(&mut [0; 4])).unwrap())).collect();
+        let last = shown(parser.finish().unwrap().events);
+        assert_eq!(format!("{}, {last}", feeds.join("|")), want, "{text}");
+    }
+}
