@@ -1,19 +1,26 @@
 //! Parses generated texts with generated templates at two chunkings, on every core, and stops at the first difference.
 //!
-//!     cargo run --release --example soak -- SECONDS [SEED]
+//!     cargo run --release --example soak -- STREAMS [SEED]
 //!
-//! A stream is one text, parsed in one piece and again in random pieces: message, signals and events must agree, nothing may
-//! panic, and nothing may hang. What differs is printed with all it takes to see it again; exit 1.
+//! A stream is one text, parsed in one piece and again in random pieces: message, signals and events must agree, and nothing
+//! may panic. What differs is printed with all it takes to see it again; exit 1. A stream that takes more than ten seconds
+//! is a hang: a watchdog prints it and exits with 2. Progress goes to standard error every ten seconds.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use backchat::json::Value;
-use backchat::parser::{ClosersInStrings, Event, Options, Parser};
+use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Options, Parser};
 use backchat::template::Template;
 
 /// Longer than any stream takes, also on a machine that is busy with other things.
-const HANG: Duration = Duration::from_secs(30);
+const HANG: Duration = Duration::from_secs(10);
+/// How often the watchdog looks, and how often it tells of progress.
+const LOOK: Duration = Duration::from_millis(250);
+const TELL: Duration = Duration::from_secs(10);
+/// How many texts each template is given.
+const TEXTS: u64 = 256;
 
 /// What literals, patterns and texts are made of.
 const MARKS: [&str; 10] = ["<x>", "</x>", "<a", "a>", "ab", "<<", "\n", "</", "<y>", "b"];
@@ -110,26 +117,32 @@ fn template(draw: &mut Draw) -> String {
     format!("{{\"start_anchor\": \"A\", \"fields\": {{{}}}}}", fields.join(", "))
 }
 
-/// Everything an answer says, adjacent chunks as one; nothing where a pattern used up its steps.
-fn answer(template: &Template, prefix: &str, feeds: &[&str], options: &Options) -> Option<String> {
+/// Everything an answer says.
+#[derive(Debug, PartialEq)]
+struct Answer {
+    finished: Finished,
+    /// Adjacent chunks as one.
+    events: Vec<Event>,
+}
+
+/// The answer; nothing where a pattern used up its steps.
+fn answer(template: &Template, prefix: &str, feeds: &[&str], options: &Options) -> Option<Answer> {
     let mut parser = Parser::new(template, prefix, options.clone()).ok()?;
-    let mut events = parser.initial_events().to_vec();
+    let mut events: Vec<Event> = Vec::new();
+    let mut add = |event: EventRef<'_>| match (events.last_mut(), event) {
+        (Some(Event::Chunk { text, span, .. }), EventRef::Chunk { text: more, span: next, .. }) => {
+            text.push_str(more);
+            span.end = next.end;
+        }
+        (_, event) => events.push(event.to_owned()),
+    };
+    parser.initial_events().iter().for_each(|event| add(event.borrowed()));
     for feed in feeds {
-        events.extend(parser.feed(feed).ok()?);
+        parser.feed_into(feed, &mut add).ok()?;
     }
     let mut finished = parser.finish().ok()?;
-    events.append(&mut finished.events);
-    let mut joined: Vec<Event> = Vec::new();
-    for event in events {
-        match (joined.last_mut(), event) {
-            (Some(Event::Chunk { text, span, .. }), Event::Chunk { text: more, span: next, .. }) => {
-                text.push_str(&more);
-                span.end = next.end;
-            }
-            (_, event) => joined.push(event),
-        }
-    }
-    Some(format!("{finished:?}\n{joined:?}"))
+    std::mem::take(&mut finished.events).iter().for_each(|event| add(event.borrowed()));
+    Some(Answer { finished, events })
 }
 
 /// Cuts a text into feeds of one to four characters, or of one each.
@@ -147,56 +160,133 @@ fn feeds<'t>(draw: &mut Draw, text: &'t str) -> Vec<&'t str> {
     feeds
 }
 
+/// What a worker is at: when it began its stream, in milliseconds from the start of all, and the stream's numbers.
+#[derive(Default)]
+struct Post {
+    begun: AtomicU64,
+    stream: Mutex<Option<Stream>>,
+}
+
+/// All it takes to make a stream again.
+#[derive(Clone)]
+struct Stream {
+    source: Arc<str>,
+    draw: u64,
+}
+
+impl Stream {
+    /// The prefix, the text, and the options.
+    fn texts(draw: &mut Draw) -> (String, String, Options) {
+        let (prefix, text) = (draw.several(&TEXT, 3), draw.several(&TEXT, 12));
+        let closers = [ClosersInStrings::Ends, ClosersInStrings::Text];
+        let closers_in_strings = closers.get(draw.below(2)).copied().unwrap_or_default();
+        (format!("A{prefix}"), text, Options { closers_in_strings, ..Options::default() })
+    }
+
+    fn tell(&self) {
+        let mut draw = Draw(self.draw);
+        let (prefix, text, options) = Self::texts(&mut draw);
+        let cut = feeds(&mut draw, &text);
+        eprintln!("template: {}\nprefix: {prefix:?}\nfeeds: {cut:?}\n{options:?}", self.source);
+    }
+}
+
+/// What all workers share.
+struct Soak {
+    started: Instant,
+    wanted: u64,
+    streams: AtomicU64,
+    failed: AtomicBool,
+    posts: Vec<Post>,
+}
+
+impl Soak {
+    fn is_over(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.streams.load(Ordering::Relaxed) >= self.wanted
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Parses streams until there are enough, or one differs or panics.
+    fn work(&self, post: &Post, mut draw: Draw) {
+        while !self.is_over() {
+            let source: Arc<str> = template(&mut draw).into();
+            let Ok(loaded) = Template::load(&source) else { continue };
+            for _ in 0..TEXTS {
+                let stream = Stream { source: source.clone(), draw: draw.0 };
+                post.begun.store(self.now(), Ordering::Relaxed);
+                if let Ok(mut at) = post.stream.lock() {
+                    *at = Some(stream.clone());
+                }
+                let (prefix, text, options) = Stream::texts(&mut draw);
+                let cut = feeds(&mut draw, &text);
+                let run = || {
+                    let whole = answer(&loaded.template, &prefix, &[&text], &options);
+                    (answer(&loaded.template, &prefix, &cut, &options), whole)
+                };
+                let told = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+                    Ok((pieces, whole)) if pieces == whole => continue,
+                    Ok((pieces, whole)) => format!("whole: {whole:?}\npieces: {pieces:?}"),
+                    Err(_) => "it panics".to_owned(),
+                };
+                stream.tell();
+                eprintln!("{told}");
+                return self.failed.store(true, Ordering::Relaxed);
+            }
+            self.streams.fetch_add(TEXTS, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells of progress, and ends the process where a stream hangs.
+    fn watch(&self) {
+        let mut told = Instant::now();
+        while !self.is_over() {
+            std::thread::sleep(LOOK);
+            for post in &self.posts {
+                let took = self.now().saturating_sub(post.begun.load(Ordering::Relaxed));
+                if u128::from(took) > HANG.as_millis() && !self.is_over() {
+                    if let Some(stream) = post.stream.lock().ok().and_then(|at| at.clone()) {
+                        stream.tell();
+                    }
+                    eprintln!("hangs: {took} ms in this stream");
+                    std::process::exit(2);
+                }
+            }
+            if told.elapsed() > TELL {
+                told = Instant::now();
+                eprintln!("{}", self.progress());
+            }
+        }
+    }
+
+    fn progress(&self) -> String {
+        let (count, time) = (self.streams.load(Ordering::Relaxed), self.started.elapsed().as_secs_f64());
+        format!("{count} of {} streams in {time:.0} s, {:.0} a second", self.wanted, count as f64 / time)
+    }
+}
+
 fn main() -> std::process::ExitCode {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>().unwrap_or(0));
-    let seconds = arguments.next().unwrap_or(60);
+    let wanted = arguments.next().unwrap_or(1_000_000);
     let seed = arguments.next().unwrap_or(1);
-    let (streams, failed) = (AtomicU64::new(0), AtomicBool::new(false));
-    let started = Instant::now();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let soak = Soak {
+        started: Instant::now(),
+        wanted,
+        streams: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
+        posts: (0..workers).map(|_| Post::default()).collect(),
+    };
     std::thread::scope(|scope| {
-        for worker in 0..workers {
-            let (streams, failed) = (&streams, &failed);
-            let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9).wrapping_add((worker as u64) << 48));
-            scope.spawn(move || {
-                while !failed.load(Ordering::Relaxed) && started.elapsed() < Duration::from_secs(seconds) {
-                    let source = template(&mut draw);
-                    let Ok(loaded) = Template::load(&source) else { continue };
-                    for _ in 0..64 {
-                        let (prefix, text) = (draw.several(&TEXT, 3), draw.several(&TEXT, 12));
-                        let prefix = format!("A{prefix}");
-                        let closers = [ClosersInStrings::Ends, ClosersInStrings::Text];
-                        let closers_in_strings = closers.get(draw.below(2)).copied().unwrap_or_default();
-                        let options = Options { closers_in_strings, ..Options::default() };
-                        let cut = feeds(&mut draw, &text);
-                        let begun = Instant::now();
-                        let told = || eprintln!("template: {source}\nprefix: {prefix:?}\nfeeds: {cut:?}\n{options:?}");
-                        let run = || {
-                            let whole = answer(&loaded.template, &prefix, &[&text], &options);
-                            (answer(&loaded.template, &prefix, &cut, &options), whole)
-                        };
-                        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
-                            Ok((pieces, whole)) if pieces == whole && begun.elapsed() < HANG => {}
-                            Ok((pieces, whole)) => {
-                                told();
-                                eprintln!("in {:?}\nwhole: {whole:?}\npieces: {pieces:?}", begun.elapsed());
-                                failed.store(true, Ordering::Relaxed);
-                            }
-                            Err(_) => {
-                                told();
-                                failed.store(true, Ordering::Relaxed);
-                            }
-                        }
-                        if failed.load(Ordering::Relaxed) {
-                            return;
-                        }
-                    }
-                    streams.fetch_add(64, Ordering::Relaxed);
-                }
-            });
+        for (worker, post) in soak.posts.iter().enumerate() {
+            let soak = &soak;
+            let draw = Draw(seed.wrapping_mul(0x9E37_79B9).wrapping_add((worker as u64) << 48));
+            scope.spawn(move || soak.work(post, draw));
         }
+        soak.watch();
     });
-    let (count, time) = (streams.load(Ordering::Relaxed), started.elapsed().as_secs_f64());
-    println!("{count} streams in {time:.0} s, {:.0} a second, seed {seed}", count as f64 / time);
-    std::process::ExitCode::from(u8::from(failed.load(Ordering::Relaxed)))
+    println!("{}, seed {seed}", soak.progress());
+    std::process::ExitCode::from(u8::from(soak.failed.load(Ordering::Relaxed)))
 }
