@@ -268,7 +268,7 @@ fn engines_in_rust_are_judged_by_themselves() {
         let means_else =
             source.contains("++") || source.contains("*+") || source.contains("}+") || source.contains("?+");
         let refused = regex::Regex::new(&source).is_err();
-        if plain.check(&pattern).is_some() != refused && !(means_else && !refused) {
+        if plain.check(&pattern).is_some() != refused && (refused || !means_else) {
             wrong.push(format!("regex {source}: {:?}, refused: {refused}", plain.check(&pattern)));
         }
         let refused = fancy_regex::Regex::new(&source).is_err();
