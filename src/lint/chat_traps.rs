@@ -1,4 +1,6 @@
 //! Traps of chat templates. `doctor` finds them in renders; here each has its level and its page.
+//!
+//! What templates do on purpose, such as dropping old reasoning, is a note: it must not fail the CI of a model.
 
 use super::rule::{Page, Rule, Source};
 use crate::chat::ChatTemplate;
@@ -21,7 +23,7 @@ pub(super) static DROPPED_REASONING: Rule = Rule {
 pub(super) static BROKEN_LOOP: Rule = Rule {
     id: "CT002",
     name: "broken-tool-loop",
-    severity: Severity::Warning,
+    severity: Severity::Note,
     page: Page {
         what: "A chat with a tool's result does not begin with the render of the chat before the result.",
         why: "Trainers and engines append results to what is already rendered. The text they build is not the text of the chat template, and cached prefixes do not match.",
