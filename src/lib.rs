@@ -102,6 +102,8 @@ pub mod derive;
 pub mod diagnostic;
 #[cfg(feature = "derive")]
 pub mod doctor;
+#[cfg(feature = "derive")]
+pub mod grammar;
 pub mod json;
 #[cfg(feature = "workbench")]
 pub mod lint;
@@ -120,7 +122,7 @@ pub mod template;
 #[doc(hidden)]
 pub mod tui;
 #[cfg(feature = "derive")]
-mod wire;
+pub mod wire;
 
 #[cfg(feature = "chat")]
 pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};

@@ -17,6 +17,8 @@ mod oracle;
 mod prefixes;
 mod program;
 mod read;
+#[cfg(feature = "derive")]
+mod regular;
 mod runs;
 mod search;
 mod shape;
@@ -33,6 +35,8 @@ use program::Program;
 use starts::Starts;
 use tree::Node;
 
+#[cfg(feature = "derive")]
+pub(crate) use regular::{Regular, of_delimiter, of_schema};
 pub(crate) use search::{Found, Search};
 pub(crate) use shape::{Construct, Explosion};
 pub(crate) use starts::LeadingRun;

@@ -19,7 +19,18 @@ pub(super) struct Reading {
 }
 
 pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
+    read_with(Reader::new(source))
+}
+
+/// Reads a `pattern` of JSON Schema: letters and digits are those of ASCII, and the dot is not a newline.
+pub(super) fn read_of_schema(source: &str) -> Result<Reading, PatternError> {
     let mut reader = Reader::new(source);
+    reader.flags.ascii = true;
+    reader.flags.dot_all = false;
+    read_with(reader)
+}
+
+fn read_with(mut reader: Reader<'_>) -> Result<Reading, PatternError> {
     let node = reader.alternation()?;
     if reader.peek() == Some(')') {
         return Err(reader.error("this `)` closes no group"));

@@ -150,6 +150,7 @@ impl Finder<'_> {
             manner,
             setting: self.setting.clone(),
             ids_hold_names: self.ids_hold_names,
+            margins: margins(&one, &located),
         })
     }
 
@@ -321,6 +322,13 @@ fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
     let brace = pairs.braces.as_ref().map_or("", |(_, close)| close);
     let close = format!("{}{close}{brace}", pairs.values.quotes().1);
     if rest.starts_with(&close) { close.len() } else { 0 }
+}
+
+/// How many bytes of a call stand before its first slot and after its last one.
+fn margins(one: &Trace, located: &Located) -> (usize, usize) {
+    let start = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
+    let end = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
+    (start.saturating_sub(located.range.start), located.range.end.saturating_sub(end))
 }
 
 /// The bytes of a call: from its first value to its last, or all of the object they stand in.

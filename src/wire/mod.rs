@@ -8,6 +8,7 @@ mod calls;
 pub(crate) mod conversation;
 #[cfg(test)]
 mod drawn;
+mod found;
 mod hidden;
 mod infer;
 pub(crate) mod marks;
@@ -20,5 +21,7 @@ mod shapes;
 pub(crate) mod structure;
 mod trace;
 mod turn;
+pub(crate) mod written;
 
+pub use found::Wire;
 pub(crate) use infer::infer;

@@ -151,6 +151,8 @@ pub(crate) struct Calls {
     pub setting: Setting,
     /// Whether the name stands on the wire only inside the id that was given.
     pub ids_hold_names: bool,
+    /// How many bytes of a call stand before its first value and after its last one.
+    pub margins: (usize, usize),
 }
 
 /// One reading of a repeated part: where the text around and between its items is cut.

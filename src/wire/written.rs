@@ -1,0 +1,377 @@
+//! What renders show of the model's turn and nothing else tells: which parts stand in which order, word for word, and
+//! how values of each type are spelled.
+
+use super::conversation::{Answer, Carrier, json_type};
+use super::marks;
+use super::probe::{Prober, Setting, needle};
+use super::python;
+use super::shapes;
+use super::structure::{Arguments, Encoding, History, Wire};
+use super::trace::{Kind, Slot, Trace};
+use super::turn;
+use crate::json::{self, Object, Value};
+
+/// How turns are written, found by rendering each kind of answer once more.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
+    /// The turns that can follow each end of a prompt, the plainest first.
+    pub groups: Vec<Group>,
+    /// The marks a model stops at, without those that stand inside of turns, too.
+    pub stops: Vec<String>,
+    /// Whether arguments come sorted by their keys, and those inside of a value.
+    pub sorted: bool,
+    pub sorted_inside: bool,
+    /// How values are spelled that stand key by key, by the JSON Schema name of their type.
+    pub spellings: Vec<Spelling>,
+    /// What stands before the first key, between two arguments and after the last one, where they are in braces.
+    pub braced: Option<(String, String, String)>,
+    /// Whether JSON is written without anything but ASCII.
+    pub ascii: bool,
+}
+
+/// One way a prompt can end, and the turns that can follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// What follows the history's last words in the prompt.
+    pub prompt: String,
+    /// The same up to what the prompt writes of the turn itself.
+    pub header: String,
+    /// What follows those words in renders of whole turns, up to the stop.
+    pub shapes: Vec<Shape>,
+}
+
+/// A turn that was rendered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub parts: Vec<Part>,
+}
+
+/// A part of a rendered turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Text(String),
+    Reasoning,
+    Content,
+    Call,
+}
+
+impl Shape {
+    pub fn has(&self, part: &Part) -> bool {
+        self.parts.contains(part)
+    }
+}
+
+/// How a value of one type stands between its key and what follows every value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spelling {
+    /// The JSON Schema name of the type.
+    pub kind: &'static str,
+    pub before: String,
+    pub after: String,
+    /// Whether it is written as Python prints it.
+    pub python: bool,
+}
+
+/// Renders every kind of turn that the wire can carry.
+pub(crate) fn find(prober: &mut Prober, wire: &Wire) -> Written {
+    prober.manner = wire.manner;
+    prober.carrier = wire.reasoning.as_ref().and_then(|reasoning| reasoning.carriers.first().cloned());
+    let mut written = Written { groups: groups(prober, wire), ..Written::default() };
+    written.stops = stops(&written.groups, wire);
+    for shape in written.groups.iter_mut().flat_map(|group| &mut group.shapes) {
+        end(shape, &written.stops, wire);
+    }
+    for group in &mut written.groups {
+        let mut known: Vec<Shape> = Vec::new();
+        for shape in std::mem::take(&mut group.shapes) {
+            if !known.contains(&shape) {
+                known.push(shape);
+            }
+        }
+        group.shapes = known;
+    }
+    let Some(calls) = &wire.calls else { return written };
+    prober.manner = calls.manner;
+    let turned = |arguments: Object| -> Option<Trace> {
+        let answer = Answer::calls(vec![shapes::call_with(0, arguments)]);
+        turn::trace(prober, History::User, &answer, &calls.setting)
+    };
+    let pair = |at: usize| (shapes::key(0, at), Value::from(shapes::value(0, at)));
+    if let Some(trace) = turned([pair(1), pair(0)].into_iter().collect()) {
+        written.sorted = trace.text.find(&shapes::key(0, 0)) < trace.text.find(&shapes::key(0, 1));
+    }
+    let inner = Value::from([("qzb", "Qzitemq".into()), ("qza", "Qzitemq".into())]);
+    if let Some(trace) = turned([(shapes::key(0, 0), inner)].into_iter().collect()) {
+        written.sorted_inside = trace.text.find("qza") < trace.text.find("qzb");
+    }
+    if let Some(trace) = turned([(shapes::key(0, 0), "Qzé".into())].into_iter().collect()) {
+        written.ascii = !trace.text.contains("Qzé") && trace.text.contains("Qz\\u00e9");
+    }
+    match &calls.body.arguments {
+        Arguments::Pairs(_) => written.spellings = spellings(&turned, wire),
+        Arguments::Dialect { .. } => written.braced = braced(&turned),
+        _ => {}
+    }
+    written
+}
+
+/// The turns after each end of a prompt.
+fn groups(prober: &mut Prober, wire: &Wire) -> Vec<Group> {
+    let mut settings: Vec<Setting> = vec![Setting::new()];
+    let known = wire.prompts.iter().map(|prompt| &prompt.setting);
+    let parts = wire.reasoning.iter().map(|reasoning| &reasoning.setting);
+    for setting in known.chain(parts).chain(wire.calls.iter().map(|calls| &calls.setting)) {
+        if !settings.contains(setting) {
+            settings.push(setting.clone());
+        }
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let offered = prober.offered.take();
+    let other = offered.clone();
+    for after in [History::User, History::ToolResult] {
+        for setting in &settings {
+            for tools in [other.clone(), None] {
+                prober.offered = tools;
+                let Some(group) = group(prober, wire, after, setting) else { continue };
+                match groups.iter_mut().find(|known| known.prompt == group.prompt) {
+                    Some(known) => {
+                        for shape in group.shapes {
+                            if !known.shapes.contains(&shape) {
+                                known.shapes.push(shape);
+                            }
+                        }
+                    }
+                    None => groups.push(group),
+                }
+            }
+        }
+    }
+    prober.offered = offered;
+    groups
+}
+
+fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) -> Option<Group> {
+    let history = shapes::history(after);
+    let text = prober.render(&history, setting, true)?;
+    let start = text.rfind(after.last_needle())? + after.last_needle().len();
+    let prompt = text.get(start..)?.to_owned();
+    let mut shapes: Vec<Shape> = Vec::new();
+    let carriers: Vec<Option<Carrier>> = wire
+        .reasoning
+        .as_ref()
+        .map_or_else(Vec::new, |reasoning| reasoning.carriers.iter().take(1).cloned().map(Some).collect());
+    let calls = |count: usize| match &wire.calls {
+        Some(calls) if count > 0 => shapes::calls(count)
+            .into_iter()
+            .enumerate()
+            .map(|(index, mut call)| {
+                if calls.ids_hold_names {
+                    call.id = format!("qzspace.{}:{index}", call.name);
+                }
+                call
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    for thought in std::iter::once(None).chain(carriers) {
+        prober.carrier.clone_from(&thought);
+        for content in [true, false] {
+            for count in 0..=3 {
+                if count > 0 && wire.calls.is_none() || !content && count == 0 && thought.is_none() {
+                    continue;
+                }
+                let answer = Answer {
+                    content: content.then(|| needle::CONTENT.to_owned()),
+                    reasoning: thought.is_some().then(|| needle::REASONING.to_owned()),
+                    calls: calls(count),
+                };
+                prober.manner =
+                    if count > 0 { wire.calls.as_ref().map_or(wire.manner, |c| c.manner) } else { wire.manner };
+                let Some(trace) = turn::trace(prober, after, &answer, setting) else { continue };
+                let Some(shape) = shape(&trace, &answer, wire) else { continue };
+                if !shapes.contains(&shape) {
+                    shapes.push(shape);
+                }
+            }
+        }
+    }
+    let headers = wire.prompts.iter().filter(|known| known.after == after);
+    let headers = headers.map(|known| format!("{}{}", known.before, known.header));
+    let header = headers.filter(|header| prompt.starts_with(header.as_str())).max_by_key(String::len);
+    let header = header.unwrap_or_else(|| prompt.clone());
+    (!shapes.is_empty()).then_some(Group { prompt, header, shapes })
+}
+
+/// A trace as the parts of a turn; nothing where the template left something out.
+fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
+    let mut regions: Vec<(std::ops::Range<usize>, Part)> = Vec::new();
+    if answer.content.is_some() {
+        regions.push((trace.slot(Kind::Content)?.range.clone(), Part::Content));
+    }
+    if answer.reasoning.is_some() {
+        regions.push((trace.slot(Kind::Reasoning)?.range.clone(), Part::Reasoning));
+    }
+    for index in 0..answer.calls.len() {
+        let calls = wire.calls.as_ref()?;
+        let slots: Vec<&Slot> = trace.of_call(index).collect();
+        let has = |test: fn(&Kind) -> bool| slots.iter().any(|slot| test(&slot.kind));
+        if !has(|kind| matches!(kind, Kind::Name(_) | Kind::Id(_)))
+            || !has(|kind| matches!(kind, Kind::Arguments(..) | Kind::Value(..)))
+        {
+            return None;
+        }
+        let start = slots.iter().map(|slot| slot.range.start).min()?.checked_sub(calls.margins.0)?;
+        let end = slots.iter().map(|slot| slot.range.end).max()? + calls.margins.1;
+        regions.push((start..end, Part::Call));
+    }
+    regions.sort_by_key(|(range, _)| range.start);
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (range, part) in regions {
+        let text = trace.text.get(at..range.start)?;
+        if !text.is_empty() {
+            parts.push(Part::Text(text.to_owned()));
+        }
+        parts.push(part);
+        at = range.end;
+    }
+    let rest = trace.text.get(at..)?;
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest.to_owned()));
+    }
+    Some(Shape { parts })
+}
+
+/// The stops of the wire, each from its first mark that stands nowhere inside of a turn.
+fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
+    let mut inside: Vec<&str> = Vec::new();
+    let mut between: Vec<&str> = Vec::new();
+    for group in groups {
+        for shape in &group.shapes {
+            for (at, part) in shape.parts.iter().enumerate() {
+                let Part::Text(text) = part else { continue };
+                match shape.parts.get(at + 1) {
+                    None => {}
+                    Some(Part::Call) if at > 0 && shape.parts.get(at - 1) == Some(&Part::Call) => between.push(text),
+                    Some(_) if at == 0 => {
+                        inside.push(text.get(marks::shared_start(text, &group.prompt).len()..).unwrap_or(text));
+                    }
+                    Some(_) => inside.push(text),
+                }
+            }
+        }
+    }
+    let mut found: Vec<String> = Vec::new();
+    for stop in &wire.stops {
+        let is_inside = |mark: &str| inside.iter().chain(&between).any(|text| text.contains(mark));
+        if between.iter().any(|text| text.contains(stop.as_str())) {
+            continue;
+        }
+        let mut at = 0;
+        let first = marks::marks(stop).into_iter().find_map(|mark| {
+            let from = at;
+            at += mark.len();
+            (marks::stands_out(mark) && !is_inside(mark.trim())).then_some((from, mark))
+        });
+        let own = match first {
+            // What begins the next turn is no part of the stop.
+            Some((from, mark)) if marks::marks(stop).len() > 1 => {
+                let last = stop.get(from..).unwrap_or(stop);
+                if last.trim() == mark.trim() { last } else { mark }
+            }
+            Some(_) => stop.as_str(),
+            None => stop.as_str(),
+        };
+        let own = own.trim().to_owned();
+        if !own.is_empty() && !found.contains(&own) {
+            found.push(own);
+        }
+    }
+    found
+}
+
+/// Takes the stop and what follows it off a shape.
+fn end(shape: &mut Shape, stops: &[String], wire: &Wire) {
+    let Some(Part::Text(rest)) = shape.parts.last_mut() else { return };
+    match stops.iter().filter_map(|stop| rest.find(stop.as_str())).min() {
+        Some(stop) => rest.truncate(stop),
+        None => {
+            if let Some(own) = rest.strip_suffix(wire.end.as_str()) {
+                *rest = own.to_owned();
+            }
+        }
+    }
+    if rest.is_empty() {
+        shape.parts.pop();
+    }
+}
+
+/// One value of each type, by the name JSON Schema has for it.
+fn samples() -> [Value; 7] {
+    [
+        shapes::value(0, 0).into(),
+        73591.into(),
+        json::read("73.25").unwrap_or(Value::Null),
+        true.into(),
+        Value::Null,
+        Value::List(vec!["Qzitemq".into(), true.into()]),
+        Value::from([("qzinner", "Qzitemq".into()), ("qzother", true.into())]),
+    ]
+}
+
+/// Writes a value of each type alone and looks at what stands around it.
+fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spelling> {
+    let mut found: Vec<(Spelling, String)> = Vec::new();
+    let key = shapes::key(0, 0);
+    for value in samples() {
+        let Some(trace) = turned([(key.clone(), value.clone())].into_iter().collect()) else { continue };
+        let Some(slot) = trace.slot(Kind::Key(0, 0)) else { continue };
+        let rest = trace.get(slot.range.end..trace.text.len());
+        let plain = [(value.to_string(), false), (python::spelling(&value), true)];
+        let plain = match &value {
+            Value::String(text) => vec![(text.clone(), false)],
+            _ => plain.to_vec(),
+        };
+        let spelled = plain.into_iter().find_map(|(text, python)| rest.find(&text).map(|at| (at, text, python)));
+        let Some((at, text, python)) = spelled else { continue };
+        let before = rest.get(..at).unwrap_or("").to_owned();
+        let after = rest.get(at + text.len()..).unwrap_or("").to_owned();
+        let python = python || matches!(value, Value::Number(_)) && wire_is_python(wire);
+        found.push((Spelling { kind: json_type(&value), before, after: String::new(), python }, after));
+    }
+    // What follows every value is none of its spelling.
+    let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| {
+        let length = a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
+        a.get(a.len() - usize::min(length, a.len())..).unwrap_or("").to_owned()
+    });
+    let shared = shared.map_or(0, |shared| shared.len());
+    found
+        .into_iter()
+        .map(|(mut spelling, after)| {
+            spelling.after = after.get(..after.len() - shared).unwrap_or("").to_owned();
+            spelling
+        })
+        .collect()
+}
+
+fn wire_is_python(wire: &Wire) -> bool {
+    wire.calls.as_ref().is_some_and(|calls| match &calls.body.arguments {
+        Arguments::Pairs(pairs) => pairs.values.others == Encoding::Python,
+        _ => false,
+    })
+}
+
+/// What stands around and between the members of an object that is no JSON.
+fn braced(turned: &dyn Fn(Object) -> Option<Trace>) -> Option<(String, String, String)> {
+    let pair = |at: usize| (shapes::key(0, at), Value::from(70001 + at));
+    let trace = turned([pair(0), pair(1)].into_iter().collect())?;
+    let text = &trace.text;
+    let first = text.find(&shapes::key(0, 0))?;
+    let second = text.find(&shapes::key(0, 1))?;
+    let value = text.get(first..)?.find("70001")? + first;
+    let gap = text.get(first + shapes::key(0, 0).len()..value)?.to_owned();
+    let between = text.get(value + 5..second)?.to_owned();
+    let open = text.get(..first)?;
+    let open = open.get(open.rfind('{')?..)?.to_owned();
+    Some((open, gap, between))
+}
