@@ -19,6 +19,7 @@ mod derive_many;
 mod doctor;
 mod failure;
 mod fix;
+mod grammar;
 mod input;
 mod lint;
 mod lint_config;
@@ -83,6 +84,7 @@ enum Command {
     Derive(derive::Derive),
     Doctor(doctor::Doctor),
     Fix(fix::Fix),
+    Grammar(Box<grammar::Grammars>),
     Lint(lint::Lint),
     Parse(parse::Parse),
     Prove(prove::Prove),
@@ -139,6 +141,7 @@ pub fn main() -> ExitCode {
         Command::Replay(command) => command.run(&cli.global),
         Command::Derive(command) => command.run(&cli.global),
         Command::Fix(command) => command.run(&cli.global),
+        Command::Grammar(command) => command.run(&cli.global),
         Command::Doctor(command) => command.run(&cli.global),
         Command::Unrender(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),

@@ -1,0 +1,372 @@
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+
+use super::derive::NOW;
+use super::render::{assignment, source_failure, template_name, time};
+use super::{Failure, Global, input, rows};
+use crate::chat::ChatTemplate;
+use crate::chat::source::{self, Source};
+use crate::derive;
+use crate::diagnostic::{Diagnostic, Place, Sources, escape};
+use crate::grammar::{self, Choice, Effect, Fed, Grammar, Note, Presence, Request};
+use crate::json::{self, Object, Value};
+use crate::template::Template;
+use crate::wire::Wire;
+
+/// Write the grammar of what a model may write: for an engine that constrains sampling
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat grammar models/mine --tools tools.json > grammar.gbnf
+  backchat grammar models/mine --tools tools.json --tool-choice required --prefix prompt.txt --json
+  backchat grammar chat_template.jinja --tools tools.json --format ebnf
+  backchat grammar chat_template.jinja --tools tools.json --check output.txt
+  backchat grammar models/mine --jsonl requests.jsonl
+
+A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"prefix\"?, \"reasoning\"?}; the answer is
+{\"id\", \"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"notes\", …} or {\"id\", \"error\"}.
+
+Exit status: 0 made, 1 made and `--strict` violated, or `--check` not accepted, 2 could not run.")]
+pub struct Grammars {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
+    /// Face cache, or `-`
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// The tools of the request, as a JSON list
+    #[arg(long, value_name = "FILE")]
+    tools: Option<String>,
+    /// Which tools the model may or must call: `auto`, `required`, `none`, a name, or OpenAI's object
+    #[arg(long, value_name = "CHOICE")]
+    tool_choice: Option<String>,
+    /// Allow one call at most
+    #[arg(long)]
+    no_parallel: bool,
+    /// The prompt as it will be sent
+    #[arg(long, value_name = "FILE")]
+    prefix: Option<String>,
+    /// Whether the model thinks first
+    #[arg(long, value_enum, default_value_t = Wish::Auto)]
+    reasoning: Wish,
+    /// Whether it says something beside its calls
+    #[arg(long, value_enum, default_value_t = Wish::Auto)]
+    content: Wish,
+    /// For which engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
+    #[arg(long, value_enum, default_value_t = Format::Gbnf)]
+    format: Format,
+    /// Start at the first call, and leave the text before it free (the default with `auto`)
+    #[arg(long, conflicts_with = "full")]
+    lazy: bool,
+    /// Cover the output from its first character on
+    #[arg(long)]
+    full: bool,
+    /// How an absent `additionalProperties` is read
+    #[arg(long, value_enum, default_value_t = Properties::Closed, value_name = "HOW")]
+    additional_properties: Properties,
+    /// White space between JSON tokens: as renders have it, or a few blanks anywhere
+    #[arg(long, value_enum, default_value_t = Space::Flexible, value_name = "HOW")]
+    whitespace: Space,
+    /// Fail where a keyword of a schema cannot be enforced
+    #[arg(long)]
+    strict: bool,
+    /// Print the whole result instead of the grammar's text
+    #[arg(long)]
+    json: bool,
+    /// Say of a text whether the grammar accepts it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "output"])]
+    check: Option<String>,
+    /// Answer rows of JSON lines, each a request
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tools", "tool_choice", "prefix", "check", "output"])]
+    jsonl: Option<String>,
+    /// Write the answer to a file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+    /// Give the template a variable, as JSON or else as text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    now: String,
+    /// Which of several chat templates to take
+    #[arg(long, value_name = "NAME")]
+    template_name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wish {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Wish> for Presence {
+    fn from(wish: Wish) -> Self {
+        match wish {
+            Wish::Auto => Self::Auto,
+            Wish::Always => Self::Always,
+            Wish::Never => Self::Never,
+        }
+    }
+}
+
+/// How the grammar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Gbnf,
+    Ebnf,
+    Lark,
+    StructuralTag,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Properties {
+    Closed,
+    Open,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Space {
+    Wire,
+    Flexible,
+}
+
+/// What requests are built with.
+struct Model {
+    template: Template,
+    wire: Wire,
+}
+
+impl Grammars {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let model = self.model()?;
+        if let Some(file) = &self.jsonl {
+            return self.rows(&model, file, global);
+        }
+        let tools = self.tools.as_deref().map(input::tools).transpose()?;
+        let prompt = self.prefix.as_deref().map(input::text).transpose()?;
+        let choice = self.tool_choice.as_deref().map(choice).transpose()?;
+        let request = Request {
+            tools: tools.as_ref(),
+            choice: choice.as_ref(),
+            parallel: self.no_parallel.then_some(false),
+            prompt: prompt.as_deref(),
+            ..self.request()
+        };
+        let grammar = grammar::build(&model.template, &model.wire, &request)
+            .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?;
+        if !global.is_quiet() {
+            grammar.notes().iter().for_each(|note| super::say!("{}", told(note)));
+        }
+        let is_violated = self.strict && grammar.notes().iter().any(|note| note.effect == Effect::Looser);
+        if let Some(file) = &self.check {
+            return check(&grammar, &input::text(file)?);
+        }
+        let result = self.result(&grammar);
+        let text = match (&result, self.json) {
+            (Value::Object(entries), false) => match entries.get("grammar") {
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => format!("{}\n", other.to_pretty("  ")),
+                None => String::new(),
+            },
+            (result, _) => format!("{}\n", result.to_pretty("  ")),
+        };
+        match &self.output {
+            Some(file) => super::signals::uninterrupted(|| {
+                crate::template::source::replace_file(Path::new(file), text.as_bytes())
+            })
+            .map_err(|error| input::cannot_write(file, &error))?,
+            None => {
+                let mut out = io::stdout().lock();
+                out.write_all(Global::printable(&text, &out).as_bytes())?;
+                out.flush()?;
+            }
+        }
+        Ok(ExitCode::from(u8::from(is_violated)))
+    }
+
+    /// What every request of this command line shares.
+    fn request(&self) -> Request<'static> {
+        Request {
+            reasoning: self.reasoning.into(),
+            content: self.content.into(),
+            open_properties: self.additional_properties == Properties::Open,
+            wire_space: self.whitespace == Space::Wire,
+            ..Request::default()
+        }
+    }
+
+    /// Derives the response template and finds the wire.
+    fn model(&self) -> Result<Model, Failure> {
+        let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let mut variables: Object = source.special_tokens.clone();
+        variables.extend(self.set.iter().cloned());
+        let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
+        let options = derive::Options {
+            variables: variables.clone(),
+            now: Some(self.now.clone()),
+            special_tokens,
+            ..derive::Options::default()
+        };
+        let derivation = derive::derive(&source.template, &options);
+        let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
+        let Some(template) = template else { return Err(failed(derivation.diagnostics, &source)) };
+        let chat = ChatTemplate::compile(&source.template)
+            .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], &source))?;
+        let wire = Wire::find(&chat, &variables, Some(self.now.clone())).ok_or_else(|| {
+            let message = "renders of this chat template do not show how it writes a turn";
+            Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(&source)))
+        })?;
+        Ok(Model { template: template.template, wire })
+    }
+
+    fn result(&self, grammar: &Grammar) -> Value {
+        let lazy = match self.format {
+            Format::Gbnf if !self.full => grammar.to_lazy_gbnf(),
+            _ => None,
+        };
+        if let Some((text, triggers)) = lazy {
+            return grammar.to_value("gbnf", text.into(), Some(triggers));
+        }
+        let (name, written) = match self.format {
+            Format::Gbnf => ("gbnf", grammar.to_gbnf().into()),
+            Format::Ebnf => ("ebnf", grammar.to_ebnf().into()),
+            Format::Lark => ("lark", grammar.to_lark().into()),
+            Format::StructuralTag => ("structural-tag", grammar.to_structural_tag()),
+            Format::Json => ("json", grammar.to_json()),
+        };
+        grammar.to_value(name, written, None)
+    }
+
+    fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let tally = rows::answer(file, global, || {
+            |line: rows::Line, out: &mut Vec<u8>| {
+                let (id, answer) = self.row(model, &line.bytes);
+                let mut entries = Object::from([("id".to_owned(), id)]);
+                let outcome = match answer {
+                    Ok(Value::Object(result)) => {
+                        entries.extend(result);
+                        rows::Outcome::Answered
+                    }
+                    Ok(_) => rows::Outcome::Answered,
+                    Err(message) => {
+                        entries.insert("error".to_owned(), message.into());
+                        rows::Outcome::Failed
+                    }
+                };
+                out.extend_from_slice(Value::Object(entries).to_string().as_bytes());
+                out.push(b'\n');
+                outcome
+            }
+        })?;
+        if tally.failed > 0 && !global.is_quiet() {
+            super::say!("{} of {} rows have no grammar", tally.failed, tally.rows);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn row(&self, model: &Model, line: &[u8]) -> (Value, Result<Value, String>) {
+        let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
+        let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message)));
+        let row = match read {
+            Ok(Value::Object(row)) => row,
+            Ok(_) => return (Value::Null, Err("the row is not an object".to_owned())),
+            Err(message) => return (Value::Null, Err(message)),
+        };
+        let id = row.get("id").cloned().unwrap_or_default();
+        (id, self.answer(model, &row))
+    }
+
+    fn answer(&self, model: &Model, row: &Object) -> Result<Value, String> {
+        let choice = match row.get("tool_choice") {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(Choice::read(value).map_err(|error| in_a_line(&error))?),
+        };
+        let reasoning = match row.get("reasoning").and_then(Value::as_str) {
+            None => self.reasoning.into(),
+            Some("auto") => Presence::Auto,
+            Some("always") => Presence::Always,
+            Some("never") => Presence::Never,
+            Some(_) => return Err("`reasoning` is `auto`, `always` or `never`".to_owned()),
+        };
+        let request = Request {
+            tools: row.get("tools"),
+            choice: choice.as_ref(),
+            parallel: row.get("parallel_tool_calls").and_then(Value::as_bool).or(self.no_parallel.then_some(false)),
+            prompt: row.get("prefix").and_then(Value::as_str),
+            reasoning,
+            ..self.request()
+        };
+        let built = grammar::build(&model.template, &model.wire, &request);
+        let grammar = built.map_err(|problems| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; "))?;
+        if self.strict
+            && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
+        {
+            return Err(told(note));
+        }
+        Ok(self.result(&grammar))
+    }
+}
+
+fn choice(text: &str) -> Result<Choice, Diagnostic> {
+    let value = if text.trim_start().starts_with('{') { json::read(text).ok() } else { None };
+    Choice::read(&value.unwrap_or_else(|| text.into()))
+}
+
+fn in_a_line(diagnostic: &Diagnostic) -> String {
+    match &diagnostic.help {
+        Some(help) => format!("{}; {help}", diagnostic.message),
+        None => diagnostic.message.clone(),
+    }
+}
+
+/// A note as one line.
+fn told(note: &Note) -> String {
+    let mut place = String::new();
+    if let Some(tool) = &note.tool {
+        place = format!(" tool `{tool}`");
+    }
+    if let Some(path) = note.path.as_ref().filter(|path| !path.is_empty()) {
+        place.push_str(&format!(" at `{path}`"));
+    }
+    if let Some(keyword) = &note.keyword {
+        place.push_str(&format!(", `{keyword}`"));
+    }
+    escape(&format!("{}:{place}{} {}", note.effect.name(), if place.is_empty() { "" } else { ":" }, note.message))
+        .into_owned()
+}
+
+/// Follows a text through a grammar and says how far it came.
+fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
+    let mut out = io::stdout().lock();
+    let accepted = match grammar.matcher().feed(text) {
+        Fed::Ok { may_end: true } => {
+            writeln!(out, "accepted")?;
+            true
+        }
+        Fed::Ok { may_end: false } => {
+            writeln!(out, "not finished: it may still become accepted")?;
+            false
+        }
+        Fed::Broken { at, expected } => {
+            let before = text.get(..at).unwrap_or("");
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+            let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };
+            writeln!(out, "line {line}, column {column}: expected {}", escape(&expected))?;
+            false
+        }
+    };
+    out.flush()?;
+    Ok(ExitCode::from(u8::from(!accepted)))
+}
+
+/// Why there is no response template, with the lines of the chat template it is about.
+fn failed(mut diagnostics: Vec<Diagnostic>, source: &Source) -> Failure {
+    let file = template_name(source);
+    for diagnostic in &mut diagnostics {
+        diagnostic.place.get_or_insert_default().file = Some(file.clone());
+    }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
+}

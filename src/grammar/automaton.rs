@@ -1,0 +1,552 @@
+//! Regular text as deterministic automata over code points, so that constraints on the same text are an intersection.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+
+use crate::pattern::Regular;
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// The last code point.
+pub(crate) const LAST: u32 = 0x10_FFFF;
+
+/// How many states an automaton may have: text with more of them is described in another way.
+pub(crate) const MOST_STATES: usize = 4000;
+
+/// How many states of a pattern may be looked at on the way to an automaton.
+const MOST_WORK: usize = 400_000;
+
+/// An automaton; it begins in its first state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Automaton {
+    pub states: Vec<State>,
+}
+
+/// A place in the text: what may come next, and whether the text may end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    /// Disjoint and in order.
+    pub edges: Vec<Edge>,
+    pub accepts: bool,
+}
+
+/// Where the characters from `low` to `high` lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Edge {
+    pub low: u32,
+    pub high: u32,
+    pub to: usize,
+}
+
+/// An automaton with more than one way to go, which patterns become first.
+#[derive(Default)]
+struct Loose {
+    states: Vec<LooseState>,
+}
+
+#[derive(Default)]
+struct LooseState {
+    edges: Vec<Edge>,
+    free: Vec<usize>,
+    ends: bool,
+}
+
+impl Loose {
+    fn state(&mut self) -> usize {
+        self.states.push(LooseState::default());
+        self.states.len() - 1
+    }
+
+    fn free(&mut self, from: usize, to: usize) {
+        if let Some(state) = self.states.get_mut(from) {
+            state.free.push(to);
+        }
+    }
+
+    fn edge(&mut self, from: usize, low: u32, high: u32, to: usize) {
+        if let Some(state) = self.states.get_mut(from) {
+            state.edges.push(Edge { low, high, to });
+        }
+    }
+
+    /// Adds what matches a pattern from one state on; the state where it ends.
+    fn add(&mut self, pattern: &Regular, from: usize) -> Option<usize> {
+        if self.states.len() > 8 * MOST_STATES {
+            return None;
+        }
+        Some(match pattern {
+            Regular::Empty => from,
+            Regular::Never => self.state(),
+            Regular::Class(ranges) => {
+                let to = self.state();
+                ranges.iter().for_each(|(low, high)| self.edge(from, *low, *high, to));
+                to
+            }
+            Regular::Concat(items) => items.iter().try_fold(from, |at, item| self.add(item, at))?,
+            Regular::Alternate(items) => {
+                let to = self.state();
+                for item in items {
+                    let end = self.add(item, from)?;
+                    self.free(end, to);
+                }
+                to
+            }
+            Regular::Repeat { node, min, max } => {
+                let mut at = from;
+                for _ in 0..*min {
+                    at = self.add(node, at)?;
+                }
+                match max {
+                    None => {
+                        let around = self.state();
+                        self.free(at, around);
+                        let end = self.add(node, around)?;
+                        self.free(end, around);
+                        let to = self.state();
+                        self.free(around, to);
+                        to
+                    }
+                    Some(max) => {
+                        let to = self.state();
+                        self.free(at, to);
+                        for _ in *min..*max {
+                            at = self.add(node, at)?;
+                            self.free(at, to);
+                        }
+                        to
+                    }
+                }
+            }
+        })
+    }
+
+    /// Adds what is reached for free; `seen` marks the states of this round.
+    fn closure(&self, from: &mut Vec<usize>, seen: &mut Vec<usize>, round: usize) {
+        seen.resize(self.states.len(), 0);
+        for state in from.iter() {
+            if let Some(mark) = seen.get_mut(*state) {
+                *mark = round;
+            }
+        }
+        let mut at = 0;
+        while let Some(state) = from.get(at).copied() {
+            at += 1;
+            for to in self.states.get(state).map_or(&[][..], |state| &state.free) {
+                if let Some(mark) = seen.get_mut(*to).filter(|mark| **mark != round) {
+                    *mark = round;
+                    from.push(*to);
+                }
+            }
+        }
+        from.sort_unstable();
+    }
+
+    /// The same with one way to go; with `without`, texts in which no pattern has ended.
+    fn determined(&self, start: usize, without: bool) -> Option<Automaton> {
+        let mut known: Map<Vec<usize>, usize> = Map::default();
+        let mut order: Vec<Vec<usize>> = Vec::new();
+        let mut states: Vec<State> = Vec::new();
+        let mut first = vec![start];
+        let (mut seen, mut round, mut work) = (Vec::new(), 1, 0);
+        self.closure(&mut first, &mut seen, round);
+        let ends = |set: &[usize]| set.iter().any(|state| self.states.get(*state).is_some_and(|state| state.ends));
+        if without && ends(&first) {
+            return Some(Automaton::nothing());
+        }
+        known.insert(first.clone(), 0);
+        order.push(first);
+        let mut at = 0;
+        while let Some(set) = order.get(at).cloned() {
+            let mut edges: Vec<Edge> = Vec::new();
+            let mut bounds: Vec<u32> = Vec::new();
+            for state in &set {
+                for edge in self.states.get(*state).map_or(&[][..], |state| &state.edges) {
+                    edges.push(*edge);
+                    bounds.push(edge.low);
+                    bounds.push(edge.high + 1);
+                }
+            }
+            bounds.sort_unstable();
+            bounds.dedup();
+            let mut state = State { edges: Vec::new(), accepts: without || ends(&set) };
+            for (low, next) in bounds.iter().zip(bounds.iter().skip(1)) {
+                let mut to: Vec<usize> = Vec::new();
+                for edge in edges.iter().filter(|edge| edge.low <= *low && *low <= edge.high) {
+                    if !to.contains(&edge.to) {
+                        to.push(edge.to);
+                    }
+                }
+                if to.is_empty() {
+                    continue;
+                }
+                round += 1;
+                self.closure(&mut to, &mut seen, round);
+                work += to.len();
+                if work > MOST_WORK {
+                    return None;
+                }
+                if without && ends(&to) {
+                    continue;
+                }
+                let target = match known.get(&to) {
+                    Some(known) => *known,
+                    None => {
+                        let number = order.len();
+                        if number > MOST_STATES {
+                            return None;
+                        }
+                        known.insert(to.clone(), number);
+                        order.push(to);
+                        number
+                    }
+                };
+                state.push(*low, next - 1, target);
+            }
+            states.push(state);
+            at += 1;
+        }
+        Some(Automaton { states })
+    }
+}
+
+impl State {
+    /// Adds an edge behind the others.
+    pub fn push(&mut self, low: u32, high: u32, to: usize) {
+        match self.edges.last_mut() {
+            Some(last) if last.to == to && last.high + 1 == low => last.high = high,
+            _ => self.edges.push(Edge { low, high, to }),
+        }
+    }
+
+    /// Where a character leads.
+    pub fn next(&self, c: char) -> Option<usize> {
+        let c = u32::from(c);
+        let at = self.edges.partition_point(|edge| edge.high < c);
+        self.edges.get(at).filter(|edge| edge.low <= c).map(|edge| edge.to)
+    }
+}
+
+impl Automaton {
+    /// No text at all.
+    pub fn nothing() -> Self {
+        Self { states: vec![State::default()] }
+    }
+
+    /// Any text.
+    pub fn anything() -> Self {
+        Self { states: vec![State { edges: vec![Edge { low: 0, high: LAST, to: 0 }], accepts: true }] }
+    }
+
+    /// The texts a pattern matches as a whole; nothing where there are too many states.
+    pub fn of(pattern: &Regular) -> Option<Self> {
+        let mut loose = Loose::default();
+        let start = loose.state();
+        let end = loose.add(pattern, start)?;
+        loose.states.get_mut(end)?.ends = true;
+        Some(loose.determined(start, false)?.trimmed().minimized())
+    }
+
+    /// The texts in which no pattern matches anywhere; those of `first` not at the beginning.
+    pub fn without(anywhere: &[Regular], first: &[Regular]) -> Option<Self> {
+        let mut loose = Loose::default();
+        let (start, around) = (loose.state(), loose.state());
+        loose.free(start, around);
+        loose.edge(around, 0, LAST, around);
+        for (from, patterns) in [(around, anywhere), (start, first)] {
+            for pattern in patterns {
+                let end = loose.add(pattern, from)?;
+                loose.states.get_mut(end)?.ends = true;
+            }
+        }
+        Some(loose.determined(start, true)?.minimized())
+    }
+
+    /// One of several texts.
+    pub fn one_of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut states = vec![State::default()];
+        for text in texts {
+            let mut at = 0;
+            for c in text.chars() {
+                let next = states.get(at).and_then(|state| state.next(c));
+                at = match next {
+                    Some(next) => next,
+                    None => {
+                        let number = states.len();
+                        states.push(State::default());
+                        if let Some(state) = states.get_mut(at) {
+                            let c = u32::from(c);
+                            let place = state.edges.partition_point(|edge| edge.high < c);
+                            state.edges.insert(place, Edge { low: c, high: c, to: number });
+                        }
+                        number
+                    }
+                };
+            }
+            if let Some(state) = states.get_mut(at) {
+                state.accepts = true;
+            }
+        }
+        Self { states }.minimized()
+    }
+
+    /// The texts that it does not accept.
+    pub fn complement(&self) -> Self {
+        let sink = self.states.len();
+        let mut states: Vec<State> = Vec::with_capacity(sink + 1);
+        for state in &self.states {
+            let mut own = State { edges: Vec::new(), accepts: !state.accepts };
+            let mut at = 0;
+            for edge in &state.edges {
+                if edge.low > at {
+                    own.push(at, edge.low - 1, sink);
+                }
+                own.push(edge.low, edge.high, edge.to);
+                at = edge.high + 1;
+            }
+            if at <= LAST {
+                own.push(at, LAST, sink);
+            }
+            states.push(own);
+        }
+        states.push(State { edges: vec![Edge { low: 0, high: LAST, to: sink }], accepts: true });
+        Self { states }.trimmed().minimized()
+    }
+
+    /// The texts that both accept; nothing where there are too many states.
+    pub fn both(&self, other: &Self) -> Option<Self> {
+        let mut known: Map<(usize, usize), usize> = Map::default();
+        let mut order = vec![(0, 0)];
+        known.insert((0, 0), 0);
+        let mut states = Vec::new();
+        let mut at = 0;
+        while let Some((a, b)) = order.get(at).copied() {
+            let (a, b) = (self.states.get(a)?, other.states.get(b)?);
+            let mut state = State { edges: Vec::new(), accepts: a.accepts && b.accepts };
+            let (mut left, mut right) = (a.edges.iter().peekable(), b.edges.iter().peekable());
+            while let (Some(x), Some(y)) = (left.peek(), right.peek()) {
+                let (low, high) = (x.low.max(y.low), x.high.min(y.high));
+                if low <= high {
+                    let number = order.len();
+                    let to = *known.entry((x.to, y.to)).or_insert(number);
+                    if to == number {
+                        order.push((x.to, y.to));
+                    }
+                    state.push(low, high, to);
+                }
+                if x.high < y.high {
+                    left.next();
+                } else {
+                    right.next();
+                }
+            }
+            if order.len() > MOST_STATES {
+                return None;
+            }
+            states.push(state);
+            at += 1;
+        }
+        Some(Self { states }.trimmed().minimized())
+    }
+
+    /// Whether it accepts no text.
+    pub fn is_empty(&self) -> bool {
+        !self.states.iter().any(|state| state.accepts)
+    }
+
+    /// Without what leads nowhere.
+    fn trimmed(self) -> Self {
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
+        for (from, state) in self.states.iter().enumerate() {
+            for edge in &state.edges {
+                if let Some(list) = before.get_mut(edge.to) {
+                    list.push(from);
+                }
+            }
+        }
+        let mut useful = vec![false; self.states.len()];
+        let mut waiting: Vec<usize> =
+            self.states.iter().enumerate().filter(|(_, state)| state.accepts).map(|(at, _)| at).collect();
+        while let Some(at) = waiting.pop() {
+            if let Some(known) = useful.get_mut(at).filter(|known| !**known) {
+                *known = true;
+                waiting.extend(before.get(at).into_iter().flatten());
+            }
+        }
+        if useful.iter().all(|useful| *useful) {
+            return self;
+        }
+        if useful.first() != Some(&true) {
+            return Self::nothing();
+        }
+        let mut numbers = vec![0; useful.len()];
+        let mut count = 0;
+        for (number, useful) in numbers.iter_mut().zip(&useful) {
+            *number = count;
+            count += usize::from(*useful);
+        }
+        let keep = |at: usize| useful.get(at).copied().unwrap_or(false);
+        let states = self.states.into_iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, mut state)| {
+            state.edges.retain(|edge| keep(edge.to));
+            state.edges.iter_mut().for_each(|edge| edge.to = numbers.get(edge.to).copied().unwrap_or(0));
+            state
+        });
+        Self { states: states.collect() }
+    }
+
+    /// With as few states as it takes, numbered in the order in which they are reached.
+    fn minimized(self) -> Self {
+        let mut class: Vec<usize> = self.states.iter().map(|state| usize::from(state.accepts)).collect();
+        let mut count = 0;
+        loop {
+            let mut known: Map<(usize, Vec<Edge>), usize> = Map::default();
+            let mut next = Vec::with_capacity(class.len());
+            for (at, state) in self.states.iter().enumerate() {
+                let mut own = State::default();
+                for edge in &state.edges {
+                    own.push(edge.low, edge.high, class.get(edge.to).copied().unwrap_or(0));
+                }
+                let number = known.len();
+                let key = (class.get(at).copied().unwrap_or(0), own.edges);
+                next.push(*known.entry(key).or_insert(number));
+            }
+            let found = known.len();
+            class = next;
+            if found == count || found == self.states.len() {
+                break;
+            }
+            count = found;
+        }
+        let mut numbers: Map<usize, usize> = Map::default();
+        let mut waiting = VecDeque::from([0]);
+        numbers.insert(class.first().copied().unwrap_or(0), 0);
+        let mut states = Vec::new();
+        while let Some(at) = waiting.pop_front() {
+            let Some(state) = self.states.get(at) else { continue };
+            let mut own = State { edges: Vec::new(), accepts: state.accepts };
+            for edge in &state.edges {
+                let number = numbers.len();
+                let to = *numbers.entry(class.get(edge.to).copied().unwrap_or(0)).or_insert(number);
+                if to == number {
+                    waiting.push_back(edge.to);
+                }
+                own.push(edge.low, edge.high, to);
+            }
+            states.push(own);
+        }
+        Self { states }
+    }
+
+    /// The texts of JSON or Python strings: each character as it stands or escaped, or by its number where any may stand.
+    pub fn spelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
+        self.written(plain, escapes, true)
+    }
+
+    /// Each character replaced by the way to write it.
+    pub fn respelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
+        self.written(plain, escapes, false)
+    }
+
+    fn written(
+        &self,
+        plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>,
+        escapes: &[(char, &str)],
+        numbers: bool,
+    ) -> Option<Self> {
+        let mut loose = Loose::default();
+        for _ in &self.states {
+            loose.state();
+        }
+        for (at, state) in self.states.iter().enumerate() {
+            loose.states.get_mut(at)?.ends = state.accepts;
+            for edge in &state.edges {
+                for (low, high) in plain(edge.low, edge.high) {
+                    loose.edge(at, low, high, edge.to);
+                }
+                let held = escapes.iter().filter(|(c, _)| edge.low <= u32::from(*c) && u32::from(*c) <= edge.high);
+                for (_, text) in held {
+                    loose.spell(at, text, edge.to);
+                }
+                // Any character may be written by its number where every character may stand.
+                if edge.low == 0 && edge.high == LAST && numbers {
+                    loose.numbered(at, edge.to);
+                }
+            }
+            if loose.states.len() > 8 * MOST_STATES {
+                return None;
+            }
+        }
+        Some(loose.determined(0, false)?.trimmed().minimized())
+    }
+}
+
+impl Loose {
+    /// One exact text from a state to another.
+    fn spell(&mut self, from: usize, text: &str, to: usize) {
+        let mut at = from;
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            let next = if rest.peek().is_none() { to } else { self.state() };
+            self.edge(at, u32::from(c), u32::from(c), next);
+            at = next;
+        }
+    }
+
+    /// `\u` and four hexadecimal digits; a pair of halves counts as one character.
+    fn numbered(&mut self, from: usize, to: usize) {
+        const HEX: [(char, char); 3] = [('0', '9'), ('A', 'F'), ('a', 'f')];
+        let digits = |loose: &mut Self, mut at: usize, count: usize, to: usize| {
+            for left in (0..count).rev() {
+                let next = if left == 0 { to } else { loose.state() };
+                HEX.iter().for_each(|(low, high)| loose.edge(at, u32::from(*low), u32::from(*high), next));
+                at = next;
+            }
+        };
+        let mark = |loose: &mut Self, from: usize| {
+            let (slash, u) = (loose.state(), loose.state());
+            loose.edge(from, u32::from('\\'), u32::from('\\'), slash);
+            loose.edge(slash, u32::from('u'), u32::from('u'), u);
+            u
+        };
+        let ranges = |loose: &mut Self, from: usize, ranges: &[(char, char)], to: usize| {
+            ranges.iter().for_each(|(low, high)| loose.edge(from, u32::from(*low), u32::from(*high), to));
+        };
+        let u = mark(self, from);
+        let plain = self.state();
+        ranges(self, u, &[('0', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')], plain);
+        digits(self, plain, 3, to);
+        let d = self.state();
+        ranges(self, u, &[('D', 'D'), ('d', 'd')], d);
+        let low = self.state();
+        ranges(self, d, &[('0', '7')], low);
+        digits(self, low, 2, to);
+        let (half, rest) = (self.state(), self.state());
+        ranges(self, d, &[('8', '9'), ('A', 'B'), ('a', 'b')], half);
+        digits(self, half, 2, rest);
+        let u = mark(self, rest);
+        let d = self.state();
+        ranges(self, u, &[('D', 'D'), ('d', 'd')], d);
+        let last = self.state();
+        ranges(self, d, &[('C', 'F'), ('c', 'f')], last);
+        digits(self, last, 2, to);
+    }
+}
+
+/// The ranges of one that none of the others, given in order, touches.
+pub(crate) fn except(low: u32, high: u32, others: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut ranges = Vec::new();
+    let mut at = low;
+    for (a, b) in others {
+        if *b < at || *a > high {
+            continue;
+        }
+        if *a > at {
+            ranges.push((at, a - 1));
+        }
+        at = b + 1;
+    }
+    if at <= high {
+        ranges.push((at, high));
+    }
+    ranges
+}

@@ -1,0 +1,178 @@
+//! Grammars for llguidance.
+//!
+//! Its lexer takes the longest text and does not go back, so that text and the mark that ends it must not be two lexemes.
+//! Here every lexeme is one character, and regular text is written from its end: what may stand before a character. Both
+//! keep to what the rules say, whatever stands side by side.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use super::Grammar;
+use super::automaton::{LAST, except};
+use super::rules::{Node, Rules};
+
+impl Grammar {
+    /// For llguidance, as Lark.
+    pub fn to_lark(&self) -> String {
+        let mut writer = Writer { rules: &self.rules, out: String::new(), waiting: Vec::new(), seen: HashSet::new() };
+        let root = writer.choice(&self.root);
+        let mut out = format!("start: {root}\n");
+        while let Some(next) = writer.waiting.pop() {
+            match next {
+                Named::Rule(number) => writer.rule(number),
+                Named::Text(text, state) => writer.text(text, state),
+            }
+        }
+        out.push_str(&writer.out);
+        out
+    }
+}
+
+/// From which places characters of which ranges lead here.
+type Ways = Vec<(usize, Vec<(u32, u32)>)>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Named {
+    Rule(usize),
+    Text(usize, usize),
+}
+
+struct Writer<'r> {
+    rules: &'r Rules,
+    out: String,
+    waiting: Vec<Named>,
+    seen: HashSet<Named>,
+}
+
+impl Writer<'_> {
+    fn want(&mut self, named: Named) {
+        if self.seen.insert(named.clone()) {
+            self.waiting.push(named);
+        }
+    }
+
+    fn rule(&mut self, number: usize) {
+        let Some(rule) = self.rules.rules.get(number) else { return };
+        let body = self.choice(&rule.node);
+        let _ = writeln!(self.out, "{}: {body}", name(&rule.name));
+    }
+
+    fn choice(&mut self, node: &Node) -> String {
+        match node {
+            Node::Choice(items) => items.iter().map(|item| self.sequence(item)).collect::<Vec<_>>().join(" | "),
+            node => self.sequence(node),
+        }
+    }
+
+    fn sequence(&mut self, node: &Node) -> String {
+        match node {
+            Node::Sequence(items) if items.is_empty() => "\"\"".to_owned(),
+            Node::Sequence(items) => items.iter().map(|item| self.atom(item)).collect::<Vec<_>>().join(" "),
+            node => self.atom(node),
+        }
+    }
+
+    fn atom(&mut self, node: &Node) -> String {
+        match node {
+            Node::Literal(text) if text.is_empty() => "\"\"".to_owned(),
+            Node::Literal(text) => {
+                text.chars().map(|c| class(&[(u32::from(c), u32::from(c))])).collect::<Vec<_>>().join(" ")
+            }
+            Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
+            Node::Rule(number) => {
+                self.want(Named::Rule(*number));
+                self.rules.rules.get(*number).map_or(String::new(), |rule| name(&rule.name))
+            }
+            Node::Text(text, state) => {
+                self.want(Named::Text(*text, *state));
+                self.text_name(*text, *state)
+            }
+            Node::Repeat(node, min, max) => {
+                let inner = match &**node {
+                    Node::Rule(_) | Node::Text(..) => self.atom(node),
+                    node => format!("({})", self.choice(node)),
+                };
+                match (min, max) {
+                    (0, None) => format!("{inner}*"),
+                    (1, None) => format!("{inner}+"),
+                    (0, Some(1)) => format!("{inner}?"),
+                    (min, None) => format!("{inner}{{{min},}}"),
+                    (min, Some(max)) => format!("{inner}{{{min},{max}}}"),
+                }
+            }
+        }
+    }
+
+    fn text_name(&self, text: usize, state: usize) -> String {
+        let own = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
+        if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
+    }
+
+    /// Regular text as rules of what may stand before each place of it.
+    fn text(&mut self, text: usize, start: usize) {
+        let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
+        let own = self.text_name(text, start);
+        let place = |at: usize| format!("{own}_at_{at}");
+        // What is reached from the start, and from where.
+        let mut before: Vec<Ways> = vec![Vec::new(); automaton.states.len()];
+        let mut reached = vec![start];
+        let mut next = 0;
+        while let Some(at) = reached.get(next).copied() {
+            next += 1;
+            for edge in automaton.states.get(at).map_or(&[][..], |state| &state.edges) {
+                let Some(ways) = before.get_mut(edge.to) else { continue };
+                match ways.iter_mut().find(|(from, _)| *from == at) {
+                    Some((_, ranges)) => ranges.push((edge.low, edge.high)),
+                    None => ways.push((at, vec![(edge.low, edge.high)])),
+                }
+                if !reached.contains(&edge.to) {
+                    reached.push(edge.to);
+                }
+            }
+        }
+        let ends = reached.iter().filter(|at| automaton.states.get(**at).is_some_and(|state| state.accepts));
+        let ends: Vec<String> = ends.map(|at| place(*at)).collect();
+        let _ = writeln!(self.out, "{own}: {}", ends.join(" | "));
+        for at in &reached {
+            let mut ways: Vec<String> = Vec::new();
+            if *at == start {
+                ways.push("\"\"".to_owned());
+            }
+            for (from, ranges) in before.get(*at).into_iter().flatten() {
+                ways.push(format!("{} {}", place(*from), class(ranges)));
+            }
+            let _ = writeln!(self.out, "{}: {}", place(*at), ways.join(" | "));
+        }
+    }
+}
+
+/// A rule's name as Lark takes it.
+fn name(name: &str) -> String {
+    format!("r_{}", name.replace('-', "_"))
+}
+
+/// A class of characters as a regular expression.
+fn class(ranges: &[(u32, u32)]) -> String {
+    let is_rest = ranges.last().is_some_and(|(_, high)| *high == LAST);
+    let shown = if is_rest { except(0, LAST, ranges) } else { ranges.to_vec() };
+    if is_rest && shown.is_empty() {
+        return "/(?s:.)/".to_owned();
+    }
+    let mut out = String::from(if is_rest { "/[^" } else { "/[" });
+    for (low, high) in shown {
+        sign(&mut out, low);
+        if high > low {
+            out.push('-');
+            sign(&mut out, high);
+        }
+    }
+    out.push_str("]/");
+    out
+}
+
+fn sign(out: &mut String, c: u32) {
+    let _ = match char::from_u32(c) {
+        Some(c) if c.is_ascii_alphanumeric() || c == '_' => write!(out, "{c}"),
+        _ => write!(out, "\\u{{{c:X}}}"),
+    };
+}

@@ -1,0 +1,251 @@
+//! Grammars of what a model may write: for one request, every output the wire can carry, and only outputs that the
+//! response template reads back whole.
+//!
+//! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine, and
+//! [`Grammar::matcher`] follows a text through them without one.
+
+mod automaton;
+mod calls;
+mod gbnf;
+mod lark;
+mod machine;
+mod marks;
+mod notes;
+mod number;
+mod plain;
+mod request;
+mod rules;
+mod schema;
+mod style;
+mod turn;
+
+pub use notes::{Effect, Note};
+pub use request::{Choice, Request};
+pub use turn::Presence;
+
+use crate::diagnostic::Diagnostic;
+use crate::json::{Object, Value};
+use crate::template::Template;
+use crate::wire::Wire;
+use calls::Reading;
+use machine::Machine;
+use rules::{Node, Rules};
+use turn::{Start, Turn};
+
+/// The rules of what a model may write for one request.
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    pub(crate) rules: Rules,
+    pub(crate) root: Node,
+    start: Start,
+    notes: Vec<Note>,
+    stop: Vec<(String, &'static str)>,
+    preserved: Vec<String>,
+    pub(crate) lazy: Option<Lazily>,
+}
+
+/// How a grammar starts at a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Lazily {
+    pub root: Node,
+    pub triggers: Vec<Trigger>,
+}
+
+/// What starts a lazy grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trigger {
+    /// `word` or `pattern`.
+    pub kind: &'static str,
+    /// The word, or a regular expression of ECMAScript.
+    pub value: String,
+}
+
+/// Builds the grammar of a request.
+///
+/// # Errors
+///
+/// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
+    let structure = wire.structure();
+    let written = wire.written();
+    let clear = marks::clear(template, structure, written);
+    let mut notes = clear.notes.clone();
+    let mut rules = Rules::default();
+    let (tools, wants) = request::tools(request, &mut notes)?;
+    let mut call_nodes = Vec::new();
+    let mut faults = Vec::new();
+    if wants != request::Wants::Nothing {
+        let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
+            let message = "this template reads no calls, and tools are given";
+            return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
+        };
+        let reading = Reading { open: request.open_properties, strict_space: request.wire_space };
+        for tool in &tools {
+            match calls::call(&mut rules, tool, calls, written, &clear, reading, &mut notes) {
+                Ok(node) => call_nodes.push(node),
+                Err(fault) => {
+                    let is_left_out = fault.of_wire || wants == request::Wants::Perhaps;
+                    let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
+                    let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
+                    if is_left_out {
+                        notes.push(Note {
+                            effect: Effect::Tighter,
+                            tool: Some(tool.name.clone()),
+                            path: Some(fault.problem.path.clone()),
+                            keyword: None,
+                            message: format!("the tool is left out: {}", fault.problem.message),
+                        });
+                    }
+                    faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
+                }
+            }
+        }
+    }
+    let is_forced = matches!(wants, request::Wants::Some | request::Wants::One);
+    if faults.iter().any(|(left_out, _)| !left_out) || is_forced && call_nodes.is_empty() {
+        return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
+    }
+    let call = (!call_nodes.is_empty()).then(|| rules.add("call", Node::choice(call_nodes)));
+    let several = request.parallel.unwrap_or(wants != request::Wants::One);
+    let turn = Turn {
+        wire: structure,
+        written,
+        clear: &clear,
+        prompt: request.prompt,
+        reasoning: request.reasoning,
+        content: request.content,
+        call,
+        may_be_silent: !is_forced,
+        several,
+    };
+    let Some((root, start)) = turn.root(&mut rules, &mut notes) else {
+        let message = "renders show no turn of this kind after such a prompt";
+        return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
+    };
+    let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
+    notes.sort();
+    notes.dedup();
+    let stop = written.stops.iter().map(|stop| (stop.clone(), "any")).collect();
+    let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), lazy };
+    grammar.preserved = preserved(structure);
+    Ok(grammar)
+}
+
+/// The marks that a server must leave in the output because the parser needs them.
+fn preserved(wire: &crate::wire::structure::Wire) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |text: &str| {
+        for mark in crate::wire::marks::marks(text) {
+            let mark = mark.trim();
+            if crate::wire::marks::stands_out(mark) && !found.iter().any(|known| known == mark) {
+                found.push(mark.to_owned());
+            }
+        }
+    };
+    if let Some(reasoning) = &wire.reasoning {
+        add(&reasoning.open);
+        add(&reasoning.close);
+    }
+    add(&wire.content.open);
+    add(&wire.content.close);
+    if let Some(cut) = wire.calls.as_ref().and_then(|calls| calls.cuts.first()) {
+        [&cut.section, &cut.open, &cut.separator, &cut.close, &cut.section_close]
+            .into_iter()
+            .for_each(|text| add(text));
+    }
+    found
+}
+
+impl Grammar {
+    /// What it does not say exactly, sorted.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// The marks that end the turn, which are no part of the grammar: each with `any`, `calls` or `content`.
+    pub fn stop(&self) -> &[(String, &'static str)] {
+        &self.stop
+    }
+
+    /// The marks a server must not strip from the output.
+    pub fn preserved_tokens(&self) -> &[String] {
+        &self.preserved
+    }
+
+    /// The region the prompt left open.
+    pub fn starts_inside(&self) -> Option<&'static str> {
+        self.start.inside
+    }
+
+    /// Follows a text through the rules.
+    pub fn matcher(&self) -> Matcher<'_> {
+        Matcher { machine: Machine::new(&self.rules, &self.root), at: 0, is_broken: false }
+    }
+
+    /// The result as the command prints it.
+    pub fn to_value(&self, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
+        let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
+        let mut out = Object::new();
+        out.insert("format".to_owned(), format.into());
+        out.insert("grammar".to_owned(), grammar);
+        out.insert("lazy".to_owned(), triggers.is_some().into());
+        let triggers = triggers
+            .unwrap_or(&[])
+            .iter()
+            .map(|trigger| Value::from([("type", trigger.kind.into()), ("value", trigger.value.as_str().into())]));
+        out.insert("triggers".to_owned(), Value::List(triggers.collect()));
+        out.insert("preserved_tokens".to_owned(), texts(&self.preserved));
+        out.insert("special_tokens".to_owned(), Value::List(Vec::new()));
+        let stop = self
+            .stop
+            .iter()
+            .map(|(text, after)| Value::from([("text", text.as_str().into()), ("after", (*after).into())]));
+        out.insert("stop".to_owned(), Value::List(stop.collect()));
+        let inside: Value = self.start.inside.map_or(Value::Null, Value::from);
+        out.insert("start".to_owned(), Value::from([("inside", inside), ("held", self.start.held.as_str().into())]));
+        out.insert("notes".to_owned(), Value::List(self.notes.iter().map(Note::to_value).collect()));
+        Value::Object(out)
+    }
+}
+
+/// A text on its way through a grammar.
+#[derive(Clone, Debug)]
+pub struct Matcher<'g> {
+    machine: Machine<'g>,
+    at: usize,
+    is_broken: bool,
+}
+
+/// What became of a piece of text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fed {
+    /// It is allowed so far.
+    Ok {
+        /// Whether the text may end here.
+        may_end: bool,
+    },
+    /// It is not.
+    Broken {
+        /// The byte at which it breaks.
+        at: usize,
+        /// What could have stood there.
+        expected: Vec<String>,
+    },
+}
+
+impl Matcher<'_> {
+    /// Takes the next piece of the text.
+    pub fn feed(&mut self, text: &str) -> Fed {
+        for c in text.chars() {
+            let before = self.machine.clone();
+            if self.is_broken || !self.machine.feed(c) {
+                self.is_broken = true;
+                return Fed::Broken { at: self.at, expected: before.expected() };
+            }
+            self.at += c.len_utf8();
+        }
+        Fed::Ok { may_end: self.machine.may_end() }
+    }
+}

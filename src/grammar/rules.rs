@@ -1,0 +1,212 @@
+//! The form every grammar has before it is written: rules over literals, regular text, sequences and alternatives.
+
+use hashbrown::HashMap;
+
+use super::automaton::Automaton;
+
+/// One part of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Node {
+    Literal(String),
+    Sequence(Vec<Node>),
+    /// One of these; none of them is no text at all, not even the empty one.
+    Choice(Vec<Node>),
+    /// So many times, without a bound where there is no second number.
+    Repeat(Box<Node>, u32, Option<u32>),
+    Rule(usize),
+    /// Regular text, from one of its states on.
+    Text(usize, usize),
+}
+
+/// A rule and its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub name: String,
+    pub node: Node,
+}
+
+/// Regular text that rules name.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    pub name: String,
+    pub automaton: Automaton,
+}
+
+/// The rules of one grammar.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    pub rules: Vec<Rule>,
+    pub texts: Vec<Text>,
+    /// How often a name was wanted.
+    names: HashMap<String, usize, foldhash::fast::RandomState>,
+    known: HashMap<Automaton, usize, foldhash::fast::RandomState>,
+}
+
+impl Node {
+    pub fn empty() -> Self {
+        Self::Sequence(Vec::new())
+    }
+
+    pub fn never() -> Self {
+        Self::Choice(Vec::new())
+    }
+
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self::Literal(text.into())
+    }
+
+    /// One after the other, flat, with neighbouring literals as one.
+    pub fn sequence(items: impl IntoIterator<Item = Node>) -> Self {
+        let mut all: Vec<Node> = Vec::new();
+        let mut add = |item: Node| match (all.last_mut(), item) {
+            (_, Node::Literal(text)) if text.is_empty() => {}
+            (Some(Node::Literal(known)), Node::Literal(text)) => known.push_str(&text),
+            (_, item) => all.push(item),
+        };
+        for item in items {
+            match item {
+                Node::Sequence(items) => items.into_iter().for_each(&mut add),
+                item => add(item),
+            }
+        }
+        if all.iter().any(Node::is_never) {
+            return Self::never();
+        }
+        match all.len() {
+            1 => all.pop().unwrap_or_else(Self::empty),
+            _ => Self::Sequence(all),
+        }
+    }
+
+    /// One of several, flat and each once.
+    pub fn choice(items: impl IntoIterator<Item = Node>) -> Self {
+        let mut all: Vec<Node> = Vec::new();
+        let mut add = |item: Node| {
+            if !all.contains(&item) {
+                all.push(item);
+            }
+        };
+        for item in items {
+            match item {
+                Node::Choice(items) => items.into_iter().for_each(&mut add),
+                item => add(item),
+            }
+        }
+        match all.len() {
+            1 => all.pop().unwrap_or_else(Self::never),
+            _ => Self::Choice(all),
+        }
+    }
+
+    pub fn optional(self) -> Self {
+        if self == Self::empty() || self.is_never() { Self::empty() } else { Self::Repeat(Box::new(self), 0, Some(1)) }
+    }
+
+    pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
+        match (min, max) {
+            (_, Some(0)) => Self::empty(),
+            (1, Some(1)) => self,
+            _ if self.is_never() => {
+                if min == 0 {
+                    Self::empty()
+                } else {
+                    Self::never()
+                }
+            }
+            _ => Self::Repeat(Box::new(self), min, max),
+        }
+    }
+
+    pub fn is_never(&self) -> bool {
+        matches!(self, Self::Choice(items) if items.is_empty())
+    }
+}
+
+impl Rules {
+    /// A name of letters, digits and dashes that no rule has yet.
+    pub fn name(&mut self, wanted: &str) -> String {
+        let mut name = String::new();
+        for c in wanted.chars() {
+            if c.is_ascii_alphanumeric() {
+                name.push(c.to_ascii_lowercase());
+            } else if !name.is_empty() && !name.ends_with('-') {
+                name.push('-');
+            }
+            if name.len() > 40 {
+                break;
+            }
+        }
+        let mut name = name.trim_end_matches('-').to_owned();
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            name.insert_str(0, "r-");
+        }
+        let count = self.names.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            let numbered = format!("{name}-n{count}");
+            return self.name(&numbered);
+        }
+        name
+    }
+
+    /// Adds a rule under this name, or one like it.
+    pub fn add(&mut self, name: &str, node: Node) -> Node {
+        if let Node::Rule(_) | Node::Text(..) = node {
+            return node;
+        }
+        let number = self.reserve(name);
+        self.set(number, node);
+        Node::Rule(number)
+    }
+
+    /// A rule that is filled in later, so that others may name it.
+    pub fn reserve(&mut self, name: &str) -> usize {
+        let name = self.name(name);
+        self.rules.push(Rule { name, node: Node::never() });
+        self.rules.len() - 1
+    }
+
+    pub fn set(&mut self, number: usize, node: Node) {
+        if let Some(rule) = self.rules.get_mut(number) {
+            rule.node = node;
+        }
+    }
+
+    /// Adds regular text, or finds the same.
+    pub fn text(&mut self, name: &str, automaton: Automaton) -> Node {
+        if automaton.is_empty() {
+            return Node::never();
+        }
+        if let Some(known) = self.known.get(&automaton) {
+            return Node::Text(*known, 0);
+        }
+        if let Some(literal) = only_text(&automaton) {
+            return Node::Literal(literal);
+        }
+        let name = self.name(name);
+        self.known.insert(automaton.clone(), self.texts.len());
+        self.texts.push(Text { name, automaton });
+        Node::Text(self.texts.len() - 1, 0)
+    }
+
+    pub fn node(&self, number: usize) -> Option<&Node> {
+        self.rules.get(number).map(|rule| &rule.node)
+    }
+}
+
+/// The one text an automaton accepts.
+fn only_text(automaton: &Automaton) -> Option<String> {
+    let mut text = String::new();
+    let mut at = 0;
+    loop {
+        let state = automaton.states.get(at)?;
+        match (state.accepts, state.edges.as_slice()) {
+            (true, []) => return Some(text),
+            (false, [edge]) if edge.low == edge.high && text.len() < 4000 => {
+                text.push(char::from_u32(edge.low)?);
+                at = edge.to;
+            }
+            _ => return None,
+        }
+    }
+}

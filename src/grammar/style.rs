@@ -1,0 +1,326 @@
+//! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
+
+use super::automaton::{Automaton, except};
+use super::rules::{Node, Rules};
+use crate::json::Value;
+use crate::pattern::Regular;
+use crate::wire::python;
+
+/// A spelling of values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Style {
+    /// What tells it from others in the names of rules.
+    pub name: &'static str,
+    pub strings: Strings,
+    /// Keys of objects stand without quotes.
+    pub bare_keys: bool,
+    /// `True` and `None`, and `true` and `null`.
+    pub python_words: bool,
+    pub json_words: bool,
+    pub space: Space,
+    /// Keys come sorted.
+    pub sorted: bool,
+    /// All of it stands inside a JSON string.
+    pub inside: bool,
+}
+
+/// How strings are quoted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Strings {
+    Json,
+    /// In either quote, escaped as Python does.
+    Python,
+    /// Between two marks, as they are.
+    Marked(String, String),
+}
+
+/// What stands between the tokens of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    /// A few blanks or newlines anywhere.
+    Flexible,
+    /// These texts for colon and comma, and nothing else.
+    Exact { colon: String, comma: String },
+}
+
+/// How many blanks may stand in one place.
+const MOST_BLANKS: u32 = 8;
+
+const JSON_ESCAPES: [(char, &str); 8] = [
+    ('"', "\\\""),
+    ('\\', "\\\\"),
+    ('/', "\\/"),
+    ('\u{8}', "\\b"),
+    ('\u{c}', "\\f"),
+    ('\n', "\\n"),
+    ('\r', "\\r"),
+    ('\t', "\\t"),
+];
+
+const PYTHON_ESCAPES: [(char, &str); 6] =
+    [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
+
+impl Style {
+    /// JSON with some white space.
+    pub fn json() -> Self {
+        Self {
+            name: "json",
+            strings: Strings::Json,
+            bare_keys: false,
+            python_words: false,
+            json_words: true,
+            space: Space::Flexible,
+            sorted: false,
+            inside: false,
+        }
+    }
+
+    /// What Python's `repr` prints.
+    pub fn python() -> Self {
+        Self {
+            name: "python",
+            strings: Strings::Python,
+            python_words: true,
+            json_words: false,
+            space: Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() },
+            ..Self::json()
+        }
+    }
+
+    /// An exact text of the value's spelling.
+    pub fn literal(&self, text: &str) -> Node {
+        if self.inside { Node::Literal(inner(&Value::from(text).to_string())) } else { Node::literal(text) }
+    }
+
+    /// Regular text of the value's spelling that keeps clear of marks.
+    pub fn text(&self, rules: &mut Rules, name: &str, automaton: &Automaton, clear: &Automaton) -> Option<Node> {
+        let automaton = if self.inside { within_json(automaton)?.both(clear)? } else { automaton.both(clear)? };
+        Some(rules.text(name, automaton))
+    }
+
+    /// White space between two tokens.
+    pub fn blank(&self, rules: &mut Rules) -> Node {
+        match self.space {
+            Space::Exact { .. } => Node::empty(),
+            Space::Flexible => {
+                let mut blanks = vec![(9, 10), (13, 13), (32, 32)];
+                if self.inside {
+                    blanks = vec![(32, 32)];
+                }
+                let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
+                let blank = rules.text("blank", blank);
+                rules.shared("space", blank.repeat(0, Some(MOST_BLANKS)))
+            }
+        }
+    }
+
+    /// A sign between two tokens and what may stand around it.
+    fn sign(&self, rules: &mut Rules, exact: &str, sign: &str) -> Node {
+        match self.space {
+            Space::Exact { .. } => self.literal(exact),
+            Space::Flexible => {
+                let blank = self.blank(rules);
+                Node::sequence([blank.clone(), Node::literal(sign), blank])
+            }
+        }
+    }
+
+    pub fn colon(&self, rules: &mut Rules) -> Node {
+        let exact = if let Space::Exact { colon, .. } = &self.space { colon.as_str() } else { ":" };
+        self.sign(rules, exact, ":")
+    }
+
+    pub fn comma(&self, rules: &mut Rules) -> Node {
+        let exact = if let Space::Exact { comma, .. } = &self.space { comma.as_str() } else { "," };
+        self.sign(rules, exact, ",")
+    }
+
+    /// Strings whose text the automaton accepts; nothing where they take too many states.
+    pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+        match &self.strings {
+            Strings::Json => {
+                let plain = |low, high| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
+                let raw = text.spelled(&plain, &JSON_ESCAPES)?;
+                let body = self.text(rules, name, &raw, clear)?;
+                Some(self.quoted("\"", body, "\""))
+            }
+            Strings::Python => {
+                let mut ways = Vec::new();
+                for quote in ['\'', '"'] {
+                    let sign = u32::from(quote);
+                    let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
+                    let raw = text.respelled(&plain, &PYTHON_ESCAPES)?;
+                    let body = self.text(rules, name, &raw, clear)?;
+                    let quote = quote.to_string();
+                    ways.push(self.quoted(&quote, body, &quote));
+                }
+                Some(Node::choice(ways))
+            }
+            Strings::Marked(open, close) => {
+                let free = Automaton::without(&[Regular::text(close)], &[])?;
+                let body = self.text(rules, name, &text.both(&free)?, clear)?;
+                Some(self.quoted(open, body, close))
+            }
+        }
+    }
+
+    fn quoted(&self, open: &str, body: Node, close: &str) -> Node {
+        Node::sequence([self.literal(open), body, self.literal(close)])
+    }
+
+    /// One exact value, in every spelling it has; the spelling that a parser takes for a mark is left out.
+    pub fn value(&self, value: &Value, clear: &Automaton) -> Node {
+        let keep = |text: String| {
+            let node = self.literal(&text);
+            match &node {
+                Node::Literal(raw) if !clear.accepts(raw) => Node::never(),
+                _ => node,
+            }
+        };
+        match value {
+            Value::Null | Value::Bool(_) => {
+                let mut words = Vec::new();
+                if self.json_words {
+                    words.push(keep(value.to_string()));
+                }
+                if self.python_words {
+                    words.push(keep(python::spelling(value)));
+                }
+                Node::choice(words)
+            }
+            Value::Number(number) => keep(number.as_str().to_owned()),
+            Value::String(text) => match &self.strings {
+                Strings::Json => {
+                    let plain = keep(value.to_string());
+                    let ascii = keep(ascii(text));
+                    if plain.is_never() { keep(numbered(text)) } else { Node::choice([plain, ascii]) }
+                }
+                Strings::Python => Node::choice([
+                    keep(python::repr(text)),
+                    keep(python::quoted(text, '\'')),
+                    keep(python::quoted(text, '"')),
+                ]),
+                Strings::Marked(open, close) => {
+                    if text.contains(close.as_str()) {
+                        Node::never()
+                    } else {
+                        keep(format!("{open}{text}{close}"))
+                    }
+                }
+            },
+            Value::List(items) => {
+                let comma = self.literal(match &self.space {
+                    Space::Exact { comma, .. } => comma,
+                    Space::Flexible => ", ",
+                });
+                let mut parts = vec![self.literal("[")];
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        parts.push(comma.clone());
+                    }
+                    parts.push(self.value(item, clear));
+                }
+                parts.push(self.literal("]"));
+                Node::sequence(parts)
+            }
+            Value::Object(entries) => {
+                let (colon, comma) = match &self.space {
+                    Space::Exact { colon, comma } => (self.literal(colon), self.literal(comma)),
+                    Space::Flexible => (self.literal(": "), self.literal(", ")),
+                };
+                let mut entries: Vec<(&String, &Value)> = entries.iter().collect();
+                if self.sorted {
+                    entries.sort_by_key(|(key, _)| (*key).clone());
+                }
+                let mut parts = vec![self.literal("{")];
+                for (at, (key, value)) in entries.into_iter().enumerate() {
+                    if at > 0 {
+                        parts.push(comma.clone());
+                    }
+                    parts.extend([self.key(key), colon.clone(), self.value(value, clear)]);
+                }
+                parts.push(self.literal("}"));
+                Node::sequence(parts)
+            }
+        }
+    }
+
+    /// The key of an object; nothing where it cannot be written.
+    pub fn key(&self, key: &str) -> Node {
+        if self.bare_keys {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            return match !key.is_empty() && key.chars().all(is_word) {
+                true => self.literal(key),
+                false => Node::never(),
+            };
+        }
+        self.value(&Value::from(key), &Automaton::anything())
+    }
+}
+
+impl Automaton {
+    /// Whether a text is accepted as a whole.
+    pub fn accepts(&self, text: &str) -> bool {
+        let mut at = 0;
+        for c in text.chars() {
+            match self.states.get(at).and_then(|state| state.next(c)) {
+                Some(next) => at = next,
+                None => return false,
+            }
+        }
+        self.states.get(at).is_some_and(|state| state.accepts)
+    }
+}
+
+impl Rules {
+    /// A rule that several places share under one name.
+    pub fn shared(&mut self, name: &str, node: Node) -> Node {
+        if let Some(number) = self.rules.iter().position(|rule| rule.name == name && rule.node == node) {
+            return Node::Rule(number);
+        }
+        self.add(name, node)
+    }
+}
+
+fn sorted<const N: usize>(mut ranges: [(u32, u32); N]) -> [(u32, u32); N] {
+    ranges.sort_unstable();
+    ranges
+}
+
+/// A JSON string without its quotes.
+fn inner(text: &str) -> String {
+    text.get(1..text.len().saturating_sub(1)).unwrap_or("").to_owned()
+}
+
+/// A string of JSON in nothing but ASCII.
+fn ascii(text: &str) -> String {
+    escaped(text, |c| c.is_ascii())
+}
+
+/// A string of JSON in which only letters and digits stand as they are.
+fn numbered(text: &str) -> String {
+    escaped(text, |c| c.is_ascii_alphanumeric())
+}
+
+fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        if plain(c) {
+            out.push_str(&inner(&Value::from(c.to_string()).to_string()));
+            continue;
+        }
+        let mut halves = [0; 2];
+        for half in c.encode_utf16(&mut halves) {
+            out.push_str(&format!("\\u{half:04x}"));
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Regular text as it stands inside a JSON string.
+fn within_json(automaton: &Automaton) -> Option<Automaton> {
+    let plain = |low: u32, high: u32| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
+    let escapes = [('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
+    automaton.respelled(&plain, &escapes)
+}

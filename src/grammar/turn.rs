@@ -1,0 +1,464 @@
+//! The turn: in which order thoughts, content and calls stand, and where the prompt leaves off.
+
+use super::automaton::Automaton;
+use super::machine::Machine;
+use super::marks::Clear;
+use super::notes::{Effect, Note};
+use super::rules::{Node, Rules};
+use super::{Lazily, Trigger};
+use crate::pattern::Regular;
+use crate::wire::marks;
+use crate::wire::structure::Wire;
+use crate::wire::written::{Group, Part, Shape, Written};
+
+/// Whether a region may be there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Presence {
+    /// As the wire and the choice of tools have it.
+    #[default]
+    Auto,
+    /// It is there and not empty.
+    Always,
+    /// It is not there.
+    Never,
+}
+
+/// What the turn is made of.
+pub(crate) struct Turn<'t> {
+    pub wire: &'t Wire,
+    pub written: &'t Written,
+    pub clear: &'t Clear,
+    pub prompt: Option<&'t str>,
+    pub reasoning: Presence,
+    /// Whether content may stand beside calls, and whether it must.
+    pub content: Presence,
+    /// The calls: none of them where there are none.
+    pub call: Option<Node>,
+    /// Whether a turn without calls is allowed, and whether more than one call is.
+    pub may_be_silent: bool,
+    pub several: bool,
+}
+
+/// Where the grammar begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// The region the prompt left open.
+    pub inside: Option<&'static str>,
+    /// The end of the prompt that may be the beginning of a mark.
+    pub held: String,
+    /// What the prompt wrote of the turn itself.
+    pub begun: String,
+}
+
+/// A shape with its calls as one.
+type Parts = Vec<Node>;
+
+impl Turn<'_> {
+    /// The rule of the whole turn from the end of the prompt on.
+    pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
+        let content = self.clear.content.clone();
+        let content = if self.content == Presence::Always { not_empty(&content) } else { content };
+        let content = rules.text("content", content);
+        let thought = self.clear.reasoning.clone();
+        let thought = if self.reasoning == Presence::Always { not_empty(&thought) } else { thought };
+        let thought = rules.text("reasoning", thought);
+        let (groups, is_known) = self.groups();
+        if !is_known {
+            let message = match self.prompt {
+                Some(_) => "no end of a prompt that renders show is found in this one: it is read as if it were one",
+                None => "no prompt is given: the grammar begins where the plainest prompt ends",
+            };
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        let mut ways: Vec<Node> = Vec::new();
+        let mut start = Start::default();
+        for group in groups {
+            let tail = self.tail(group);
+            let shapes = self.wanted(group, &tail);
+            let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
+            let mut alive: Vec<Parts> = Vec::new();
+            let mut kinds: Vec<(bool, bool)> = Vec::new();
+            let mut others: Vec<&Shape> = Vec::new();
+            for shape in shapes {
+                let parts = self.parts(shape, &content, &thought);
+                let whole = Node::sequence(parts.iter().cloned());
+                if !whole.is_never() && after(rules, &whole, &tail).is_some() {
+                    alive.push(parts);
+                    kinds.push(kind(shape));
+                } else {
+                    others.push(shape);
+                }
+            }
+            // Renders of some kinds of turns may lack what the prompt writes.
+            others.retain(|shape| !kinds.contains(&kind(shape)));
+            let own = after(rules, &factored(&alive), &tail).unwrap_or_else(Node::never);
+            let more = self.beyond(rules, group, &others, &tail, &content, &thought).unwrap_or_else(Node::never);
+            let after = Node::choice([own, more]);
+            start = self.start(group, &tail);
+            if !ways.contains(&after) {
+                ways.push(after);
+            }
+        }
+        let root = Node::choice(ways);
+        (!root.is_never()).then_some((root, start))
+    }
+
+    /// The groups of turns that this prompt can begin; the plainest where none is found.
+    fn groups(&self) -> (Vec<&Group>, bool) {
+        let groups = &self.written.groups;
+        let plain = || groups.first().into_iter().collect::<Vec<_>>();
+        let Some(prompt) = self.prompt else { return (plain(), false) };
+        let shared = |group: &Group| {
+            let pairs = prompt.chars().rev().zip(group.prompt.chars().rev());
+            pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
+        };
+        // Whole ends of prompts first; an end may name what the conversation said.
+        let whole = groups.iter().filter(|group| shared(group) == group.prompt.len() && !group.prompt.is_empty());
+        if let Some(best) = whole.max_by_key(|group| group.prompt.len()) {
+            return (vec![best], true);
+        }
+        let best = groups.iter().map(|group| (shared(group), group)).max_by_key(|(length, _)| *length);
+        let begun = groups.iter().filter_map(|group| {
+            let header = group.header.trim_start();
+            let at = prompt.rfind(header).filter(|_| !header.is_empty())?;
+            Some((at + header.len(), group))
+        });
+        let begun = begun.max_by_key(|(at, group)| (*at, std::cmp::Reverse(group.prompt.len())));
+        match (best, begun) {
+            (Some((length, group)), begun) if length >= 4 && begun.is_none_or(|(at, _)| at >= prompt.len()) => {
+                (vec![group], true)
+            }
+            (_, Some((_, group))) => (vec![group], true),
+            (Some((length, group)), None) if length > 0 => (vec![group], true),
+            _ => (plain(), false),
+        }
+    }
+
+    /// What the prompt ends with, from the last words of the conversation on.
+    fn tail(&self, group: &Group) -> String {
+        let Some(prompt) = self.prompt else { return group.prompt.clone() };
+        let shared: usize = prompt
+            .chars()
+            .rev()
+            .zip(group.prompt.chars().rev())
+            .take_while(|(a, b)| a == b)
+            .map(|(a, _)| a.len_utf8())
+            .sum();
+        if shared == group.prompt.len() {
+            return group.prompt.clone();
+        }
+        let header = group.header.trim_start();
+        match prompt.rfind(header).filter(|_| !header.is_empty()) {
+            Some(at) => format!("{}{}", group.header, prompt.get(at + header.len()..).unwrap_or("")),
+            None => group.prompt.clone(),
+        }
+    }
+
+    /// The shapes that the request allows.
+    fn wanted<'g>(&self, group: &'g Group, tail: &str) -> Vec<&'g Shape> {
+        let has_call = |shape: &Shape| shape.has(&Part::Call);
+        let mut shapes: Vec<&Shape> = group.shapes.iter().collect();
+        match (&self.call, self.may_be_silent) {
+            (None, _) => shapes.retain(|shape| !has_call(shape)),
+            (Some(_), false) => shapes.retain(|shape| has_call(shape)),
+            (Some(_), true) => {}
+        }
+        match self.content {
+            Presence::Never => shapes.retain(|shape| !shape.has(&Part::Content)),
+            Presence::Always => shapes.retain(|shape| shape.has(&Part::Content)),
+            Presence::Auto if !self.may_be_silent => {
+                let without: Vec<&Shape> = shapes.iter().copied().filter(|shape| !shape.has(&Part::Content)).collect();
+                if !without.is_empty() {
+                    shapes = without;
+                }
+            }
+            Presence::Auto => {}
+        }
+        let thinks = |shape: &Shape| shape.has(&Part::Reasoning);
+        match self.reasoning {
+            Presence::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
+            Presence::Never if tail.len() <= group.header.len() => shapes.retain(|shape| !thinks(shape)),
+            _ => {}
+        }
+        shapes
+    }
+
+    /// A shape as nodes, with any number of calls where it shows two.
+    fn parts(&self, shape: &Shape, content: &Node, thought: &Node) -> Parts {
+        let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
+        let mut nodes = Vec::new();
+        let mut seen = 0;
+        let mut between = None;
+        let mut is_between = false;
+        let is_single = count > 1 && !self.several;
+        if is_single || count > 2 {
+            return vec![Node::never()];
+        }
+        for part in &shape.parts {
+            match part {
+                Part::Text(text) if is_between => between = Some(text.clone()),
+                Part::Text(text) => nodes.push(Node::literal(text.as_str())),
+                Part::Content => nodes.push(content.clone()),
+                Part::Reasoning if self.reasoning == Presence::Never => {}
+                Part::Reasoning => nodes.push(thought.clone()),
+                Part::Call => {
+                    seen += 1;
+                    is_between = seen == 1 && count > 1;
+                    let call = self.call.clone().unwrap_or_else(Node::never);
+                    if seen == 1 {
+                        nodes.push(call);
+                    } else {
+                        let between = between.take().unwrap_or_default();
+                        let next = Node::sequence([Node::literal(between), call]);
+                        nodes.push(next.repeat(1, None));
+                    }
+                }
+            }
+        }
+        nodes
+    }
+
+    /// The rest of the turn where the prompt writes what no render of the whole turn has: the close of a thought that it
+    /// opened, and what follows a header.
+    fn beyond(
+        &self,
+        rules: &mut Rules,
+        group: &Group,
+        shapes: &[&Shape],
+        tail: &str,
+        content: &Node,
+        thought: &Node,
+    ) -> Option<Node> {
+        let begun = tail.get(shared_start(tail, group, shapes)..).unwrap_or("");
+        let mut ways = Vec::new();
+        for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
+            let mut parts = self.parts(shape, content, thought);
+            let Some(Part::Text(lead)) = shape.parts.first() else { continue };
+            let own = shared_with(tail, lead).min(group.header.len());
+            if let Some(first) = parts.first_mut() {
+                let rest = lead.get(own..).unwrap_or("");
+                // A thought shown as empty was written by the prompt already.
+                let rest = self.clear.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
+                    Some(at) => rest.get(at + close.len()..).unwrap_or("").trim_start(),
+                    None => rest,
+                });
+                *first = Node::literal(rest);
+            }
+            ways.push(parts);
+        }
+        if ways.is_empty() {
+            return None;
+        }
+        let rest = factored(&ways);
+        let (Some(own), Some((open, close))) = (&self.wire.reasoning, &self.clear.thought) else { return Some(rest) };
+        let (open, close) = (open.as_str(), close.as_str());
+        let is_open = match (begun.rfind(open), begun.rfind(close)) {
+            (Some(opened), Some(closed)) => opened > closed,
+            (Some(_), None) => !open.is_empty(),
+            (None, _) => false,
+        };
+        if !is_open {
+            return Some(rest);
+        }
+        let thought = if self.reasoning == Presence::Never { Node::empty() } else { thought.clone() };
+        let rest = rules.add("answer", rest);
+        // The white space of the close may be the model's or not.
+        let ends = [Node::literal(own.close.as_str()), Node::literal(close)];
+        Some(Node::sequence([thought, Node::choice(ends), rest]))
+    }
+
+    /// The rest of the turn from the first mark of its calls on, and what starts it.
+    pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<Lazily> {
+        let content = rules.text("content", self.clear.content.clone());
+        let thought = rules.text("reasoning", self.clear.reasoning.clone());
+        let call = self.call.clone()?;
+        let (groups, _) = self.groups();
+        let mut found: Vec<(String, Parts)> = Vec::new();
+        // What stands elsewhere in turns starts no call.
+        let mut elsewhere: Vec<&str> = Vec::new();
+        for group in groups {
+            let tail = self.tail(group);
+            for shape in self.wanted(group, &tail) {
+                let call_at = shape.parts.iter().position(|part| *part == Part::Call);
+                let texts = shape.parts.iter().take(call_at.map_or(usize::MAX, |at| at.saturating_sub(1)));
+                elsewhere
+                    .extend(texts.filter_map(|part| if let Part::Text(text) = part { Some(&**text) } else { None }));
+                let Some(first) = call_at else { continue };
+                let Some(Part::Text(before)) = first.checked_sub(1).and_then(|at| shape.parts.get(at)) else {
+                    return None;
+                };
+                // The prompt's own part of the turn is none of the text to come.
+                let begun = if first == 1 { shared_with(before, &tail).min(group.header.len()) } else { 0 };
+                let parts = self.parts(shape, &content, &thought);
+                if let Some(at) = parts.iter().position(|node| *node == call) {
+                    found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
+                }
+            }
+        }
+        if let Some((open, close)) = &self.clear.thought {
+            elsewhere.extend([open.as_str(), close.as_str()]);
+        }
+        let shared = found.iter().map(|(before, _)| before.as_str()).reduce(marks::shared_end)?.to_owned();
+        let (from, mark) = first_of_its_own(&shared, &elsewhere)?;
+        let lead = shared.get(from..)?;
+        let ways: Vec<Parts> = found
+            .iter()
+            .map(|(_, parts)| std::iter::once(Node::literal(lead)).chain(parts.iter().cloned()).collect())
+            .collect();
+        let root = factored(&ways);
+        let root = Node::sequence([rules.add("calls", root)]);
+        Some(Lazily { root, triggers: vec![self.trigger(&mark, start)] })
+    }
+
+    /// What starts the grammar at a mark that a thought may name, too.
+    fn trigger(&self, mark: &str, start: &Start) -> Trigger {
+        let Some((open, close)) = &self.clear.thought else { return Trigger { kind: "word", value: mark.to_owned() } };
+        let is_over = start.begun.contains(close.as_str());
+        let (open, close, sign) = (escaped(open), escaped(close), escaped(mark));
+        let before = match start.inside {
+            Some(_) => format!("^[\\s\\S]*?{close}"),
+            None if open.is_empty() || is_over => {
+                return Trigger { kind: "word", value: mark.to_owned() };
+            }
+            None => format!("^(?:\\s*{open}[\\s\\S]*?{close}|(?!\\s*{open}))"),
+        };
+        Trigger { kind: "pattern", value: format!("{before}[\\s\\S]*?({sign}[\\s\\S]*)") }
+    }
+
+    fn start(&self, group: &Group, tail: &str) -> Start {
+        let begun = tail.get(group.header.len()..).unwrap_or("").to_owned();
+        let inside = self.clear.thought.as_ref().and_then(|(open, close)| {
+            let opened = begun.rfind(open.as_str()).filter(|_| !open.is_empty())?;
+            let is_closed = begun.rfind(close.as_str()).is_some_and(|closed| closed > opened);
+            (!is_closed).then_some("reasoning_content")
+        });
+        Start { inside, held: String::new(), begun }
+    }
+}
+
+/// The first marks of a text that stand in no other: where they begin, and what they are.
+fn first_of_its_own(text: &str, others: &[&str]) -> Option<(usize, String)> {
+    let marks = marks::marks(text);
+    let starts: Vec<usize> = marks.iter().scan(0, |at, mark| Some(std::mem::replace(at, *at + mark.len()))).collect();
+    for count in 1..=marks.len() {
+        for (index, from) in starts.iter().enumerate() {
+            let run = marks.get(index..index + count).unwrap_or(&[]);
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let length: usize = run.iter().map(|mark| mark.len()).sum();
+            let candidate = text.get(*from..from + length)?.trim();
+            let stands_out = marks::stands_out(first) && marks::stands_out(last);
+            if stands_out && !others.iter().any(|other| other.contains(candidate)) {
+                let from = from + text.get(*from..)?.find(candidate)?;
+                return Some((from, candidate.to_owned()));
+            }
+        }
+    }
+    None
+}
+
+/// A text as a regular expression of ECMAScript.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if "\\^$.|?*+()[]{}/".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// How many bytes two texts begin with in common.
+fn shared_with(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
+}
+
+/// How far a prompt and the shapes after it agree.
+fn shared_start(tail: &str, group: &Group, shapes: &[&Shape]) -> usize {
+    let leads = shapes.iter().filter_map(|shape| match shape.parts.first() {
+        Some(Part::Text(text)) => Some(text.as_str()),
+        _ => None,
+    });
+    let shared = leads.map(|lead| shared_with(tail, lead));
+    shared.max().unwrap_or(group.header.len()).min(group.header.len())
+}
+
+/// What may follow a text that the node begins with; nothing where it does not.
+fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
+    let mut machine = Machine::new(rules, node);
+    for c in text.chars() {
+        if !machine.feed(c) {
+            return None;
+        }
+    }
+    Some(machine.rest()).filter(|rest| !rest.is_never())
+}
+
+/// The texts of an automaton apart from the empty one, and from nothing but white space.
+fn not_empty(automaton: &Automaton) -> Automaton {
+    let any = Regular::anything();
+    let word = Regular::Class(vec![(0, 8), (14, 31), (33, super::automaton::LAST)]);
+    let some = Automaton::of(&Regular::Concat(vec![any.clone(), word, any]));
+    some.and_then(|some| some.both(automaton)).unwrap_or_else(|| automaton.clone())
+}
+
+/// Several sequences as one node, what they begin with in common written once.
+pub(crate) fn factored(ways: &[Parts]) -> Node {
+    let ways: Vec<Parts> = ways
+        .iter()
+        .filter(|parts| !parts.iter().any(Node::is_never))
+        .map(|parts| parts.iter().filter(|node| **node != Node::literal("")).cloned().collect())
+        .collect();
+    let mut done = Vec::new();
+    let mut left: Vec<Parts> = ways;
+    while !left.is_empty() {
+        let first = left.remove(0);
+        let Some(head) = first.first().cloned() else {
+            done.push(Node::empty());
+            continue;
+        };
+        let (mut same, mut other): (Vec<Parts>, Vec<Parts>) = (vec![first], Vec::new());
+        for parts in left {
+            let is_same = match (&head, parts.first()) {
+                (Node::Literal(a), Some(Node::Literal(b))) => a.chars().next() == b.chars().next(),
+                (a, Some(b)) => a == b,
+                (_, None) => false,
+            };
+            if is_same {
+                same.push(parts);
+            } else {
+                other.push(parts);
+            }
+        }
+        left = other;
+        if same.len() == 1 {
+            done.push(Node::sequence(same.remove(0)));
+            continue;
+        }
+        if let Node::Literal(head) = &head {
+            let mut length = head.len();
+            for parts in &same {
+                if let Some(Node::Literal(text)) = parts.first() {
+                    let shared: usize =
+                        head.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+                    length = length.min(shared);
+                }
+            }
+            for parts in &mut same {
+                if let Some(Node::Literal(text)) = parts.first_mut() {
+                    let rest = text.split_off(length);
+                    *text = rest;
+                }
+            }
+            let rest = factored(&same);
+            done.push(Node::sequence([Node::literal(head.get(..length).unwrap_or("")), rest]));
+        } else {
+            same.iter_mut().for_each(|parts| {
+                parts.remove(0);
+            });
+            done.push(Node::sequence([head, factored(&same)]));
+        }
+    }
+    Node::choice(done)
+}

@@ -1,0 +1,431 @@
+//! Both promises of a grammar, without any engine: what chat templates render is accepted at every prefix, and what is
+//! accepted reads back whole.
+#![cfg(feature = "derive")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use backchat::chat::{ChatTemplate, RenderOptions};
+use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Request};
+use backchat::json::{self, Object, Value};
+use backchat::parser::{Tools, parse};
+use backchat::template::Template;
+use backchat::wire::Wire;
+
+const NOW: &str = "2026-01-01T00:00:00";
+
+fn templates() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "jinja"));
+    files.sort();
+    files
+}
+
+/// A chat template of the repository with its response template and its wire.
+struct Model {
+    name: String,
+    chat: ChatTemplate,
+    template: Template,
+    wire: Wire,
+}
+
+impl Model {
+    fn load(path: &Path) -> Option<Self> {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let chat = ChatTemplate::compile(&fs::read_to_string(path).unwrap()).unwrap();
+        let derived = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("derived/{name}.json"));
+        let template = Template::load(&fs::read_to_string(derived).unwrap()).unwrap().template;
+        let wire = Wire::find(&chat, &Object::new(), Some(NOW.to_owned()))?;
+        Some(Self { name, chat, template, wire })
+    }
+
+    fn named(name: &str) -> Self {
+        Self::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("chat_templates/{name}.jinja"))).unwrap()
+    }
+
+    fn render(&self, messages: &Value, prompt: bool) -> Option<String> {
+        let mut context = Object::new();
+        context.insert("messages".to_owned(), messages.clone());
+        context.insert("tools".to_owned(), tools());
+        context.insert("add_generation_prompt".to_owned(), prompt.into());
+        let options = RenderOptions { now: Some(NOW.to_owned()), ..RenderOptions::default() };
+        Some(self.chat.render(&context, &options).ok()?.text)
+    }
+
+    fn prompt(&self) -> Option<String> {
+        self.render(&value(r#"[{"role": "user", "content": "What now?"}]"#), true)
+    }
+
+    /// What the template renders of an answer after the prompt, up to the stop.
+    fn output(&self, answer: &str, grammar: &Grammar) -> Option<String> {
+        let messages = value(&format!(r#"[{{"role": "user", "content": "What now?"}}, {answer}]"#));
+        let whole = self.render(&messages, false)?;
+        let rest = whole.strip_prefix(self.prompt()?.as_str())?;
+        let stop = grammar.stop().iter().filter_map(|(stop, _)| rest.find(stop.as_str())).min();
+        Some(stop.map_or(rest.trim_end(), |at| &rest[..at]).to_owned())
+    }
+}
+
+fn value(text: &str) -> Value {
+    json::read(text).unwrap()
+}
+
+fn tools() -> Value {
+    value(
+        r#"[{"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"type": "object",
+            "properties": {"city": {"type": "string", "description": "c"}, "days": {"type": "integer", "description": "n"}},
+            "required": ["city"]}}},
+          {"type": "function", "function": {"name": "get_time", "description": "t", "parameters": {"type": "object",
+            "properties": {}, "required": []}}}]"#,
+    )
+}
+
+fn build(model: &Model, choice: &Choice, tools: &Value, prompt: Option<&str>) -> Grammar {
+    let request = Request { tools: Some(tools), choice: Some(choice), prompt, ..Request::default() };
+    grammar::build(&model.template, &model.wire, &request)
+        .unwrap_or_else(|problems| panic!("{}: {}", model.name, problems[0].message))
+}
+
+fn verdict(grammar: &Grammar, text: &str) -> &'static str {
+    match grammar.matcher().feed(text) {
+        Fed::Ok { may_end: true } => "accept",
+        Fed::Ok { may_end: false } => "prefix",
+        _ => "reject",
+    }
+}
+
+fn call(name: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"role": "assistant", "content": "", "tool_calls": [{{"id": "aB3dE5gH1", "type": "function",
+            "function": {{"name": "{name}", "arguments": {arguments}}}}}]}}"#
+    )
+}
+
+#[test]
+fn what_chat_templates_render_is_accepted_at_every_prefix() {
+    let mut seen = 0;
+    for path in templates() {
+        let Some(model) = Model::load(&path) else { continue };
+        let Some(prompt) = model.prompt() else { continue };
+        let answers = [
+            (call("get_weather", r#"{"city": "São Paulo", "days": 3}"#), true),
+            (call("get_time", "{}"), true),
+            (r#"{"role": "assistant", "content": "If a < b: {\"k\": [1]}, see </b>.\n\nDone."}"#.to_owned(), false),
+        ];
+        for (answer, is_call) in answers {
+            for choice in [Choice::Auto, Choice::Required, Choice::None] {
+                if is_call && choice == Choice::None || !is_call && choice == Choice::Required {
+                    continue;
+                }
+                let request = Request {
+                    tools: Some(&tools()),
+                    choice: Some(&choice),
+                    prompt: Some(&prompt),
+                    ..Request::default()
+                };
+                let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
+                let Some(output) = model.output(&answer, &grammar) else { continue };
+                // A template that leaves the call out shows nothing of it.
+                if is_call && !output.contains("get_") {
+                    continue;
+                }
+                let name = &model.name;
+                let mut matcher = grammar.matcher();
+                for (at, c) in output.char_indices() {
+                    if let Fed::Broken { expected, .. } = matcher.feed(c.encode_utf8(&mut [0; 4])) {
+                        panic!("{name}, {choice:?}: {output:?} breaks at {at}: expected {expected:?}");
+                    }
+                }
+                assert_eq!(verdict(&grammar, &output), "accept", "{name}, {choice:?}: {output:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 60, "only {seen} outputs were rendered");
+}
+
+/// A generator of numbers with a fixed seed.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+}
+
+/// A text glued of pieces, each one allowed; nothing where the walk found no end.
+fn walk(grammar: &Grammar, pieces: &[String], dice: &mut Dice) -> Option<String> {
+    let mut matcher = grammar.matcher();
+    let mut text = String::new();
+    let mut may_end = false;
+    for _ in 0..600 {
+        if may_end && dice.roll(4) == 0 {
+            return Some(text);
+        }
+        let piece = &pieces[dice.roll(pieces.len())];
+        let mut next = matcher.clone();
+        if let Fed::Ok { may_end: end } = next.feed(piece) {
+            matcher = next;
+            may_end = end;
+            text.push_str(piece);
+        }
+    }
+    may_end.then_some(text)
+}
+
+#[test]
+fn what_is_accepted_reads_back_whole() {
+    let known = Arc::new(Tools::new(&tools()).unwrap());
+    let mut drawn = 0;
+    for (number, path) in templates().into_iter().enumerate() {
+        let Some(model) = Model::load(&path) else { continue };
+        let Some(prompt) = model.prompt() else { continue };
+        let choice = Choice::Required;
+        let request =
+            Request { tools: Some(&tools()), choice: Some(&choice), prompt: Some(&prompt), ..Request::default() };
+        let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
+        let mut pieces: Vec<String> =
+            ["get_weather", "get_time", "city", "days", "a", "7", "-", "\"", "{", "}", ":", " ", ",", "\n", "<", ">"]
+                .map(str::to_owned)
+                .to_vec();
+        for (name, arguments) in [("get_weather", r#"{"city": "x", "days": 3}"#), ("get_time", "{}")] {
+            let Some(output) = model.output(&call(name, arguments), &grammar) else { continue };
+            let words = output.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_');
+            pieces.extend(words.map(str::to_owned));
+            pieces.extend(output.chars().map(String::from));
+            pieces.push(output);
+        }
+        let mut dice = Dice(0x9E37_79B9 + number as u64);
+        for _ in 0..12 {
+            let Some(text) = walk(&grammar, &pieces, &mut dice) else { continue };
+            let read = parse(&model.template, &prompt, &text, Some(known.clone())).unwrap();
+            let name = &model.name;
+            assert!(read.malformed.is_empty(), "{name}: {text:?} reads back malformed");
+            let calls = read.message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).to_vec();
+            assert!(!calls.is_empty(), "{name}: {text:?} reads back without a call");
+            for call in calls {
+                let called = call["function"]["name"].as_str().unwrap_or_default().to_owned();
+                assert!(["get_weather", "get_time"].contains(&called.as_str()), "{name}: {text:?} calls {called:?}");
+            }
+            drawn += 1;
+        }
+    }
+    assert!(drawn > 100, "only {drawn} texts were drawn");
+}
+
+#[test]
+fn damaged_calls_are_not_accepted() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+    let table = [
+        (r#"{"name": "get_weather", "arguments": {"city": "Paris"}}"#, "accept"),
+        (r#"{"name": "get_wether", "arguments": {"city": "Paris"}}"#, "reject"),
+        (r#"{"name": "get_weather", "arguments": {"days": 3}}"#, "reject"),
+        (r#"{"name": "get_weather", "arguments": {"city": "Paris", "days": 2.5}}"#, "reject"),
+        (r#"{"name": "get_weather", "arguments": {"city": "Paris",}}"#, "reject"),
+        (r#"{"name": "get_weather", "arguments": {"city": "a</tool_call>b"}}"#, "reject"),
+        (r#"{"name": "get_weather", "arguments": {"city": "a\u003c/tool_call>b"}}"#, "accept"),
+        (r#"{"name": "get_weather", "arguments": {"city": "Paris", "hour": 1}}"#, "reject"),
+    ];
+    for (body, wanted) in table {
+        assert_eq!(verdict(&grammar, &format!("<tool_call>\n{body}\n</tool_call>")), wanted, "{body}");
+    }
+    assert_eq!(verdict(&grammar, "<tool_call>\n{\"name\": \"get_w"), "prefix");
+    assert_eq!(verdict(&grammar, ""), "prefix");
+    assert_eq!(verdict(&grammar, "Hello."), "reject");
+    let none = build(&model, &Choice::None, &tools(), Some(&prompt));
+    assert_eq!(verdict(&none, "Hello <tool"), "accept");
+    assert_eq!(verdict(&none, "Hello <tool_call>"), "reject");
+}
+
+/// Arguments for a tool of one property with this schema: the ones accepted, and the ones not.
+#[test]
+fn schemas_are_enforced_keyword_by_keyword() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let table: [(&str, &[&str], &[&str]); 20] = [
+        (r#"{"type": "integer", "minimum": -5, "maximum": 120}"#, &["-5", "0", "120", "99"], &["-6", "121", "1.5"]),
+        (r#"{"type": "number", "exclusiveMinimum": 0.25, "maximum": 1}"#, &["0.3", "1", "1.0"], &["0.25", "1.01", "0"]),
+        (r#"{"type": "integer", "multipleOf": 7}"#, &["0", "-14", "21"], &["1", "20"]),
+        (r#"{"type": "string", "minLength": 2, "maxLength": 3}"#, &[r#""ab""#, r#""äöü""#], &[r#""a""#, r#""abcd""#]),
+        (r#"{"type": "string", "pattern": "^a+b?$"}"#, &[r#""aab""#], &[r#""b""#, r#""aabc""#]),
+        (r#"{"type": "string", "pattern": "x"}"#, &[r#""axb""#], &[r#""ab""#]),
+        (r#"{"type": "string", "format": "date"}"#, &[r#""2026-11-20""#], &[r#""soon""#]),
+        (r#"{"enum": ["a", 1, null]}"#, &[r#""a""#, "1", "null"], &[r#""b""#, "2"]),
+        (r#"{"const": {"a": [1]}}"#, &[r#"{"a": [1]}"#], &[r#"{"a": []}"#]),
+        (r#"{"type": ["string", "null"]}"#, &[r#""x""#, "null"], &["1"]),
+        (r#"{"type": "string", "nullable": true}"#, &[r#""x""#, "null"], &["1"]),
+        (
+            r#"{"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2}"#,
+            &["[1]", "[1, 2]"],
+            &["[]", "[1, 2, 3]", r#"["a"]"#],
+        ),
+        (
+            r#"{"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": false}"#,
+            &["[]", "[1]", r#"[1, "a"]"#],
+            &[r#"["a"]"#, r#"[1, "a", 2]"#],
+        ),
+        (
+            r#"{"anyOf": [{"type": "integer"}, {"type": "boolean"}], "not": {"const": 5}}"#,
+            &["4", "true"],
+            &["5", "null"],
+        ),
+        (r#"{"allOf": [{"type": "integer", "minimum": 1}, {"maximum": 9}]}"#, &["1", "9"], &["0", "10"]),
+        (
+            r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["b"]}"#,
+            &[r#"{"a": 1, "b": 2}"#, r#"{"b": 2}"#],
+            &[r#"{"a": 1}"#, r#"{"b": 2, "c": 3}"#],
+        ),
+        (
+            r#"{"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 1}"#,
+            &["{}", r#"{"x": 1}"#],
+            &[r#"{"x": "a"}"#, r#"{"x": 1, "y": 2}"#],
+        ),
+        (
+            r#"{"type": "object", "patternProperties": {"^x-": {"type": "integer"}}, "additionalProperties": false}"#,
+            &[r#"{"x-a": 1}"#],
+            &[r#"{"a": 1}"#],
+        ),
+        (r##"{"$ref": "#/$defs/node"}"##, &[r#"{"v": 1, "next": {"v": 2}}"#], &[r#"{"next": {"v": 2}}"#]),
+        ("{}", &["1", r#"{"a": [null, true, "x"]}"#], &["nope"]),
+    ];
+    for (schema, good, bad) in table {
+        let tools = value(&format!(
+            r##"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
+                "$defs": {{"node": {{"type": "object", "properties": {{"v": {{"type": "integer"}},
+                "next": {{"$ref": "#/$defs/node"}}}}, "required": ["v"]}}}}}}}}]"##
+        ));
+        let grammar = build(&model, &Choice::Required, &tools, Some(&prompt));
+        for (values, wanted) in [(good, "accept"), (bad, "reject")] {
+            for text in values {
+                let call = format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"p\": {text}}}}}\n</tool_call>");
+                assert_eq!(verdict(&grammar, &call), wanted, "{schema}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
+    let model = Model::named("hermes");
+    let tool = |schema: &str| {
+        value(&format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
+                "additionalProperties": false}}}}]"#
+        ))
+    };
+    let loose = [
+        (r#"{"type": "array", "uniqueItems": true}"#, "uniqueItems"),
+        (r#"{"type": "string", "pattern": "(?=a)b"}"#, "pattern"),
+        (r#"{"if": {}, "type": "string"}"#, "if"),
+        (r#"{"type": "string", "format": "color"}"#, "format"),
+        (r#"{"$ref": "https://schemas.example/a.json"}"#, "$ref"),
+    ];
+    for (schema, keyword) in loose {
+        let grammar = build(&model, &Choice::Required, &tool(schema), None);
+        let note = grammar.notes().iter().find(|note| note.effect == Effect::Looser);
+        assert_eq!(note.and_then(|note| note.keyword.as_deref()), Some(keyword), "{schema}");
+    }
+    let wrong = [
+        (r##"{"$ref": "#/$defs/none"}"##, "leads nowhere"),
+        (r##"{"$ref": "#/properties/p"}"##, "leads back to itself"),
+        (r#"{"type": "string", "pattern": "("}"#, "no regular expression"),
+        (r#"{"type": "integer", "minimum": 2, "maximum": 1}"#, "nothing satisfies"),
+        (r#""text""#, "no schema"),
+    ];
+    for (schema, words) in wrong {
+        let tools = tool(schema);
+        let request = Request { tools: Some(&tools), choice: Some(&Choice::Required), ..Request::default() };
+        let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
+        assert!(problems[0].message.contains(words), "{schema}: {}", problems[0].message);
+        // One bad schema never takes the other tools down.
+        let grammar = build(&model, &Choice::Auto, &tools, None);
+        assert!(grammar.notes().iter().any(|note| note.message.contains("left out")), "{schema}");
+    }
+}
+
+#[test]
+fn the_choice_of_tools_is_kept() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let one = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>";
+    let two = format!("{one}\n{one}");
+    let read = |text: &str| Choice::read(&value(text)).unwrap();
+    let table = [
+        (r#""auto""#, None, [true, true, true]),
+        (r#""required""#, None, [false, true, true]),
+        (r#""required""#, Some(false), [false, true, false]),
+        (r#""none""#, None, [true, false, false]),
+        (r#"{"type": "function", "function": {"name": "get_time"}}"#, None, [false, true, false]),
+        (r#"{"type": "function", "function": {"name": "get_weather"}}"#, None, [false, false, false]),
+        (
+            r#"{"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [{"type": "function",
+            "function": {"name": "get_weather"}}]}}"#,
+            None,
+            [false, false, false],
+        ),
+    ];
+    for (choice, parallel, wanted) in table {
+        let (tools, choice) = (tools(), read(choice));
+        let request = Request {
+            tools: Some(&tools),
+            choice: Some(&choice),
+            parallel,
+            prompt: Some(&prompt),
+            ..Request::default()
+        };
+        let grammar = grammar::build(&model.template, &model.wire, &request).unwrap();
+        let found = ["Hello.", one, &two].map(|text| verdict(&grammar, text) == "accept");
+        assert_eq!(found, wanted, "{choice:?} {parallel:?}");
+    }
+    let (tools, choice) = (tools(), Choice::Named("nobody".to_owned()));
+    let request = Request { tools: Some(&tools), choice: Some(&choice), ..Request::default() };
+    let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
+    assert!(problems[0].message.contains("nobody"), "{}", problems[0].message);
+}
+
+#[test]
+fn the_same_request_gives_the_same_bytes_in_every_format() {
+    let model = Model::named("qwen3_coder");
+    let again = || {
+        let grammar = build(&model, &Choice::Auto, &tools(), None);
+        let lazy = grammar.to_lazy_gbnf().map(|(text, triggers)| (text, triggers.to_vec()));
+        (grammar.to_gbnf(), lazy, grammar.to_ebnf(), grammar.to_lark(), grammar.to_json().to_string())
+    };
+    let (first, second) = (again(), again());
+    assert_eq!(first, second);
+    let (_, triggers) = first.1.expect("calls of this wire begin with a mark");
+    assert_eq!(triggers[0].value, "<tool_call>");
+    assert!(first.0.starts_with("root ::= "));
+}
+
+#[test]
+fn hostile_requests_end_in_bounded_time() {
+    let model = Model::named("hermes");
+    let nested = format!("{}{{}}{}", r#"{"type": "array", "items": "#.repeat(150), "}".repeat(150));
+    let many: Vec<String> = (0..1000)
+        .map(|at| format!(r#"{{"name": "tool_{at}", "parameters": {{"type": "object", "properties": {{"p": {{"type": "string"}}}}}}}}"#))
+        .collect();
+    let schemas = [
+        format!(r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {nested}}}}}}}]"#),
+        format!("[{}]", many.join(",")),
+        r#"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string", "minLength": 5, "maxLength": 1000000}}}}]"#.to_owned(),
+        r#"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string", "pattern": "(a|b|c){1,4000}x"}}}}]"#.to_owned(),
+        r##"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"anyOf": [{"$ref": "#/properties/p"}, {"type": "null"}]}}}}]"##.to_owned(),
+    ];
+    for tools in schemas {
+        let tools = value(&tools);
+        let request = Request { tools: Some(&tools), choice: Some(&Choice::Required), ..Request::default() };
+        // Either a grammar or an error that says which limit; never a panic.
+        if let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) {
+            assert!(grammar.to_gbnf().len() < 4_000_000);
+        }
+    }
+}
