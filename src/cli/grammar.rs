@@ -100,12 +100,12 @@ enum Wish {
     Never,
 }
 
-impl From<Wish> for Presence {
-    fn from(wish: Wish) -> Self {
-        match wish {
-            Wish::Auto => Self::Auto,
-            Wish::Always => Self::Always,
-            Wish::Never => Self::Never,
+impl Wish {
+    fn presence(self) -> Presence {
+        match self {
+            Self::Auto => Presence::Auto,
+            Self::Always => Presence::Always,
+            Self::Never => Presence::Never,
         }
     }
 }
@@ -163,6 +163,10 @@ impl Grammars {
         if let Some(file) = &self.check {
             return check(&grammar, &input::text(file)?);
         }
+        if self.lazy && grammar.to_lazy_gbnf().is_none() {
+            let message = "this grammar cannot start at a call: calls begin with no mark, or nothing else may come";
+            return Err(Diagnostic::error("grammar-not-lazy", message).help("leave out `--lazy`").into());
+        }
         let result = self.result(&grammar);
         let text = match (&result, self.json) {
             (Value::Object(entries), false) => match entries.get("grammar") {
@@ -189,8 +193,8 @@ impl Grammars {
     /// What every request of this command line shares.
     fn request(&self) -> Request<'static> {
         Request {
-            reasoning: self.reasoning.into(),
-            content: self.content.into(),
+            reasoning: self.reasoning.presence(),
+            content: self.content.presence(),
             open_properties: self.additional_properties == Properties::Open,
             wire_space: self.whitespace == Space::Wire,
             ..Request::default()
@@ -284,7 +288,7 @@ impl Grammars {
             Some(value) => Some(Choice::read(value).map_err(|error| in_a_line(&error))?),
         };
         let reasoning = match row.get("reasoning").and_then(Value::as_str) {
-            None => self.reasoning.into(),
+            None => self.reasoning.presence(),
             Some("auto") => Presence::Auto,
             Some("always") => Presence::Always,
             Some("never") => Presence::Never,

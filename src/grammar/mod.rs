@@ -184,6 +184,7 @@ impl Grammar {
     }
 
     /// The result as the command prints it.
+    #[doc(hidden)]
     pub fn to_value(&self, format: &str, grammar: Value, triggers: Option<&[Trigger]>) -> Value {
         let texts = |items: &[String]| Value::List(items.iter().map(|item| item.as_str().into()).collect());
         let mut out = Object::new();

@@ -16,6 +16,7 @@ pub enum Effect {
 
 impl Effect {
     /// Its name in results.
+    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Self::Assumed => "assumed",
@@ -47,6 +48,7 @@ impl Note {
     }
 
     /// As JSON.
+    #[doc(hidden)]
     pub fn to_value(&self) -> Value {
         let mut out = Object::new();
         out.insert("effect".to_owned(), self.effect.name().into());
