@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backchat::chat::{ChatTemplate, RenderOptions};
+use backchat::derive;
 use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Request};
 use backchat::json::{self, Object, Value};
 use backchat::parser::{Tools, parse};
@@ -243,6 +244,54 @@ fn damaged_calls_are_not_accepted() {
     let none = build(&model, &Choice::None, &tools(), Some(&prompt));
     assert_eq!(verdict(&none, "Hello <tool"), "accept");
     assert_eq!(verdict(&none, "Hello <tool_call>"), "reject");
+}
+
+/// A wire of a test's own.
+fn written(source: &str) -> Model {
+    let options = derive::Options { now: Some(NOW.to_owned()), ..derive::Options::default() };
+    let derivation = derive::derive(source, &options);
+    let template = Template::from_value(derivation.response_template.as_ref().unwrap()).unwrap().template;
+    let chat = ChatTemplate::compile(source).unwrap();
+    let wire = Wire::find(&chat, &Object::new(), Some(NOW.to_owned())).unwrap();
+    Model { name: "written".to_owned(), chat, template, wire }
+}
+
+/// The prompt closes a thought that no render of the whole turn shows: the call behind it is still a whole one.
+#[test]
+fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
+    let model = written(
+        r#"{%- for m in messages %}<|im_start|>{{ m.role }}
+{% if m.tool_calls %}{% for c in m.tool_calls %}{% if not loop.first %}
+{% endif %}<tool_call>
+{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}
+</tool_call>{% endfor %}{% else %}{{ m.content }}{% endif %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+<think>
+</think>{% endif %}"#,
+    );
+    let prompt = model.prompt().unwrap();
+    let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+    assert_eq!(verdict(&grammar, "<tool_call>\n"), "prefix");
+    let call = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>";
+    assert_eq!(verdict(&grammar, call), "accept");
+}
+
+/// A value without quotes ends at its mark, even inside a string of the JSON it holds.
+#[test]
+fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
+    let model = Model::named("glm_4_6");
+    let tools = value(
+        r#"[{"name": "f", "parameters": {"type": "object", "required": ["p"],
+            "properties": {"p": {"type": "array", "items": {"type": "string"}}}}}]"#,
+    );
+    let prompt = model.prompt().unwrap();
+    let grammar = build(&model, &Choice::Required, &tools, Some(&prompt));
+    let call = |item: &str| {
+        let before = "\n<think></think>\n<tool_call>f\n<arg_key>p</arg_key>\n<arg_value>";
+        format!("{before}[\"{item}\"]</arg_value>\n</tool_call>")
+    };
+    assert_eq!(verdict(&grammar, &call("x")), "accept");
+    assert_eq!(verdict(&grammar, &call("x</arg_value>y")), "reject");
 }
 
 /// Arguments for a tool of one property with this schema: the ones accepted, and the ones not.

@@ -52,7 +52,10 @@ pub(crate) fn call(
     reading: Reading,
     notes: &mut Vec<Note>,
 ) -> Result<Node, Fault> {
-    let mut reader = Reader::new(rules, &tool.parameters, &tool.name, &clear.value, reading.open);
+    // Inside a value without quotes even the text of a JSON string ends at the value's mark.
+    let is_bare = matches!(&calls.body.arguments, Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare);
+    let text = if is_bare { &clear.bare } else { &clear.value };
+    let mut reader = Reader::new(rules, &tool.parameters, &tool.name, text, reading.open);
     let arguments = arguments(&mut reader, tool, calls, written, clear, reading);
     notes.append(&mut reader.notes);
     let arguments = arguments?;

@@ -235,6 +235,9 @@ impl Turn<'_> {
         for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
             let mut parts = self.parts(shape, content, thought);
             let Some(Part::Text(lead)) = shape.parts.first() else { continue };
+            if parts.iter().any(Node::is_never) {
+                continue;
+            }
             let own = shared_with(tail, lead).min(group.header.len());
             if let Some(first) = parts.first_mut() {
                 let rest = lead.get(own..).unwrap_or("");
