@@ -94,6 +94,8 @@ pub mod check;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "workbench")]
+pub mod convert;
 // What a region's body means; `parser` names what its events carry.
 #[doc(hidden)]
 pub mod content;
@@ -112,6 +114,8 @@ pub mod parser;
 pub mod pattern;
 #[cfg(feature = "workbench")]
 pub mod replay;
+#[cfg(feature = "workbench")]
+pub mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
 #[cfg(feature = "workbench")]

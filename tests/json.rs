@@ -15,7 +15,7 @@ fn what_is_read_and_how_it_is_written() {
         ("[NaN, Infinity, -Infinity]", "[null, null, null]"),
         (r#""\u00e9\n\ud83d\ude00\/""#, "\"é\\n😀/\""),
         (r#""\ud800 \udc00 \ud800\u0041""#, "\"\u{FFFD} \u{FFFD} \u{FFFD}A\""),
-        ("\"\u{7f}\u{2028}\"", "\"\\u007f\u{2028}\""),
+        ("\"\u{7f}\u{2028}\"", "\"\\u007f\\u2028\""),
         ("\"\u{85}Â\u{a0}\"", "\"\\u0085Â\u{a0}\""),
     ] {
         assert_eq!(json::read(text).map(|value| value.to_string()), Ok(written.to_owned()), "{text}");

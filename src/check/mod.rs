@@ -18,6 +18,6 @@ pub use drift::{Derived, check_derived, derived_files};
 pub use find::fixture_files;
 pub use reading::Reading;
 pub use round_trip::Chat;
-pub use run::{Settings, Verdict, check_case};
+pub use run::{Settings, Verdict, check_case, check_schema_case};
 pub use starter::starter;
 pub use suite::{Entry, Loaded, Meaning, Report, Status, run};

@@ -12,8 +12,9 @@ use super::truncation;
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::diagnostic::{Diagnostic, Place, Severity, shell_word, shortened};
-use crate::json::Value;
+use crate::json::{Object, Value};
 use crate::parser::{Event, Options, ParseError, Parser};
+use crate::schema::Schema;
 use crate::template::Template;
 
 /// How cases are checked.
@@ -69,6 +70,23 @@ pub fn check_case(
     Verdict { diagnostics: check.found, meaning: meaning.unwrap_or_default(), time: started.elapsed() }
 }
 
+/// Checks a case against a response schema, which reads the whole output and gives no events.
+pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Settings) -> Verdict {
+    let started = Instant::now();
+    let mut check = Check { case, text, settings, started, found: Vec::new() };
+    let (message, error) = match schema.parse(&case.output) {
+        Ok(Value::Object(message)) => (Some(message), Vec::new()),
+        Ok(other) => (None, vec![format!("message: the schema gives {}, not an object", other.kind())]),
+        Err(error) => (None, vec![format!("{}: {error}", error.kind.name())]),
+    };
+    check.expectations(message.as_ref(), &error, &[]);
+    for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
+        finding.severity = Severity::Note;
+    }
+    let meaning = Blessed { message, error, events: Vec::new() };
+    Verdict { diagnostics: check.found, meaning, time: started.elapsed() }
+}
+
 struct Check<'c> {
     case: &'c Case,
     text: &'c str,
@@ -97,7 +115,7 @@ impl Check<'_> {
             }
         };
         let whole = Reading::new(stable.clone(), WHOLE.chunks(&case.output));
-        self.expectations(&whole);
+        self.expectations(whole.message(), &whole.problems(), &whole.event_values());
         for note in &whole.notes {
             let found = self.diagnostic(Severity::Note, "check-doubtful", note.clone(), case.span.clone());
             self.found.push(found.help(self.open(WHOLE, 0, Mode::Stable)));
@@ -119,10 +137,9 @@ impl Check<'_> {
     }
 
     /// The message, the problems and the events that the case expects.
-    fn expectations(&mut self, whole: &Reading) {
+    fn expectations(&mut self, found: Option<&Object>, problems: &[String], found_events: &[Value]) {
         let Expected { message, error, events } = &self.case.expected;
-        let problems = whole.problems();
-        match (message, whole.message()) {
+        match (message, found) {
             (Some(expected), Some(found)) => {
                 let (wanted, found) = (Value::Object(expected.value.clone()), Value::Object(found.clone()));
                 let notes: Vec<_> = differences(&wanted, &found).iter().map(ToString::to_string).collect();
@@ -149,10 +166,10 @@ impl Check<'_> {
                 self.found.push(diagnostic.help("write it with `backchat check --bless=new`, and read it"));
             }
         }
-        self.problems(&problems);
+        self.problems(problems);
         if let Some(expected) = events {
-            let found = whole.event_values();
-            let pairs = (0..expected.value.len().max(found.len())).map(|i| (i, expected.value.get(i), found.get(i)));
+            let count = expected.value.len().max(found_events.len());
+            let pairs = (0..count).map(|i| (i, expected.value.get(i), found_events.get(i)));
             let first = pairs.into_iter().find(|(_, wanted, found)| wanted != found);
             if let Some((index, wanted, found)) = first {
                 let shown =

@@ -13,12 +13,14 @@ use super::chats::check_chat;
 use super::drift::{Derived, check_derived};
 use super::fixture::{Blessed, BlessedChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
 use super::round_trip::Chat;
-use super::run::{Settings, Verdict, check_case};
+use super::run::{Settings, Verdict, check_case, check_schema_case};
 use crate::chat::ChatTemplate;
 use crate::chats::Unrenderer;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
 use crate::json::Value;
-use crate::template::{Template, source};
+use crate::schema::Schema;
+use crate::schema::source::{self, Source};
+use crate::template::Template;
 
 /// One thing a suite checks.
 #[derive(Clone, Copy, Debug)]
@@ -127,10 +129,17 @@ pub struct Report<'f> {
     pub time: Duration,
 }
 
+/// What reads the output of a case.
+#[derive(Debug)]
+enum Reader {
+    Template(Template),
+    Schema(Schema),
+}
+
 /// Templates and chat templates that cases name, each loaded once.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    templates: HashMap<PathBuf, Result<Template, Vec<Diagnostic>>>,
+    templates: HashMap<PathBuf, Result<Reader, Vec<Diagnostic>>>,
     chats: HashMap<PathBuf, Result<Chat, Vec<Diagnostic>>>,
     /// What reads rendered chats back, by [`Loaded::key`].
     unrenderers: HashMap<String, Unrenderer<Arc<ChatTemplate>>>,
@@ -147,7 +156,8 @@ impl Loaded {
                 && !loaded.templates.contains_key(file)
             {
                 let template = match source::open(&file.display().to_string()) {
-                    Ok(opened) => Ok(opened.loaded.template),
+                    Ok(Source::Template(opened)) => Ok(Reader::Template(opened.loaded.template)),
+                    Ok(Source::Schema(opened)) => Ok(Reader::Schema(opened.loaded.schema)),
                     Err(error) => {
                         loaded.sources.extend(error.sources);
                         Err(error.diagnostics)
@@ -274,19 +284,30 @@ fn verdict(file: &FixtureFile, case: &Case, loaded: &Loaded, settings: &Settings
             Some(Err(problems)) => return Err(not_run("the template", &file.display().to_string(), problems)),
             None => return Err(not_run("the template", &file.display().to_string(), &[])),
         },
-        TemplateSource::Inline(value) => match Template::from_value(value) {
-            Ok(loaded) => {
-                inline = loaded.template;
+        TemplateSource::Inline(value) => match inline_reader(value) {
+            Ok(reader) => {
+                inline = reader;
                 &inline
             }
-            Err(error) => {
-                let mut problems = error.diagnostics;
+            Err(mut problems) => {
                 problems.retain(|problem| problem.severity == Severity::Error);
                 return Err(not_run("the template of", &case.id, &problems));
             }
         },
     };
+    let template = match template {
+        Reader::Template(template) => template,
+        Reader::Schema(schema) => return Ok(check_schema_case(case, text, schema, settings)),
+    };
     let place = || case.place(text, case.span.clone());
     let chat = case.chat_template.as_ref().map(|file| loaded.chat(file, place())).transpose()?;
     Ok(check_case(case, text, template, chat, settings))
+}
+
+fn inline_reader(value: &Value) -> Result<Reader, Vec<Diagnostic>> {
+    if crate::schema::source::holds_schema(value) {
+        return Schema::from_value(value).map(|loaded| Reader::Schema(loaded.schema));
+    }
+    let loaded = Template::from_value(value);
+    loaded.map(|loaded| Reader::Template(loaded.template)).map_err(|error| error.diagnostics)
 }

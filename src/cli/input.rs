@@ -8,6 +8,7 @@ use super::Failure;
 use crate::chat;
 use crate::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};
 use crate::json::Value;
+use crate::schema;
 use crate::template::source::{self, Opened, SourceError};
 
 /// The text of a file, or of standard input.
@@ -77,12 +78,22 @@ pub fn is_cached(name: &str) -> bool {
 
 /// The response template that a name stands for.
 pub fn template(name: &str) -> Result<Opened, SourceError> {
+    source::open(&place(name)?)
+}
+
+/// The response template or response schema that a name means.
+pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceError> {
+    schema::source::open(&place(name)?)
+}
+
+/// The file or folder that a name means, which may be that of a model in the cache.
+fn place(name: &str) -> Result<String, SourceError> {
     if !is_cached(name) {
-        return source::open(name);
+        return Ok(name.to_owned());
     }
     let folder = chat::source::cached_folder(name)
         .map_err(|chat::source::SourceError { diagnostics, sources }| SourceError { diagnostics, sources })?;
-    source::open(&folder.to_string_lossy())
+    Ok(folder.to_string_lossy().into_owned())
 }
 
 /// How a file is named to the user.

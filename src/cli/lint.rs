@@ -15,6 +15,7 @@ use crate::chat::{self, ChatTemplate};
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
 use crate::doctor;
 use crate::lint::{self, RULES, Rule, Subject};
+use crate::schema;
 use crate::targets::{TARGETS, Target};
 use crate::template::source::{self, Opened, SourceError, replace_file};
 
@@ -38,8 +39,8 @@ Levels by rule also stand in `backchat.toml`, in this folder or one above:
 
 Exit status: 0 nothing but notes, 1 a warning or an error, 2 a template does not load or the command could not run.")]
 pub struct Lint {
-    /// Response templates and chat templates: JSON files, .jinja files, tokenizer_config.json, model folders, .gguf
-    /// files, ORG/NAME in the Hugging Face cache, or -. Of a source that holds both, both are linted
+    /// Response templates, response schemas and chat templates: JSON files, .jinja files, tokenizer_config.json, model
+    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or -. Of a source that holds both, both are linted
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
@@ -121,7 +122,13 @@ impl Lint {
                 continue;
             }
             let opened = match self.open(name) {
-                Ok(opened) => opened,
+                Ok(schema::source::Source::Template(opened)) => opened,
+                Ok(schema::source::Source::Schema(opened)) => {
+                    let found = lint::lint_schema(&opened);
+                    all.extend(found.into_iter().filter_map(|finding| self.level(finding, &opened.file, &config)));
+                    sources.extend(opened.sources);
+                    continue;
+                }
                 Err(error) => {
                     if has_chat_template && error.diagnostics.iter().all(|problem| problem.id == "no-template") {
                         continue;
@@ -146,14 +153,14 @@ impl Lint {
         Ok(ExitCode::from(if unusable { 2 } else { u8::from(bad) }))
     }
 
-    fn open(&self, name: &str) -> Result<Opened, SourceError> {
+    fn open(&self, name: &str) -> Result<schema::source::Source, SourceError> {
         if self.fix && input::is_cached(name) {
             let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is not written to");
             let problem =
                 problem.at(Place::file(name)).help("see the changes with `--diff`, and fix a copy of your own");
             return Err(SourceError { diagnostics: vec![problem], sources: Sources::none() });
         }
-        input::template(name)
+        input::template_or_schema(name)
     }
 
     /// What there is to say about the chat template of a source, with the text it is about; nothing if a source that may

@@ -14,6 +14,7 @@ use say;
 mod chat_rows;
 mod check;
 mod completions;
+mod convert;
 mod derive;
 mod derive_many;
 mod doctor;
@@ -82,6 +83,7 @@ enum Color {
 #[derive(Debug, Subcommand)]
 enum Command {
     Derive(derive::Derive),
+    Convert(convert::Convert),
     Doctor(doctor::Doctor),
     Fix(fix::Fix),
     Grammar(Box<grammar::Grammars>),
@@ -132,6 +134,7 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let result = match &cli.command {
+        Command::Convert(command) => command.run(&cli.global),
         Command::Check(command) => command.run(&cli.global),
         Command::Lint(command) => command.run(&cli.global),
         Command::Parse(command) => command.run(&cli.global),

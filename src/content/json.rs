@@ -20,7 +20,7 @@ fn read(text: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Reason> {
 }
 
 /// The value of `json.loads(text)`; in stable mode integers have any length.
-pub(super) fn load(text: &str, mode: Mode) -> Result<Value, Reason> {
+pub(crate) fn load(text: &str, mode: Mode) -> Result<Value, Reason> {
     let value = json::read(text).map_err(|error| {
         if error.too_deep {
             return Reason::TooDeep;
@@ -74,7 +74,7 @@ mod tests {
             (r#"{"a":1,"b":2,"a":3}"#, r#"{"a": 3, "b": 2}"#),
             (r#""\ud83d\ude00\/""#, "\"😀/\""),
             (r#""\ud800""#, "\"\u{fffd}\""),
-            ("\"\u{7f}\u{2028}\"", "\"\\u007f\u{2028}\""),
+            ("\"\u{7f}\u{2028}\"", "\"\\u007f\\u2028\""),
         ];
         for (text, want) in cases {
             for mode in BOTH {

@@ -10,9 +10,9 @@
 
 pub(crate) mod coerce;
 mod dialect;
-mod json;
+pub(crate) mod json;
 mod kv_lines;
-mod number;
+pub(crate) mod number;
 mod reason;
 mod space;
 mod transform;

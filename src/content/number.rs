@@ -11,7 +11,7 @@ use crate::json::Number;
 pub(super) const MAX_DIGITS: usize = 4300;
 
 /// The value of `int(text)`.
-pub(super) fn int(text: &str, mode: Mode) -> Result<Number, Reason> {
+pub(crate) fn int(text: &str, mode: Mode) -> Result<Number, Reason> {
     let not_an_integer = || Reason::NotInteger(text.to_owned());
     let (negative, rest) = sign(space::trim(text));
     let (digits, rest) = digits(rest).filter(|(digits, _)| !digits.is_empty()).ok_or_else(not_an_integer)?;
@@ -27,7 +27,7 @@ pub(super) fn int(text: &str, mode: Mode) -> Result<Number, Reason> {
 }
 
 /// The value of `float(text)`, written with the digits it was written with.
-pub(super) fn float(text: &str) -> Result<Number, Reason> {
+pub(crate) fn float(text: &str) -> Result<Number, Reason> {
     let (negative, body) = sign(space::trim(text));
     let sign = if negative { "-" } else { "" };
     match body.to_ascii_lowercase().as_str() {

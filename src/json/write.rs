@@ -107,12 +107,21 @@ fn write_scalar(value: &Value, out: &mut impl Write) -> fmt::Result {
     }
 }
 
-/// Writes a string. Beside what JSON asks for, DEL and the C1 controls are escaped, as a terminal would obey them.
+/// Writes a string. Beside what JSON asks for, DEL and the C1 controls are escaped, as a terminal would obey them, and
+/// U+2028 and U+2029, at which some readers of JSON lines end a line.
 fn string(text: &str, out: &mut impl Write) -> fmt::Result {
     out.write_char('"')?;
     let mut plain_from = 0;
     let mut bytes = text.bytes().enumerate().peekable();
     while let Some((at, byte)) = bytes.next() {
+        if byte == 0xE2
+            && let Some(separator) = text.get(at..at + 3).filter(|c| matches!(*c, "\u{2028}" | "\u{2029}"))
+        {
+            out.write_str(text.get(plain_from..at).unwrap_or(""))?;
+            plain_from = at + 3;
+            write!(out, "\\u{:04x}", separator.chars().next().map_or(0, u32::from))?;
+            continue;
+        }
         let code = match (byte, bytes.peek()) {
             (b'"' | b'\\' | 0x7F | ..0x20, _) => byte,
             (0xC2, Some((_, low @ 0x80..0xA0))) => *low,

@@ -20,6 +20,7 @@ mod marks;
 mod regions;
 mod rule;
 mod run;
+mod schemas;
 mod streaming;
 mod strings;
 mod subject;
@@ -34,10 +35,11 @@ pub use subject::Subject;
 use std::collections::HashSet;
 
 use crate::diagnostic::Diagnostic;
+use crate::schema::source::OpenedSchema;
 use rule::Source;
 
 /// Every rule, in the order of the ids.
-pub static RULES: [&Rule; 30] = [
+pub static RULES: [&Rule; 38] = [
     &chat_traps::DROPPED_REASONING,
     &chat_traps::BROKEN_LOOP,
     &chat_traps::UNTRAINED_STOP,
@@ -68,6 +70,14 @@ pub static RULES: [&Rule; 30] = [
     &targets::PORTABLE_PATTERN,
     &targets::TARGET_CAUTION,
     &targets::EXPLODING_PATTERN,
+    &schemas::SCHEMA_IS_IGNORED,
+    &schemas::UNREADABLE,
+    &schemas::GROUPS,
+    &schemas::MISPLACED,
+    &schemas::UNREAD,
+    &schemas::EXPLODING,
+    &schemas::KEEPS_STOP,
+    &schemas::LONE_CALL,
 ];
 
 /// The rule of an id or a name.
@@ -93,9 +103,25 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
                     }
                 }
             }
-            Source::Loader(_) | Source::Doctor => {}
+            Source::Loader(_) | Source::Doctor | Source::Schema(_) => {}
         }
     }
+    in_order(found)
+}
+
+/// All there is to say about a response schema, in the order of the file.
+pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
+    let subject = schemas::SchemaSubject::new(opened);
+    let mut found = opened.loaded.warnings.clone();
+    for rule in RULES {
+        if let Source::Schema(check) = rule.source {
+            found.extend(check(&subject, rule));
+        }
+    }
+    in_order(found)
+}
+
+fn in_order(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let start =
         |finding: &Diagnostic| finding.place.as_ref().and_then(|place| place.span.as_ref()).map(|span| span.start);
     found.sort_by_key(|finding| (start(finding), finding.id));

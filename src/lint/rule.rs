@@ -1,3 +1,4 @@
+use super::schemas::SchemaSubject;
 use super::subject::Subject;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -36,6 +37,8 @@ pub(super) enum Source {
     /// It runs the template on texts, which takes longer the more fields there are: of a large template it is given a few
     /// fields at a time.
     Run(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
+    /// The linter looks for them in a response schema.
+    Schema(fn(&SchemaSubject<'_>, &Rule) -> Vec<Diagnostic>),
     /// The loader warns of them, under these ids.
     Loader(&'static [&'static str]),
     /// `doctor` finds them in the renders of a chat template.

@@ -8,7 +8,6 @@ use foldhash::fast::FixedState;
 
 use super::Pattern;
 use super::class::Class;
-use super::read;
 use super::tree::{Greed, Node};
 
 /// How many texts are kept at any time.
@@ -32,7 +31,7 @@ impl Pattern {
     /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats are
     /// taken as seldom as they may be and up to twice more; what a look-ahead asks for stands behind the match.
     pub(crate) fn examples(&self) -> Vec<String> {
-        let Ok(reading) = read::read(self.source()) else { return Vec::new() };
+        let Ok(reading) = self.reading() else { return Vec::new() };
         let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
             .expand(&reading.node, vec![Draft::default()])
             .into_iter()

@@ -14,12 +14,15 @@ mod hay;
 mod machine;
 #[cfg(test)]
 mod oracle;
+mod outline;
 mod prefixes;
 mod program;
+mod re;
 mod read;
 #[cfg(feature = "derive")]
 mod regular;
 mod runs;
+mod scan;
 mod search;
 mod shape;
 mod starts;
@@ -37,6 +40,8 @@ use tree::Node;
 
 #[cfg(feature = "derive")]
 pub(crate) use regular::{Regular, of_delimiter, of_schema};
+pub(crate) use outline::{Part, source_of};
+pub(crate) use scan::Taken;
 pub(crate) use search::{Found, Search};
 pub(crate) use shape::{Construct, Explosion};
 pub(crate) use starts::LeadingRun;
@@ -49,11 +54,30 @@ pub struct Pattern {
 
 struct Parts {
     source: String,
+    dialect: Dialect,
     program: Program,
     starts: Starts,
     names: Vec<(Arc<str>, u32)>,
     can_be_empty: bool,
     reach_behind: Option<usize>,
+}
+
+/// Whose patterns they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dialect {
+    /// Python's `regex` module, as response templates use it.
+    Regex,
+    /// Python's own `re`, as response schemas use it.
+    Re,
+}
+
+impl Dialect {
+    fn read(self, source: &str) -> Result<read::Reading, PatternError> {
+        match self {
+            Dialect::Regex => read::read(source),
+            Dialect::Re => re::read(source),
+        }
+    }
 }
 
 /// Why a pattern is refused.
@@ -113,10 +137,20 @@ impl Pattern {
     /// # Ok::<(), backchat::pattern::PatternError>(())
     /// ```
     pub fn new(source: &str) -> Result<Self, PatternError> {
-        let reading = read::read(source)?;
+        Self::of(source, Dialect::Regex)
+    }
+
+    /// Reads a pattern of Python's own `re`, with DOTALL set.
+    pub(crate) fn in_re(source: &str) -> Result<Self, PatternError> {
+        Self::of(source, Dialect::Re)
+    }
+
+    fn of(source: &str, dialect: Dialect) -> Result<Self, PatternError> {
+        let reading = dialect.read(source)?;
         Ok(Self {
             parts: Arc::new(Parts {
                 source: source.to_owned(),
+                dialect,
                 starts: Starts::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: reading.node.reach_behind(),
@@ -139,6 +173,7 @@ impl Pattern {
         Self {
             parts: Arc::new(Parts {
                 source,
+                dialect: Dialect::Regex,
                 starts: Starts::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: Some(0),
@@ -192,6 +227,11 @@ impl Pattern {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The pattern as a tree.
+    fn reading(&self) -> Result<read::Reading, PatternError> {
+        self.parts.dialect.read(&self.parts.source)
     }
 
     pub(crate) fn named_groups(&self) -> &[(Arc<str>, u32)] {
@@ -281,7 +321,8 @@ impl<'t> Iterator for Matches<'t> {
     }
 }
 
-fn escape_literal(literal: &str) -> String {
+/// The pattern that matches these characters.
+pub(crate) fn escape_literal(literal: &str) -> String {
     let mut out = String::new();
     for c in literal.chars() {
         if r"\.+*?()|[]{}^$#-&~".contains(c) {

@@ -32,6 +32,8 @@ pub(crate) struct Search {
     /// Whether no match of nothing counts anywhere.
     never_empty: bool,
     run_end: usize,
+    /// The work it may do, where the caller sets a bound of its own.
+    budget: Option<u64>,
     /// What attempts need and leave; most searches of a parser never make one.
     work: Option<Box<Work>>,
 }
@@ -65,6 +67,11 @@ impl Search {
     /// A search in which a match of nothing never counts.
     pub fn never_empty() -> Self {
         Self { never_empty: true, ..Self::default() }
+    }
+
+    /// A search that may do so much work and no more.
+    pub fn with_budget(budget: u64) -> Self {
+        Self { budget: Some(budget), ..Self::default() }
     }
 
     /// Begins again at a place. With `not_empty` a match of nothing at that very place does not count.
@@ -130,7 +137,7 @@ impl Search {
 
     pub(super) fn advance(&mut self, pattern: &Pattern, hay: Hay<'_>) -> Result<Found, TooMuchWork> {
         let program = pattern.program();
-        let allowed = FUEL + FUEL_PER_BYTE * hay.end() as u64;
+        let allowed = self.budget.unwrap_or(FUEL + FUEL_PER_BYTE * hay.end() as u64);
         let mut fuel = allowed.saturating_sub(self.work.as_ref().map_or(0, |work| work.spent));
         let given = fuel;
         let found = loop {
@@ -180,7 +187,6 @@ impl Search {
     }
 
     /// The work done so far.
-    #[cfg(test)]
     pub fn spent(&self) -> u64 {
         self.work.as_ref().map_or(0, |work| work.spent)
     }

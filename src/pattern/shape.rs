@@ -1,7 +1,6 @@
 //! What a pattern is made of, for advice about it.
 
 use super::Pattern;
-use super::read;
 use super::tree::{Assertion, Greed, Node};
 
 /// Something a pattern uses that not every engine has, or means the same by.
@@ -89,7 +88,7 @@ impl Pattern {
     /// What it is made of.
     pub(crate) fn shape(&self) -> Shape {
         let mut shape = Shape::default();
-        if let Ok(reading) = read::read(self.source()) {
+        if let Ok(reading) = self.reading() {
             shape.walk(&reading.node);
         }
         shape.read_text(self.source());

@@ -10,8 +10,11 @@ use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
 use crate::content::Mode;
 use crate::content::coerce::Tools;
+use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::parser::{Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, cut};
+use crate::schema::source::Source;
+use crate::schema::{self, Schema};
 use crate::template::Template;
 
 /// What the command line says of every row.
@@ -25,11 +28,35 @@ pub struct Asked {
     /// How a row is cut that does not say.
     pub chunks: Chunks,
     /// The template of a row that has none.
-    pub template: Option<Template>,
+    pub template: Option<Reader>,
     /// The prompt of a row that has none.
     pub prefix: Option<String>,
     /// The tools of a row that has none.
     pub tools: Option<Value>,
+}
+
+/// What reads an output.
+#[derive(Clone)]
+pub enum Reader {
+    Template(Template),
+    Schema(Schema),
+}
+
+impl Reader {
+    /// What a file holds.
+    pub fn of(source: Source) -> Self {
+        match source {
+            Source::Template(opened) => Self::Template(opened.loaded.template),
+            Source::Schema(opened) => Self::Schema(opened.loaded.schema),
+        }
+    }
+}
+
+/// What came of a row.
+enum Done {
+    Finished(Finished),
+    /// The message of a response schema, which may be any JSON.
+    Message(Value),
 }
 
 /// The events of a parse, feed by feed.
@@ -99,7 +126,23 @@ pub struct Answerer<'a> {
     asked: &'a Asked,
     doubts: &'a Doubts,
     /// Templates by their text, the oldest first.
-    templates: IndexMap<String, Result<Template, RowError>>,
+    templates: IndexMap<String, Result<Reader, RowError>>,
+}
+
+/// Why a response schema is not asked for events, chunks or a mode.
+pub const READS_WHOLE: &str = "a response schema reads the whole output; convert it to stream";
+
+impl Asked {
+    /// Whether nothing is asked that only a response template can do.
+    pub fn is_whole(&self) -> bool {
+        !self.events && self.chunks == Chunks::default() && self.mode == Mode::default()
+    }
+}
+
+/// What diagnostics say, in one line.
+fn told(diagnostics: &[Diagnostic]) -> String {
+    let said: Vec<_> = diagnostics.iter().map(|found| found.message.as_str()).collect();
+    said.join("; ")
 }
 
 /// How many templates are remembered.
@@ -120,18 +163,30 @@ impl<'a> Answerer<'a> {
         }
         let mut recording = self.asked.events.then(|| Recording { spans: self.asked.spans, ..Recording::default() });
         let done = row.and_then(|row| self.run(row, recording.as_mut()));
-        if let Ok(finished) = &done {
+        if let Ok(Done::Finished(finished)) = &done {
             self.doubts.count(finished);
         }
         let outcome = if done.is_ok() { Outcome::Answered } else { Outcome::Failed };
-        complete(&mut answer, done, recording);
+        match done {
+            Ok(Done::Finished(finished)) => complete(&mut answer, Ok(finished), recording),
+            Ok(Done::Message(message)) => {
+                answer.insert("message".to_owned(), message);
+            }
+            Err(error) => complete(&mut answer, Err(error), recording),
+        }
         out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
         out.push(b'\n');
         outcome
     }
 
-    fn run(&mut self, row: Row, recording: Option<&mut Recording>) -> Result<Finished, RowError> {
-        let template = self.template(row.template)?;
+    fn run(&mut self, row: Row, recording: Option<&mut Recording>) -> Result<Done, RowError> {
+        let template = match self.template(row.template)? {
+            Reader::Template(template) => template,
+            Reader::Schema(_) if row.chunks.is_some() || !self.asked.is_whole() => {
+                return Err(RowError::load(READS_WHOLE));
+            }
+            Reader::Schema(schema) => return Ok(Done::Message(schema.parse(&row.text)?)),
+        };
         let prefix = row.prefix?;
         let tools = row.tools.as_ref().or(self.asked.tools.as_ref());
         let prefix = prefix.as_deref().or(self.asked.prefix.as_deref()).unwrap_or("");
@@ -139,11 +194,11 @@ impl<'a> Answerer<'a> {
             Some(lengths) => Box::new(cut(&row.text, lengths)),
             None => self.asked.chunks.of(&row.text),
         };
-        parse(&template, prefix, feeds, self.asked, tools, recording)
+        parse(&template, prefix, feeds, self.asked, tools, recording).map(Done::Finished)
     }
 
-    /// The template that a row carries, or else the one of the command line.
-    fn template(&mut self, carried: Option<Value>) -> Result<Template, RowError> {
+    /// What a row carries to read it with, or else what the command line names.
+    fn template(&mut self, carried: Option<Value>) -> Result<Reader, RowError> {
         let Some(carried) = carried else {
             return self.asked.template.clone().ok_or_else(|| {
                 RowError::load("the row has no `template`; put one into the row, or name one on the command line")
@@ -156,29 +211,31 @@ impl<'a> Answerer<'a> {
         if let Value::String(path) = &carried {
             return self.named(path);
         }
-        let loaded = match Template::from_value(&carried) {
-            Ok(loaded) => Ok(loaded.template),
-            Err(error) => Err(RowError::load(error.to_string())),
+        let loaded = if schema::source::holds_schema(&carried) {
+            let said = |found: Vec<Diagnostic>| RowError::load(told(&found));
+            Schema::from_value(&carried).map(|loaded| Reader::Schema(loaded.schema)).map_err(said)
+        } else {
+            let loaded = Template::from_value(&carried).map(|loaded| Reader::Template(loaded.template));
+            loaded.map_err(|error| RowError::load(error.to_string()))
         };
         self.remember(text, &loaded);
         loaded
     }
 
     /// The template in the file of that name. Its warnings are `lint`'s to tell.
-    fn named(&mut self, path: &str) -> Result<Template, RowError> {
+    fn named(&mut self, path: &str) -> Result<Reader, RowError> {
         let opened = if path == "-" {
             Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))
         } else {
-            input::template(path).map(|opened| opened.loaded.template).map_err(|error| {
-                let said: Vec<_> = error.diagnostics.iter().map(|found| found.message.clone()).collect();
-                RowError::load(format!("{path}: {}", said.join("; ")))
-            })
+            input::template_or_schema(path)
+                .map(Reader::of)
+                .map_err(|error| RowError::load(format!("{path}: {}", told(&error.diagnostics))))
         };
         self.remember(Value::from(path).to_string(), &opened);
         opened
     }
 
-    fn remember(&mut self, text: String, loaded: &Result<Template, RowError>) {
+    fn remember(&mut self, text: String, loaded: &Result<Reader, RowError>) {
         if self.templates.len() >= REMEMBERED {
             self.templates.shift_remove_index(0);
         }
@@ -188,7 +245,7 @@ impl<'a> Answerer<'a> {
 
 /// The tools as the parser takes them.
 fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
-    let told = |reason: crate::content::Reason| RowError { stage: "prefix", message: reason.to_string() };
+    let told = |reason: crate::content::Reason| RowError::new("prefix", reason.to_string());
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(told)).transpose()
 }
 
@@ -196,7 +253,7 @@ fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
 pub fn begin(template: &Template, prefix: &str, asked: &Asked, tools: Option<&Value>) -> Result<Parser, RowError> {
     let tools = self::tools(tools)?;
     let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
-    let failed = |error: ParseError| RowError { stage: "prefix", message: error.to_string() };
+    let failed = |error: ParseError| RowError::new("prefix", error.to_string());
     Parser::new(template, prefix, options).map_err(failed)
 }
 
@@ -209,7 +266,7 @@ pub fn parse<'t>(
     tools: Option<&Value>,
     mut recording: Option<&mut Recording>,
 ) -> Result<Finished, RowError> {
-    let at = |stage: &'static str| move |error: ParseError| RowError { stage, message: error.to_string() };
+    let at = |stage: &'static str| move |error: ParseError| RowError::new(stage, error.to_string());
     let mut parser = begin(template, prefix, asked, tools)?;
     if let Some(recording) = recording.as_deref_mut() {
         recording.prefix_length = parser.prefix_length();

@@ -2,6 +2,7 @@
 
 mod answer;
 mod row;
+mod schema;
 mod show;
 mod stream;
 mod table;
@@ -9,14 +10,14 @@ mod table;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use self::answer::{Answerer, Asked, Doubts, Recording};
+use self::answer::{Answerer, Asked, Doubts, Reader, Recording};
 use super::rows::Tally;
 use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::Value;
 use crate::parser::{Chunks, ClosersInStrings};
-use crate::template::Template;
+use crate::schema::source::Source;
 
 /// Parse model output with a response template
 #[derive(Debug, clap::Args)]
@@ -32,8 +33,8 @@ Exit status: 0 parsed; 1 parsed, but a region gave no value, a required field is
 transformers would have raised; 2 could not run. With --jsonl: 0 when every row was answered, errors included; \
 with --strict, 1 where any row has `missing`, `malformed` or `notes`.")]
 pub struct Parse {
-    /// A response template's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
-    /// carries one, or `-`
+    /// A response template's or response schema's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the
+    /// Hugging Face cache that carries one, or `-`
     #[arg(required_unless_present = "jsonl")]
     template: Option<String>,
     /// The model's output; standard input where it is `-` or left out
@@ -101,6 +102,9 @@ impl Parse {
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
         };
+        if matches!(asked.template, Some(Reader::Schema(_))) {
+            schema::check(&asked, global)?;
+        }
         match &self.jsonl {
             Some(rows) => many(rows, &asked, self.strict, global),
             None => self.one(asked, global),
@@ -125,13 +129,18 @@ impl Parse {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
         let text = input::text(path)?;
-        if asked.prefix.is_none() && !global.is_quiet() {
+        let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
+        if !is_schema && asked.prefix.is_none() && !global.is_quiet() {
             note(
                 "without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt \
                  goes on after it, as one that opens reasoning does, give it with --prefix FILE, or an empty file where there is none",
             );
         }
-        let Some(template) = &asked.template else { return Ok(ExitCode::from(2)) };
+        let template = match &asked.template {
+            Some(Reader::Template(template)) => template,
+            Some(Reader::Schema(schema)) => return schema::one(schema, &text, path, global),
+            None => return Ok(ExitCode::from(2)),
+        };
         let prefix = asked.prefix.as_deref().unwrap_or("");
         let mut out = io::stdout().lock();
         let is_table = asked.events && out.is_terminal();
@@ -153,10 +162,11 @@ impl Parse {
         let in_order = done.as_ref().is_ok_and(|finished| finished.missing.is_empty()) && diagnostics.is_empty();
 
         if let Ok(finished) = &mut done {
+            let message = Value::Object(std::mem::take(&mut finished.message));
             if out.is_terminal() {
-                writeln!(out, "{}", show::message(&finished.message, colour))?;
+                writeln!(out, "{}", show::message(&message, colour))?;
             } else if !asked.events {
-                writeln!(out, "{}", Value::Object(std::mem::take(&mut finished.message)))?;
+                writeln!(out, "{message}")?;
             }
         }
         drop(out);
@@ -191,12 +201,15 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
     Ok(ExitCode::from(u8::from(strict && told.is_some())))
 }
 
-/// The template at a path. What is odd about it is told.
-fn load(path: &str, global: &Global) -> Result<Template, Failure> {
-    let opened = input::template(path)
-        .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
-    if !opened.loaded.warnings.is_empty() && !global.is_quiet() {
-        Failure::Diagnostics { diagnostics: opened.loaded.warnings, sources: opened.sources }.report(global);
+/// The template or schema at a path. What is odd about it is told.
+fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
+    let mut source = input::template_or_schema(path)?;
+    let (diagnostics, sources) = match &mut source {
+        Source::Template(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
+        Source::Schema(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),
+    };
+    if !diagnostics.is_empty() && !global.is_quiet() {
+        Failure::Diagnostics { diagnostics, sources: sources.clone() }.report(global);
     }
-    Ok(opened.loaded.template)
+    Ok(Reader::of(source))
 }

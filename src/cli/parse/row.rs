@@ -1,6 +1,7 @@
 //! One row of `parse --jsonl`: what is asked, and the answer.
 
 use crate::json::{self, Object, Value};
+use crate::schema::SchemaError;
 
 /// What went wrong, and at which stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,16 +10,38 @@ pub struct RowError {
     pub stage: &'static str,
     /// What it is.
     pub message: String,
+    /// What a response schema says of it: the kind of error, and the node.
+    pub node: Option<(&'static str, String)>,
 }
 
 impl RowError {
+    pub fn new(stage: &'static str, message: impl Into<String>) -> Self {
+        Self { stage, message: message.into(), node: None }
+    }
+
     pub fn load(message: impl Into<String>) -> Self {
-        Self { stage: "load", message: message.into() }
+        Self::new("load", message)
     }
 
     /// The error as it stands in an answer.
     pub fn to_value(&self) -> Value {
-        Value::from([("stage", self.stage.into()), ("message", self.message.as_str().into())])
+        let mut value = Object::new();
+        value.insert("stage".to_owned(), self.stage.into());
+        if let Some((kind, _)) = &self.node {
+            value.insert("kind".to_owned(), (*kind).into());
+        }
+        value.insert("message".to_owned(), self.message.as_str().into());
+        if let Some((_, path)) = &self.node {
+            value.insert("path".to_owned(), path.as_str().into());
+        }
+        Value::Object(value)
+    }
+}
+
+impl From<SchemaError> for RowError {
+    fn from(error: SchemaError) -> Self {
+        let node = Some((error.kind.name(), error.path));
+        Self { stage: "finalize", message: error.message, node }
     }
 }
 
@@ -79,10 +102,10 @@ impl Row {
         };
         let prefix = match entries.shift_remove("prefix") {
             Some(Value::String(prefix)) => Ok(Some(prefix)),
-            Some(other) => Err(RowError {
-                stage: "prefix",
-                message: format!("`prefix` must be a string, not {}; leave it out where there is none", other.kind()),
-            }),
+            Some(other) => Err(RowError::new(
+                "prefix",
+                format!("`prefix` must be a string, not {}; leave it out where there is none", other.kind()),
+            )),
             None => Ok(None),
         };
         let chunks = match entries.shift_remove("chunks") {

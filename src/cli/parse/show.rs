@@ -18,10 +18,10 @@ pub(super) const STEP: &str = "\x1b[1m";
 pub(super) const BAD: &str = "\x1b[31m";
 
 /// The message as JSON over several lines, safe to print.
-pub fn message(message: &Object, colour: bool) -> String {
+pub fn message(message: &Value, colour: bool) -> String {
     let mut out = String::new();
     let mut pen = Pen { out: &mut out, colour };
-    pen.object(message, 0);
+    pen.value(message, 0);
     out
 }
 
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn a_message_is_set_in_and_safe_to_print() {
         let value = json::read(r#"{"content": "a\u001b[31m\u202e", "n": [1.50, null], "e": {}, "l": []}"#).unwrap();
-        let shown = message(value.as_object().unwrap(), false);
+        let shown = message(&value, false);
         insta::assert_snapshot!(shown, @r#"
         {
           "content": "a\u001b[31m\u202e",
@@ -188,7 +188,7 @@ mod tests {
         }
         "#);
         assert_eq!(json::read(&shown).unwrap(), value, "it is still the same JSON");
-        let coloured = message(value.as_object().unwrap(), true);
+        let coloured = message(&value, true);
         assert!(coloured.contains("\x1b[36m\"content\"\x1b[0m: \x1b[32m\"a\\u001b[31m\\u202e\"\x1b[0m"));
     }
 }

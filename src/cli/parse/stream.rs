@@ -97,5 +97,5 @@ fn add(list: &mut Vec<u8>, event: EventRef<'_>, recording: &mut Recording) {
 }
 
 fn failed(stage: &'static str, error: &ParseError) -> RowError {
-    RowError { stage, message: error.to_string() }
+    RowError::new(stage, error.to_string())
 }

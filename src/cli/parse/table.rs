@@ -38,7 +38,7 @@ pub fn parse<'t>(
         table.event(event.borrowed());
         recording.keep(event.borrowed());
     }
-    let failed = |stage, error: &ParseError| Ok(Err(RowError { stage, message: error.to_string() }));
+    let failed = |stage, error: &ParseError| Ok(Err(RowError::new(stage, error.to_string())));
     for (number, feed) in feeds.enumerate() {
         table.step(&format!("feed {}", number + 1), &excerpt(feed));
         let fed = parser.feed_into(feed, &mut |event| {

@@ -33,6 +33,20 @@ pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagn
     })
 }
 
+/// The text of a file whose root object loses a key; every other byte is as it was.
+pub(super) fn remove(text: &str, key: &str) -> Result<String, Diagnostic> {
+    let (_, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
+    let entries = entries.unwrap_or_default();
+    let Some(at) = entries.iter().rposition(|entry| entry.name == key) else { return Ok(text.to_owned()) };
+    let previous = at.checked_sub(1).and_then(|index| entries.get(index));
+    Ok(match (entries.get(at), entries.get(at + 1), previous) {
+        (Some(entry), Some(next), _) => splice(text, entry.key.start, next.key.start, ""),
+        (Some(entry), None, Some(previous)) => splice(text, previous.value.end, entry.value.end, ""),
+        (Some(entry), None, None) => splice(text, entry.key.start, entry.value.end, ""),
+        (None, ..) => text.to_owned(),
+    })
+}
+
 /// The text with the bytes from `start` to `end` replaced.
 fn splice(text: &str, start: usize, end: usize, new: &str) -> String {
     [text.get(..start).unwrap_or(""), new, text.get(end..).unwrap_or("")].concat()

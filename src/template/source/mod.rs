@@ -2,6 +2,7 @@
 
 #[cfg(feature = "workbench")]
 mod edit;
+mod format;
 #[cfg(feature = "workbench")]
 mod replace;
 
@@ -11,15 +12,19 @@ use std::path::{Path as FilePath, PathBuf};
 
 use super::load::{self, Source};
 use super::{Loaded, Template, keys};
-use crate::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, text};
-use crate::json::{self, Entry, Path};
+use crate::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Severity, Sources, text};
+use crate::json::{self, Entry, Path, Value};
 
+pub(crate) use format::{Format, format_of};
 #[cfg(feature = "workbench")]
 #[doc(hidden)]
 pub use replace::replace_file;
 
 /// The key of a `tokenizer_config.json` that holds the response template.
-const KEY: &str = "response_template";
+pub(crate) const KEY: &str = "response_template";
+
+/// The key that held a response schema before.
+pub(crate) const SCHEMA_KEY: &str = "response_schema";
 
 /// The file of a model folder that holds it.
 const CONFIG: &str = "tokenizer_config.json";
@@ -68,17 +73,20 @@ impl std::error::Error for SourceError {}
 /// Reads a template from its own JSON, from a `tokenizer_config.json` that holds one, from a model folder, or from
 /// standard input where `name` is `-`.
 pub fn open(name: &str) -> Result<Opened, SourceError> {
-    let (file, text) = match name {
-        "-" => ("<stdin>".to_owned(), read_text(io::stdin().lock(), "<stdin>")?),
-        _ => {
-            let path = file_of(name)?;
-            let file = path.display().to_string();
-            let text = File::open(&path).map_err(|error| unreadable(&file, &error))?;
-            let text = read_text(text, &file)?;
-            (file, text)
-        }
-    };
+    let (file, text) = read(name)?;
     from_text(file, text)
+}
+
+/// The name and the text of the file that a name means.
+pub(crate) fn read(name: &str) -> Result<(String, String), SourceError> {
+    if name == "-" {
+        return Ok(("<stdin>".to_owned(), read_text(io::stdin().lock(), "<stdin>")?));
+    }
+    let path = file_of(name)?;
+    let file = path.display().to_string();
+    let text = File::open(&path).map_err(|error| unreadable(&file, &error))?;
+    let text = read_text(text, &file)?;
+    Ok((file, text))
 }
 
 /// Reads a template from the text of a file of either kind.
@@ -111,12 +119,15 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
         vec![diagnostic]
     };
     let (document, entries) = json::read_entries(text).map_err(not_json)?;
-    let (span, path) = match entries.iter().flatten().rfind(|entry| entry.name == KEY) {
-        Some(entry) => (entry.value.clone(), Path::root().key(KEY)),
-        None => (document, Path::root()),
+    let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
+    let (span, path) = match (entry(KEY), entry(SCHEMA_KEY)) {
+        (Some(entry), _) => (entry.value.clone(), Path::root().key(KEY)),
+        (None, Some(entry)) => return Err(vec![is_a_schema(file, text, entry)]),
+        (None, None) => (document, Path::root()),
     };
+    let both = entry(KEY).and(entry(SCHEMA_KEY));
     let place = || Place::span(text, span.start..span.start + 1).in_file(file).path(path.to_string());
-    if path == Path::root() && entries.is_some_and(|entries| holds_something_else(file, &entries)) {
+    if path == Path::root() && entries.as_ref().is_some_and(|entries| holds_something_else(file, entries)) {
         let message = format!("there is no response template here: the file has no key `{KEY}`");
         let help = "name a file that has one, or add one with `backchat derive MODEL --write`";
         return Err(vec![Diagnostic::error("no-template", message).at(place()).help(help)]);
@@ -125,10 +136,68 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
         return Err(load::too_large(place()).diagnostics);
     }
     let (value, places) = json::read_with_places_at(text, span.start).map_err(not_json)?;
+    match format_of(&value) {
+        Format::Schema => return Err(vec![schema_instead(place(), file)]),
+        Format::Both => return Err(vec![both_formats(place())]),
+        Format::Neither if is_of_neither(&value) => return Err(vec![neither_format(&value, place())]),
+        _ => {}
+    }
     match load::load_value(&value, &path, Some(Source { text, places: &places })) {
-        Ok(loaded) => Ok((loaded.in_file(file), path)),
+        Ok(mut loaded) => {
+            loaded.warnings.extend(both.map(|entry| schema_beside(text, entry)));
+            Ok((loaded.in_file(file), path))
+        }
         Err(error) => Err(error.in_file(file).diagnostics),
     }
+}
+
+fn is_a_schema(file: &str, text: &str, entry: &Entry) -> Diagnostic {
+    let place = Place::span(text, entry.key.clone()).in_file(file).path(SCHEMA_KEY);
+    schema_instead(place, file)
+}
+
+/// A response schema was given to what needs a response template.
+fn schema_instead(place: Place, file: &str) -> Diagnostic {
+    let message = "this is a response schema, and a response template is needed: \
+                   a response schema reads the whole output; convert it to stream";
+    let file = crate::diagnostic::shell_word(file);
+    let help = format!("`backchat convert {file} -o response_template.json` makes a response template of it");
+    Diagnostic::error("response-schema", message).at(place).help(help)
+}
+
+/// The config has a response template and a response schema.
+fn schema_beside(text: &str, entry: &Entry) -> Diagnostic {
+    let message = format!("the file has a `{SCHEMA_KEY}` as well; the `{KEY}` is used");
+    Diagnostic::new(Severity::Note, "response-schema-beside", message)
+        .at(Place::span(text, entry.key.clone()).path(SCHEMA_KEY))
+        .help("nothing reads the response schema any more: remove it")
+}
+
+const BOTH_LOOK: &str = "a response template has `fields`; a response schema has none, and has `type`, `properties`, \
+                         `const` or a key that begins with `x-`";
+
+fn both_formats(place: Place) -> Diagnostic {
+    let message = "the object has `fields`, as a response template has, and keys of a response schema";
+    Diagnostic::error("two-formats", message).at(place).help(BOTH_LOOK)
+}
+
+/// Whether a value has no key at all that a response template could have.
+fn is_of_neither(value: &Value) -> bool {
+    let known = |key: &String| {
+        let names = keys::TEMPLATE.iter().map(|known| known.name);
+        crate::diagnostic::closest(key, names).is_some()
+    };
+    value.as_object().is_some_and(|entries| !entries.is_empty() && !entries.keys().any(known))
+}
+
+fn neither_format(value: &Value, place: Place) -> Diagnostic {
+    const MOST: usize = 5;
+    let keys = value.as_object().into_iter().flat_map(|entries| entries.keys());
+    let shown: Vec<String> =
+        keys.take(MOST).map(|key| format!("`{}`", crate::diagnostic::shortened(key, 40))).collect();
+    let message =
+        format!("the object is neither a response template nor a response schema: it has {}", shown.join(", "));
+    Diagnostic::error("no-template", message).at(place).help(BOTH_LOOK)
 }
 
 /// Whether an object without a `response_template` is some other file, not a template with mistakes in it.
@@ -145,11 +214,23 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
 /// as a whole, so it is never half-written.
 #[cfg(feature = "workbench")]
 pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
+    change(name, |text| edit::edit(text, KEY, &template.to_value()))
+}
+
+/// Removes the response schema from a `tokenizer_config.json`, or from that of a model folder; no other byte changes.
+#[cfg(feature = "workbench")]
+#[doc(hidden)]
+pub fn remove_schema_from(name: &str) -> Result<(), SourceError> {
+    change(name, |text| edit::remove(text, SCHEMA_KEY))
+}
+
+#[cfg(feature = "workbench")]
+fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Result<(), SourceError> {
     let path = file_of(name)?;
     let file = path.display().to_string();
     let opened = File::open(&path).map_err(|error| unreadable(&file, &error))?;
     let text = read_text(opened, &file)?;
-    let edited = edit::edit(&text, KEY, &template.to_value()).map_err(|diagnostic| SourceError {
+    let edited = edit(&text).map_err(|diagnostic| SourceError {
         diagnostics: vec![in_file(diagnostic, &file)],
         sources: Sources::none().with(file.clone(), text.clone()),
     })?;

@@ -1,0 +1,269 @@
+//! `backchat convert`: a response schema in, a response template out, with what changes between the two.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::derive::{NOW, OutputFormat};
+use super::render::source_failure;
+use super::{Failure, Global, chat_rows, input, rows};
+use crate::chat;
+use crate::convert::{self, Conversion, Counterexample, Options, Status};
+use crate::derive;
+use crate::diagnostic::{Diagnostic, Place, escape, shell_word};
+use crate::json::{Object, Value};
+use crate::schema::Schema;
+use crate::schema::source::{OpenedSchema, Source};
+use crate::template::Template;
+use crate::template::source::{remove_schema_from, replace_file, write_into};
+
+/// Convert a response schema to a response template, and prove it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  backchat convert models/mine --write
+  backchat convert schema.json --start-anchor '<|assistant|>' -o response_template.json
+  backchat convert tokenizer_config.json --samples outputs.jsonl --explain
+  backchat convert --jsonl schemas.jsonl > templates.jsonl
+
+transformers 5.15 and later ignore response schemas. The template is compared with the schema on outputs made from the
+schema's own marks and on --samples; every construct that does not carry over is reported as a loss.
+
+Exit status: 0 proved, 1 partial or inexpressible, 2 could not run. With --jsonl: 0 if every row was answered.")]
+pub struct Convert {
+    /// A response schema's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
+    /// carries one, or `-`
+    #[arg(required_unless_present = "jsonl")]
+    source: Option<String>,
+    /// Write the template to a file
+    #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
+    output: Option<String>,
+    /// Write the template into the source's own tokenizer_config.json
+    #[arg(long)]
+    write: bool,
+    /// With --write, remove the response schema from the file
+    #[arg(long, requires = "write")]
+    remove: bool,
+    /// Give out a template with losses that are not improvements
+    #[arg(long)]
+    partial: bool,
+    /// The chat template the start anchor is read from; a model folder's own if left out
+    #[arg(long, value_name = "FILE")]
+    chat_template: Option<String>,
+    /// The text in the prompt after which the model's turn begins
+    #[arg(long, value_name = "TEXT", conflicts_with = "chat_template")]
+    start_anchor: Option<String>,
+    /// Outputs the model really wrote, on which the two are compared as well
+    #[arg(long, value_name = "FILE")]
+    samples: Option<String>,
+    /// Print every loss with the outputs that show it, instead of the template
+    #[arg(long, conflicts_with_all = ["output", "write", "format"])]
+    explain: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
+    /// Convert rows of JSON lines: {"id", "schema", "start_anchor"?, "chat_template"?, "samples"?}
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "output", "write", "samples", "explain"])]
+    jsonl: Option<String>,
+}
+
+impl Convert {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if let Some(file) = &self.jsonl {
+            let tally = rows::answer(file, global, || {
+                |line: rows::Line, out: &mut Vec<u8>| chat_rows::answer(&line.bytes, out, |row| self.row(row))
+            })?;
+            chat_rows::report(tally, global);
+            return Ok(ExitCode::from(u8::from(tally.failed > 0)));
+        }
+        let name = self.source.as_deref().unwrap_or("-");
+        let opened = match input::template_or_schema(name)? {
+            Source::Schema(opened) => opened,
+            Source::Template(opened) => {
+                let problem = Diagnostic::error("not-a-schema", "this is a response template already");
+                let problem = problem.at(Place::file(opened.file)).help("there is nothing to convert");
+                return Err(problem.into());
+            }
+        };
+        let options = self.options(name, &opened)?;
+        let conversion = convert::convert(&opened.loaded.schema, &options);
+        self.deliver(name, &conversion, global)
+    }
+
+    /// The answer to a row.
+    fn row(&self, row: &Object) -> Result<Object, String> {
+        let value = row.get("schema").ok_or("the row has no `schema`")?;
+        let loaded = Schema::from_value(value).map_err(|found| {
+            let said: Vec<_> = found.into_iter().map(|found| found.message).collect();
+            said.join("; ")
+        })?;
+        let mut options = Options::default();
+        match row.get("start_anchor").filter(|anchor| !anchor.is_null()) {
+            Some(anchor @ (Value::String(_) | Value::List(_))) => {
+                options.anchor = Some(("start_anchor", anchor.clone()));
+            }
+            Some(other) => return Err(format!("`start_anchor` should be a string, not {}", other.kind())),
+            None => options.anchor = self.start_anchor.as_deref().map(|anchor| ("start_anchor", anchor.into())),
+        }
+        let place = chat_rows::text(row, "chat_template")?.or(self.chat_template.as_deref());
+        if let Some(place) = place {
+            let derived = derived(place).map_err(|failure| match failure {
+                Failure::Diagnostics { diagnostics, .. } => {
+                    diagnostics.first().map_or_else(|| place.to_owned(), |found| format!("{place}: {}", found.message))
+                }
+                Failure::Io(error) => error.to_string(),
+            })?;
+            add(&mut options, derived);
+        }
+        if let Some(samples) = row.get("samples").and_then(Value::as_list) {
+            options.samples = samples.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        }
+        if options.anchor.is_none() {
+            return Err(NO_ANCHOR.to_owned());
+        }
+        match convert::convert(&loaded.schema, &options).to_value() {
+            Value::Object(entries) => Ok(entries),
+            other => Err(format!("the answer is {}", other.kind())),
+        }
+    }
+
+    fn options(&self, name: &str, opened: &OpenedSchema) -> Result<Options, Failure> {
+        let mut options = Options::default();
+        if let Some(file) = &self.samples {
+            options.samples = super::derive::samples(file)?.into_iter().map(|sample| sample.text).collect();
+        }
+        if let Some(anchor) = &self.start_anchor {
+            options.anchor = Some(("start_anchor", anchor.as_str().into()));
+        }
+        match &self.chat_template {
+            Some(place) => add(&mut options, derived(place)?),
+            // The model's own, where there is one.
+            None if opened.path != crate::json::Path::root() && name != "-" => {
+                if let Ok(Some(template)) = derived(name) {
+                    add(&mut options, Some(template));
+                }
+            }
+            None => {}
+        }
+        if options.anchor.is_none() {
+            let problem = Diagnostic::error("no-start-anchor", NO_ANCHOR).at(Place::file(&opened.file));
+            return Err(problem
+                .help("give the model's chat template with --chat-template, or the text with --start-anchor")
+                .into());
+        }
+        Ok(options)
+    }
+
+    /// The template where it was asked to go, and the report.
+    fn deliver(&self, name: &str, conversion: &Conversion, global: &Global) -> Result<ExitCode, Failure> {
+        let mut out = io::stdout().lock();
+        let code = ExitCode::from(u8::from(conversion.status != Status::Proved));
+        if self.format == OutputFormat::Json {
+            writeln!(out, "{}", conversion.to_value())?;
+        } else if self.explain {
+            out.write_all(explained(conversion).as_bytes())?;
+        } else if !global.is_quiet() || conversion.status != Status::Proved {
+            report(conversion);
+        }
+        let Some(template) = conversion.template.as_ref().filter(|_| !self.explain) else { return Ok(code) };
+        let say = |text: &str| {
+            if !global.is_quiet() {
+                super::say!("{text}");
+            }
+        };
+        if conversion.status != Status::Proved && !conversion.is_no_worse() && !self.partial {
+            if self.format == OutputFormat::Text {
+                say("The template has losses and is not given out; `--partial` gives it out all the same.");
+            }
+            return Ok(code);
+        }
+        if self.write {
+            super::signals::uninterrupted(|| {
+                write_into(name, template)?;
+                if self.remove { remove_schema_from(name) } else { Ok(()) }
+            })?;
+            say(&format!("Wrote `response_template` into {}.", escape(name)));
+            say(&format!("Next: backchat lint {}", shell_word(name)));
+        } else if let Some(file) = &self.output {
+            super::signals::uninterrupted(|| replace_file(Path::new(file), template.to_json().as_bytes()))
+                .map_err(|error| input::cannot_write(file, &error))?;
+            say(&format!("Wrote {}.", escape(file)));
+            say(&format!("Next: backchat lint {}", shell_word(file)));
+        } else if self.format == OutputFormat::Text {
+            out.write_all(template.to_json().as_bytes())?;
+            say(
+                "Next: give it a file with `-o response_template.json`, or put it into the model's config with `--write`",
+            );
+        }
+        Ok(code)
+    }
+}
+
+const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
+
+/// What is derived from a chat template; none where nothing is.
+fn derived(place: &str) -> Result<Option<Template>, Failure> {
+    let source = chat::source::open(place, None).map_err(source_failure)?.for_tools();
+    let mut variables = Object::new();
+    for (name, text) in &source.special_tokens {
+        variables.insert(name.clone(), text.clone());
+    }
+    let options = derive::Options { variables, now: Some(NOW.to_owned()), ..derive::Options::default() };
+    let derivation = derive::derive(&source.template, &options);
+    let template = derivation.response_template.and_then(|value| Template::from_value(&value).ok());
+    Ok(template.map(|loaded| loaded.template))
+}
+
+/// Takes the anchor from a derived template, unless one is given, and the template as a first draft.
+fn add(options: &mut Options, derived: Option<Template>) {
+    let Some(template) = derived else { return };
+    let value = template.to_value();
+    let anchor = |key: &'static str| value.get(key).map(|anchor| (key, anchor.clone()));
+    let anchor = anchor("start_anchor").or_else(|| anchor("start_anchor_pattern"));
+    options.anchor = options.anchor.take().or(anchor);
+    options.derived = Some(template);
+}
+
+fn headline(conversion: &Conversion) -> String {
+    let Conversion { status, passed, cases, .. } = conversion;
+    match status {
+        Status::Inexpressible => "inexpressible: no response template can do what this schema does".to_owned(),
+        status => format!("{}: {passed} of {cases} outputs give the same message", status.name()),
+    }
+}
+
+fn report(conversion: &Conversion) {
+    super::say!("{}", headline(conversion));
+    for loss in &conversion.losses {
+        let kind = if loss.better { "better" } else { "loss" };
+        super::say!("  {kind}: {}: {}: {}", escape(&loss.path), escape(&loss.construct), escape(&loss.message));
+    }
+    if let Some(example) = conversion.counterexamples.iter().find(|example| !example.better) {
+        super::say!("  for example {}", escape(&Value::from(example.output.as_str()).to_string()));
+    }
+}
+
+/// The whole report, as Markdown.
+fn explained(conversion: &Conversion) -> String {
+    let mut text = format!("# Conversion\n\n{}\n", headline(conversion));
+    if !conversion.losses.is_empty() {
+        text += "\n## What changes\n\n| node | construct | what changes | better |\n|---|---|---|---|\n";
+        let cell = |text: &str| escape(text).replace('|', "\\|");
+        for loss in &conversion.losses {
+            let better = if loss.better { "yes" } else { "no" };
+            text +=
+                &format!("| {} | {} | {} | {better} |\n", cell(&loss.path), cell(&loss.construct), cell(&loss.message));
+        }
+    }
+    for Counterexample { output, schema, template, better, .. } in &conversion.counterexamples {
+        let schema = schema.as_ref().map_or_else(|| "an error".to_owned(), Value::to_string);
+        let right = if *better { "; the template is right" } else { "" };
+        text += &format!(
+            "\n## An output that reads differently{right}\n\n    {}\n\nschema:\n\n    {}\n\ntemplate:\n\n    {}\n",
+            escape(&Value::from(output.as_str()).to_string()),
+            escape(&schema),
+            escape(&template.to_string())
+        );
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! `backchat parse` with a response schema: the whole output in, one message out.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use super::answer::{Asked, READS_WHOLE};
+use super::show;
+use crate::cli::{Failure, Global, input, note};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::schema::Schema;
+
+/// Refuses what only a response template can do, and says what is not used.
+pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
+    if !asked.is_whole() {
+        return Err(Diagnostic::error("reads-whole", READS_WHOLE)
+            .help("leave out --events, --chunks and --mode, or make a response template: `backchat convert`")
+            .into());
+    }
+    for (name, is_given) in [("--prefix", asked.prefix.is_some()), ("--tools", asked.tools.is_some())] {
+        if is_given && !global.is_quiet() {
+            note(&format!("a response schema does not use {name}"));
+        }
+    }
+    Ok(())
+}
+
+/// Parses one output.
+pub fn one(schema: &Schema, text: &str, path: &str, global: &Global) -> Result<ExitCode, Failure> {
+    let message = schema.parse(text).map_err(|error| {
+        let id = error.kind.name();
+        Diagnostic::error(id, format!("the schema's node {error}"))
+            .at(Place::file(input::name(path)))
+            .help("transformers would raise here; the node is named by its path in the schema")
+    });
+    let message = match message {
+        Ok(message) => message,
+        Err(diagnostic) => {
+            Failure::from(diagnostic).report(global);
+            return Ok(ExitCode::from(1));
+        }
+    };
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        let colour = global.colours(&out);
+        writeln!(out, "{}", show::message(&message, colour))?;
+    } else {
+        writeln!(out, "{message}")?;
+    }
+    if message.is_null() && !global.is_quiet() {
+        note("the message is null: the schema does not match this output");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,321 @@
+//! How a schema reads calls: what opens and closes one, where its name is, and how its arguments are written.
+
+use super::Loss;
+use super::marks::{self, Context, Mark};
+use crate::json::{Object, Value};
+use crate::pattern::{Part, escape_literal, source_of};
+use crate::schema::{Node, Parser};
+
+/// How calls are written, and what becomes of one.
+#[derive(Clone, Debug)]
+pub(super) struct Calls {
+    pub open: Vec<Mark>,
+    /// The first of them as outputs have it, white space included.
+    pub lead: String,
+    /// The pattern after the opening mark, up to the arguments; `{name}` is its group.
+    pub header: Option<String>,
+    pub close: Vec<Mark>,
+    pub body: Body,
+    /// The shape of a call; none where the JSON is the call.
+    pub shape: Option<Value>,
+    /// Whether one region holds a list of calls.
+    pub each: bool,
+    /// Whether the schema reads one call only.
+    pub single: bool,
+    /// How a call is written.
+    pub written: Written,
+}
+
+/// How arguments become a value.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    Json(Value),
+    Tags { pattern: String, value_parser: Option<Value> },
+}
+
+/// How a call is written between its marks.
+#[derive(Clone, Debug)]
+pub(super) enum Written {
+    /// A JSON object with the name and the arguments under these keys.
+    Object { name: String, arguments: String },
+    /// What comes before the name, between it and the arguments, and after these.
+    Parts { before: String, between: String, after: String },
+}
+
+type Place<'p> = Option<(&'p Part, Context)>;
+
+/// Whether a node reads a list of calls.
+pub(super) fn is_list(node: &Node) -> bool {
+    node.type_name() == Some("array")
+}
+
+/// Arguments of the content parser `json` that reads as the node's parser does.
+pub(super) fn json_args(parser: &Parser) -> Value {
+    let mut args = Object::new();
+    if parser.name.as_str() != Some("json") {
+        args.insert("unquoted_keys".to_owned(), true.into());
+        let pair = vec![TOOL_CALL_STRING.into(), TOOL_CALL_STRING.into()];
+        args.insert("string_delims".to_owned(), Value::List(vec![Value::List(pair)]));
+    }
+    if parser.allow_non_json {
+        args.insert("allow_non_json".to_owned(), true.into());
+    }
+    if args.is_empty() { Value::Null } else { Value::Object(args) }
+}
+
+/// The mark on both sides of a string that `gemma4-tool-call` reads.
+pub(super) const TOOL_CALL_STRING: &str = "<|\"|>";
+
+/// Reads the node of a list: `own` is the group of its pattern, `outer` that of the root's.
+pub(super) fn read(node: &Node, own: Place<'_>, outer: Place<'_>) -> Result<Calls, Loss> {
+    let cannot = |construct: &str| Loss::new(node, construct, "the calls are not carried over");
+    if let Some(args) = &node.parser
+        && node.iterator.is_none()
+    {
+        // One region of JSON, which is a list or is made one.
+        let (_, context) = own.or(outer).ok_or_else(|| cannot("x-parser over the whole output"))?;
+        return from_json(node, context, args, true);
+    }
+    let item = node.items.as_deref().ok_or_else(|| cannot("list without items"))?;
+    let (group, context, single) = match (own, outer) {
+        // A pattern that takes all of what the root's group took.
+        (Some((_, inner)), Some((group, context))) if inner.open.is_empty() && inner.close.is_empty() => {
+            (group, context, true)
+        }
+        (Some((group, context)), _) if node.iterator.is_some() => (group, context, false),
+        (Some((group, context)), _) | (None, Some((group, context))) => (group, context, true),
+        (None, None) => return Err(cannot("list that no pattern reads")),
+    };
+    let Part::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
+    let mut calls = match &item.parser {
+        Some(parser) if item.substitutions.is_empty() => from_json(item, context, parser, false)?,
+        Some(parser) => from_substitution(item, context, parser)?,
+        None => from_parts(item, parts, context)?,
+    };
+    calls.single = single;
+    Ok(calls)
+}
+
+/// Calls that are JSON.
+fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> Result<Calls, Loss> {
+    let around = match (&node.regex, is_list) {
+        (Some(_), true) => [context.lead.as_str(), context.close.first().map_or("", Mark::sample)],
+        _ => ["", ""],
+    };
+    let probed = super::shape::probe(node, parser, is_list, around);
+    let shape = probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be told from it"))?;
+    Ok(Calls {
+        open: context.open,
+        lead: context.lead,
+        header: None,
+        close: context.close,
+        body: Body::Json(json_args(parser)),
+        written: Written::Object { name: shape.name, arguments: shape.arguments },
+        each: shape.each,
+        single: is_list && !shape.each,
+        shape: shape.shape,
+    })
+}
+
+/// Calls that a substitution writes as JSON before they are read: the groups of its pattern are the name and arguments.
+fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<Calls, Loss> {
+    let cannot = || Loss::new(node, "x-regex-substitutions", "calls that are rewritten before they are read");
+    let [substitution] = node.substitutions.as_slice() else { return Err(cannot()) };
+    let pattern = substitution.regex.pattern.as_ref().map_err(|_| cannot())?;
+    let replacement = substitution.replacement.as_ref().map_err(|_| cannot())?;
+    let outline = pattern.outline();
+    let arguments = pattern.group_count();
+    let name = arguments.checked_sub(1).filter(|name| *name == 1).ok_or_else(cannot)?;
+    let text = replacement.filled(&|group| if group == arguments { "{\"a\": 1}".to_owned() } else { "n".to_owned() });
+    let json = crate::json::read(&text).map_err(|_| cannot())?;
+    let entries = json.as_object().ok_or_else(cannot)?;
+    let key = |wanted: &Value| entries.iter().find(|(_, value)| *value == wanted).map(|(key, _)| key.clone());
+    let name_key = key(&"n".into()).ok_or_else(cannot)?;
+    let arguments_key = key(&Value::from([("a", 1_i64.into())])).ok_or_else(cannot)?;
+    let probed = super::shape::probe(node, parser, false, ["", ""]).ok_or_else(cannot)?;
+    let renamed = probed.shape.unwrap_or_else(|| "{content}".into());
+    let entries = Value::from([(name_key.as_str(), "{name}".into()), (arguments_key.as_str(), "{content}".into())]);
+    let shape = super::shape::spelled(&renamed, &entries);
+    let (_, around) =
+        marks::context(&outline, &|part| matches!(part, Part::Group { number, .. } if *number == arguments))
+            .ok_or_else(cannot)?;
+    let place = outline
+        .iter()
+        .position(|part| matches!(part, Part::Group { number, .. } if *number == arguments))
+        .ok_or_else(cannot)?;
+    let head = outline.get(..place).ok_or_else(cannot)?;
+    let header = source_of(head, &|group, _| (group == name).then(|| "name".to_owned())).ok_or_else(cannot)?;
+    let before = marks::sample(head, &|_, _| "\0".to_owned());
+    let (before, between) = before.split_once('\0').ok_or_else(cannot)?;
+    let close = if around.close.is_empty() { context.close } else { around.close };
+    Ok(Calls {
+        open: Vec::new(),
+        lead: String::new(),
+        header: Some(header),
+        close,
+        body: Body::Json(json_args(parser)),
+        shape: Some(shape),
+        each: false,
+        single: false,
+        written: Written::Parts { before: before.to_owned(), between: between.to_owned(), after: String::new() },
+    })
+}
+
+/// Calls whose name and arguments patterns take apart.
+fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, Loss> {
+    let cannot = |construct: &str| Loss::new(item, construct, "the calls are not carried over");
+    let function = item
+        .children()
+        .into_iter()
+        .find(|node| node.type_name() == Some("object") && node.property("name").is_some())
+        .filter(|_| item.property("name").is_none())
+        .unwrap_or(item);
+    let arguments = function.property("arguments").ok_or_else(|| cannot("call without arguments"))?;
+    let name = function.property("name").ok_or_else(|| cannot("call without a name"))?;
+    let shape = super::shape::written(item, function);
+    let outline = |node: &Node| match node.regex.as_ref().map(|regex| &regex.pattern) {
+        Some(Ok(pattern)) => Some(pattern.outline()),
+        _ => None,
+    };
+    let named = |_: usize, name: Option<&str>| name.filter(|name| *name == "name").map(str::to_owned);
+    let base = |header: String, before: String, between: String| Calls {
+        open: context.open.clone(),
+        lead: context.lead.clone(),
+        header: Some(header),
+        close: context.close.clone(),
+        body: Body::Json(Value::Null),
+        shape: Some(shape.clone()),
+        each: false,
+        single: false,
+        written: Written::Parts { before, between, after: String::new() },
+    };
+    // One pattern with both groups.
+    if let Some(parts) = outline(function).or_else(|| outline(item)).or_else(|| Some(inside.to_vec()))
+        && let Some(place) =
+            parts.iter().position(|part| matches!(part, Part::Group { name: Some(name), .. } if name == "arguments"))
+        && marks::named(&parts, "name").is_some()
+    {
+        let head = parts.get(..place).unwrap_or(&[]);
+        let header = source_of(head, &named).ok_or_else(|| cannot("x-regex of a call"))?;
+        let written = marks::sample(head, &|_, _| "\0".to_owned());
+        let (before, between) = written.split_once('\0').ok_or_else(|| cannot("x-regex of a call"))?;
+        let mut calls = base(header, before.to_owned(), between.to_owned());
+        calls.body = body(arguments)?;
+        return Ok(calls);
+    }
+    // A pattern for the name, and one for the arguments.
+    let parts = outline(name).ok_or_else(|| cannot("name that no pattern reads"))?;
+    let place = parts
+        .iter()
+        .position(|part| matches!(part, Part::Group { .. }))
+        .ok_or_else(|| cannot("x-regex of the name"))?;
+    let (head, tail) = (parts.get(..place).unwrap_or(&[]), parts.get(place + 1..).unwrap_or(&[]));
+    let Some(Part::Group { parts: taken, .. }) = parts.get(place) else { return Err(cannot("x-regex of the name")) };
+    let taken = source_of(taken, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"))?;
+    let source = |parts: &[Part]| source_of(parts, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"));
+    let is_bounded = marks::beginning(tail).is_some();
+    let taken = match (is_bounded, context.close.first()) {
+        // A name that only white space ends would run over the end of the call.
+        (false, Some(close)) if !taken.starts_with(r"\w") => {
+            let first = close.sample().chars().next().map_or(String::new(), |c| escape_literal(&c.to_string()));
+            if taken == r"\S+" { format!(r"[^\s{first}]+") } else { format!("(?:(?!{}){taken})", close.source()) }
+        }
+        _ => taken,
+    };
+    let gap = if matches!(head.first(), Some(Part::Start)) || head.is_empty() { "" } else { r"\s*" };
+    let mut header = format!("{gap}{}(?P<name>{taken}){}", source(head)?, source(tail)?);
+    let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
+    let (before, mut between) = (plain(head), plain(tail));
+    if let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) {
+        let (_, around) = marks::only(&parts).ok_or_else(|| cannot("x-regex of the arguments"))?;
+        if let Some(open) = around.open.first() {
+            let close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
+            header += &format!("(?:{close}.)*?{}", open.source());
+            between += open.sample();
+        }
+    }
+    let mut calls = base(header, before, between);
+    calls.body = body(arguments)?;
+    Ok(calls)
+}
+
+/// How the node of the arguments reads them.
+fn body(node: &Node) -> Result<Body, Loss> {
+    let cannot = |construct: &str| Loss::new(node, construct, "the arguments are not carried over");
+    if let Some(parser) = &node.parser {
+        return Ok(Body::Json(json_args(parser)));
+    }
+    let Some(regex) = &node.key_value else { return Err(cannot("arguments that no parser reads")) };
+    let outline = regex.pattern.as_ref().map(|pattern| pattern.outline()).map_err(|_| cannot("x-regex-key-value"))?;
+    let pattern = source_of(&outline, &|_, name| name.map(str::to_owned)).ok_or_else(|| cannot("x-regex-key-value"))?;
+    let value_parser = match &node.additional {
+        crate::schema::Additional::Parsed(value) => value.parser.as_ref().map(|parser| {
+            let mut spec = Object::new();
+            spec.insert("name".to_owned(), "json".into());
+            if let args @ Value::Object(_) = json_args(parser) {
+                spec.insert("args".to_owned(), args);
+            }
+            Value::Object(spec)
+        }),
+        _ => None,
+    };
+    Ok(Body::Tags { pattern, value_parser })
+}
+
+impl Calls {
+    /// A call as a model writes it.
+    pub fn write(&self, calls: &[(&str, Value)], gap: &str) -> String {
+        let open = &self.lead;
+        let close = self.close.first().map_or("", Mark::sample);
+        let one = |(name, arguments): &(&str, Value)| match &self.written {
+            Written::Object { name: key, arguments: arguments_key } => {
+                Value::from([(key.as_str(), (*name).into()), (arguments_key.as_str(), arguments.clone())]).to_string()
+            }
+            Written::Parts { before, between, after } => {
+                format!("{before}{name}{between}{}{after}", self.write_arguments(arguments))
+            }
+        };
+        if self.each {
+            let list: Vec<String> = calls.iter().map(one).collect();
+            return format!("{open}{gap}[{}]{gap}{close}", list.join(", "));
+        }
+        let gap = if matches!(self.written, Written::Object { .. }) { gap } else { "" };
+        let calls: Vec<String> = calls.iter().map(|call| format!("{open}{gap}{}{gap}{close}", one(call))).collect();
+        calls.join("")
+    }
+
+    fn write_arguments(&self, arguments: &Value) -> String {
+        match &self.body {
+            Body::Json(args) if args.get("unquoted_keys").is_some() => bare(arguments),
+            Body::Json(_) => arguments.to_string(),
+            Body::Tags { pattern, .. } => {
+                let Ok(pattern) = crate::pattern::Pattern::new(pattern) else { return String::new() };
+                let outline = pattern.outline();
+                let tag = |(key, value): (&String, &Value)| {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let fill = |_: usize, name: Option<&str>| match name {
+                        Some("key") => key.clone(),
+                        _ => value.clone(),
+                    };
+                    format!("\n{}", marks::sample(&outline, &fill))
+                };
+                let tags: String =
+                    arguments.as_object().into_iter().flat_map(|entries| entries.iter()).map(tag).collect();
+                tags + "\n"
+            }
+        }
+    }
+}
+
+/// Arguments as `gemma4-tool-call` reads them.
+fn bare(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{TOOL_CALL_STRING}{text}{TOOL_CALL_STRING}"),
+        Value::List(items) => format!("[{}]", items.iter().map(bare).collect::<Vec<_>>().join(",")),
+        Value::Object(entries) => {
+            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}:{}", bare(value))).collect();
+            format!("{{{}}}", entries.join(","))
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Why a schema gives no message for an output.
+
+use std::fmt;
+
+/// What the reference would raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A node with a pattern or a parser got a value that is not a string.
+    Input,
+    /// A pattern has the wrong groups.
+    Groups,
+    /// The node itself cannot work: a type that does not exist, an iterator outside an array, no `items`.
+    Node,
+    /// The text is not JSON.
+    Json,
+    /// `x-parser` names no parser there is.
+    Parser,
+    /// The JMESPath expression cannot be read or evaluated.
+    Transform,
+    /// The value has another type than the node asks for.
+    Type,
+    /// The text does not read as the number or bool that the node asks for.
+    Value,
+    /// There are more or fewer items than `prefixItems`.
+    Count,
+    /// A required key is absent.
+    Required,
+    /// The pattern does not compile, or takes more steps than are allowed.
+    Pattern,
+}
+
+impl ErrorKind {
+    /// The word for it in a row's answer.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Input => "input",
+            ErrorKind::Groups => "groups",
+            ErrorKind::Node => "node",
+            ErrorKind::Json => "json",
+            ErrorKind::Parser => "parser",
+            ErrorKind::Transform => "transform",
+            ErrorKind::Type => "type",
+            ErrorKind::Value => "value",
+            ErrorKind::Count => "count",
+            ErrorKind::Required => "required",
+            ErrorKind::Pattern => "pattern",
+        }
+    }
+}
+
+/// Why there is no message, and the node of the schema that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SchemaError {
+    /// What the reference would raise.
+    pub kind: ErrorKind,
+    /// What is wrong.
+    pub message: String,
+    /// The node, as a JSON path from the schema's root: `$.properties.tool_calls.items`.
+    pub path: String,
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.path, self.message)
+    }
+}
+
+impl std::error::Error for SchemaError {}

@@ -1,0 +1,189 @@
+//! An expression as tokens.
+
+use crate::json::{self, Value};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token {
+    Dot,
+    Star,
+    RightBracket,
+    Comma,
+    Colon,
+    Current,
+    LeftParen,
+    RightParen,
+    LeftBrace,
+    RightBrace,
+    LeftBracket,
+    Flatten,
+    Filter,
+    Or,
+    Pipe,
+    And,
+    ExprRef,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    NotEqual,
+    Not,
+    Equal,
+    Number(i64),
+    Name(String),
+    QuotedName(String),
+    Literal(Value),
+    End,
+}
+
+impl Token {
+    /// How tightly it binds what is left of it.
+    pub fn power(&self) -> u8 {
+        match self {
+            Token::Pipe => 1,
+            Token::Or => 2,
+            Token::And => 3,
+            Token::Equal
+            | Token::NotEqual
+            | Token::Less
+            | Token::LessOrEqual
+            | Token::Greater
+            | Token::GreaterOrEqual => 5,
+            Token::Flatten => 9,
+            Token::Star => 20,
+            Token::Filter => 21,
+            Token::Dot => 40,
+            Token::Not => 45,
+            Token::LeftBrace => 50,
+            Token::LeftBracket => 55,
+            Token::LeftParen => 60,
+            _ => 0,
+        }
+    }
+}
+
+struct Lexer<'e> {
+    source: &'e str,
+    at: usize,
+}
+
+/// The tokens of an expression, with `End` as the last.
+pub(super) fn tokens(source: &str) -> Result<Vec<Token>, String> {
+    if source.is_empty() {
+        return Err("the expression is empty".to_owned());
+    }
+    let mut lexer = Lexer { source, at: 0 };
+    let mut tokens = Vec::new();
+    while let Some(token) = lexer.token()? {
+        tokens.push(token);
+    }
+    tokens.push(Token::End);
+    Ok(tokens)
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        self.source.get(self.at..).unwrap_or("")
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    /// One token where a second character follows, another where it does not.
+    fn either(&mut self, second: char, with: Token, without: Token) -> Token {
+        if self.peek() == Some(second) {
+            self.next();
+            return with;
+        }
+        without
+    }
+
+    fn token(&mut self) -> Result<Option<Token>, String> {
+        self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
+        let start = self.at;
+        let Some(c) = self.next() else { return Ok(None) };
+        Ok(Some(match c {
+            '.' => Token::Dot,
+            '*' => Token::Star,
+            ']' => Token::RightBracket,
+            ',' => Token::Comma,
+            ':' => Token::Colon,
+            '@' => Token::Current,
+            '(' => Token::LeftParen,
+            ')' => Token::RightParen,
+            '{' => Token::LeftBrace,
+            '}' => Token::RightBrace,
+            'a'..='z' | 'A'..='Z' | '_' => {
+                let rest = self.source.get(start..).unwrap_or("");
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                self.at = start + end;
+                Token::Name(rest.get(..end).unwrap_or("").to_owned())
+            }
+            '[' => match self.peek() {
+                Some(']') => self.either(']', Token::Flatten, Token::LeftBracket),
+                _ => self.either('?', Token::Filter, Token::LeftBracket),
+            },
+            '\'' => Token::Literal(self.until('\'')?.replace("\\'", "'").into()),
+            '"' => {
+                let text = format!("\"{}\"", self.until('"')?);
+                match json::read(&text) {
+                    Ok(Value::String(name)) => Token::QuotedName(name),
+                    _ => return Err(format!("{text} is not a string")),
+                }
+            }
+            '`' => Token::Literal(literal(&self.until('`')?.replace("\\`", "`"))?),
+            '|' => self.either('|', Token::Or, Token::Pipe),
+            '&' => self.either('&', Token::And, Token::ExprRef),
+            '<' => self.either('=', Token::LessOrEqual, Token::Less),
+            '>' => self.either('=', Token::GreaterOrEqual, Token::Greater),
+            '!' => self.either('=', Token::NotEqual, Token::Not),
+            '=' if self.peek() == Some('=') => self.either('=', Token::Equal, Token::Equal),
+            '0'..='9' | '-' => {
+                let rest = self.source.get(start..).unwrap_or("");
+                let digits = rest.get(1..).unwrap_or("");
+                let length = digits.bytes().take_while(u8::is_ascii_digit).count() + 1;
+                let number = rest.get(..length).unwrap_or("");
+                if number == "-" {
+                    return Err(unknown('-', start));
+                }
+                self.at = start + length;
+                // No list is that long: a longer number is as good as the largest.
+                let most = if c == '-' { i64::MIN } else { i64::MAX };
+                Token::Number(number.parse().unwrap_or(most))
+            }
+            other => return Err(unknown(other, start)),
+        }))
+    }
+
+    /// The text up to a delimiter, which an escape keeps from ending it; escapes stay as they are.
+    fn until(&mut self, delimiter: char) -> Result<String, String> {
+        let mut text = String::new();
+        loop {
+            match self.next() {
+                Some(c) if c == delimiter => return Ok(text),
+                Some('\\') => {
+                    text.push('\\');
+                    text.extend(self.next());
+                }
+                Some(c) => text.push(c),
+                None => return Err(format!("`{delimiter}` is not closed")),
+            }
+        }
+    }
+}
+
+fn unknown(c: char, at: usize) -> String {
+    format!("`{c}` at byte {at} of the expression is unknown")
+}
+
+/// A value between backticks: JSON, or text as expressions wrote it before quotes were asked for.
+fn literal(text: &str) -> Result<Value, String> {
+    let text_alone = || json::read(&format!("\"{}\"", text.trim_start()));
+    json::read(text).or_else(|_| text_alone()).map_err(|_| format!("`{text}` is not a JSON value"))
+}

@@ -1,0 +1,36 @@
+//! JMESPath over our own values: an expression gives what `jmespath` 1.1.0 of Python gives, or fails where that raises.
+//!
+//! Objects keep the order of their keys, integers stay integers, and the work of an evaluation is bounded.
+
+mod eval;
+mod functions;
+mod lex;
+mod number;
+mod parse;
+
+use crate::json::Value;
+
+/// An expression that was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression(parse::Node);
+
+impl Expression {
+    pub fn read(source: &str) -> Result<Self, String> {
+        parse::parse(lex::tokens(source)?).map(Self)
+    }
+
+    /// The names of the fields it asks for.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        self.0.walk(&mut |node| {
+            if let parse::Node::Field(name) = node {
+                names.push(name.clone());
+            }
+        });
+        names
+    }
+
+    pub fn search(&self, value: Value) -> Result<Value, String> {
+        eval::Evaluator::new(&value).eval(&self.0, value)
+    }
+}

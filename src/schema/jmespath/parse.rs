@@ -1,0 +1,356 @@
+//! An expression as a tree: the Pratt parser of Python's `jmespath`, with what it lets pass.
+
+use super::lex::Token;
+use crate::json::Value;
+
+/// How deeply expressions may nest.
+const MAX_DEPTH: usize = 200;
+
+/// From this power on a token goes on with a projection.
+const PROJECTION_STOP: u8 = 10;
+
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// The value itself.
+    Current,
+    Field(String),
+    Literal(Value),
+    /// One after the other: `a.b`, `a | b`.
+    Then(Box<Node>, Box<Node>),
+    /// A value and what brackets take from it, one after the other.
+    Index(Vec<Node>),
+    At(i64),
+    Slice([Option<i64>; 3]),
+    Flatten(Box<Node>),
+    /// Each element of a list.
+    Project(Box<Node>, Box<Node>),
+    /// Each value of an object.
+    ProjectValues(Box<Node>, Box<Node>),
+    /// Each element for which a condition holds.
+    Select {
+        of: Box<Node>,
+        then: Box<Node>,
+        condition: Box<Node>,
+    },
+    Compare(Comparison, Box<Node>, Box<Node>),
+    Or(Box<Node>, Box<Node>),
+    And(Box<Node>, Box<Node>),
+    Not(Box<Node>),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
+    Call(String, Vec<Node>),
+    /// `&expression`, which a function applies.
+    Reference(Box<Node>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Node {
+    /// Visits the node and all below it.
+    pub fn walk(&self, visit: &mut impl FnMut(&Node)) {
+        visit(self);
+        match self {
+            Node::Then(one, other)
+            | Node::Project(one, other)
+            | Node::ProjectValues(one, other)
+            | Node::Compare(_, one, other)
+            | Node::Or(one, other)
+            | Node::And(one, other) => [one, other].into_iter().for_each(|node| node.walk(visit)),
+            Node::Select { of, then, condition } => [of, then, condition].into_iter().for_each(|node| node.walk(visit)),
+            Node::Flatten(of) | Node::Not(of) | Node::Reference(of) => of.walk(visit),
+            Node::Index(items) | Node::List(items) | Node::Call(_, items) => {
+                items.iter().for_each(|node| node.walk(visit))
+            }
+            Node::Object(entries) => entries.iter().for_each(|(_, node)| node.walk(visit)),
+            Node::Current | Node::Field(_) | Node::Literal(_) | Node::At(_) | Node::Slice(_) => {}
+        }
+    }
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+pub(super) fn parse(tokens: Vec<Token>) -> Result<Node, String> {
+    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let node = parser.expression(0)?;
+    parser.expect(&Token::End)?;
+    Ok(node)
+}
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, count: usize) -> &Token {
+        self.tokens.get(self.at + count).unwrap_or(&Token::End)
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek().clone();
+        self.at += 1;
+        token
+    }
+
+    fn expect(&mut self, token: &Token) -> Result<(), String> {
+        if self.peek() != token {
+            return Err(format!("expected {token:?}, not {:?}", self.peek()));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn expression(&mut self, power: u8) -> Result<Node, String> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("the expression is nested more than {MAX_DEPTH} deep"));
+        }
+        let mut left = self.first()?;
+        let mut length = 0;
+        while power < self.peek().power() {
+            length += 1;
+            if length > MAX_DEPTH {
+                return Err(format!("the expression goes more than {MAX_DEPTH} steps"));
+            }
+            left = self.after(left)?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// What begins an expression.
+    fn first(&mut self) -> Result<Node, String> {
+        Ok(match self.next() {
+            Token::Literal(value) => Node::Literal(value),
+            Token::Name(name) => Node::Field(name),
+            Token::QuotedName(name) if *self.peek() == Token::LeftParen => {
+                return Err(format!("\"{name}\": the name of a function has no quotes"));
+            }
+            Token::QuotedName(name) => Node::Field(name),
+            Token::Star => {
+                let then = if *self.peek() == Token::RightBracket {
+                    Node::Current
+                } else {
+                    self.projected(Token::Star.power())?
+                };
+                Node::ProjectValues(Box::new(Node::Current), Box::new(then))
+            }
+            Token::Filter => self.filter(Node::Current)?,
+            Token::LeftBrace => self.object()?,
+            Token::LeftParen => {
+                let node = self.expression(0)?;
+                self.expect(&Token::RightParen)?;
+                node
+            }
+            Token::Flatten => self.flatten(Node::Current)?,
+            Token::Not => Node::Not(Box::new(self.expression(Token::Not.power())?)),
+            Token::LeftBracket => match (self.peek(), self.ahead(1)) {
+                (Token::Number(_) | Token::Colon, _) => {
+                    let index = self.index()?;
+                    self.indexed(vec![Node::Current], index)?
+                }
+                (Token::Star, Token::RightBracket) => {
+                    self.at += 2;
+                    let then = self.projected(Token::Star.power())?;
+                    Node::Project(Box::new(Node::Current), Box::new(then))
+                }
+                _ => self.list()?,
+            },
+            Token::Current => Node::Current,
+            Token::ExprRef => Node::Reference(Box::new(self.expression(0)?)),
+            other => return Err(format!("an expression cannot begin with {other:?}")),
+        })
+    }
+
+    /// What goes on after an expression.
+    fn after(&mut self, left: Node) -> Result<Node, String> {
+        let token = self.next();
+        let power = token.power();
+        let comparison = match token {
+            Token::Equal => Comparison::Equal,
+            Token::NotEqual => Comparison::NotEqual,
+            Token::Less => Comparison::Less,
+            Token::LessOrEqual => Comparison::LessOrEqual,
+            Token::Greater => Comparison::Greater,
+            Token::GreaterOrEqual => Comparison::GreaterOrEqual,
+            Token::Dot if *self.peek() == Token::Star => {
+                self.at += 1;
+                let then = self.projected(power)?;
+                return Ok(Node::ProjectValues(Box::new(left), Box::new(then)));
+            }
+            Token::Dot => {
+                let then = self.after_dot(power)?;
+                return Ok(Node::Then(Box::new(left), Box::new(then)));
+            }
+            Token::Pipe => {
+                let then = self.expression(power)?;
+                return Ok(Node::Then(Box::new(left), Box::new(then)));
+            }
+            Token::Or => {
+                let other = self.expression(power)?;
+                return Ok(Node::Or(Box::new(left), Box::new(other)));
+            }
+            Token::And => {
+                let other = self.expression(power)?;
+                return Ok(Node::And(Box::new(left), Box::new(other)));
+            }
+            Token::LeftParen => return self.call(left),
+            Token::Filter => return self.filter(left),
+            Token::Flatten => return self.flatten(left),
+            Token::LeftBracket => return self.bracket(left),
+            other => return Err(format!("{other:?} is not expected here")),
+        };
+        let right = self.expression(power)?;
+        Ok(Node::Compare(comparison, Box::new(left), Box::new(right)))
+    }
+
+    fn call(&mut self, left: Node) -> Result<Node, String> {
+        let Node::Field(name) = left else { return Err("only a name can be called".to_owned()) };
+        let mut arguments = Vec::new();
+        while *self.peek() != Token::RightParen {
+            arguments.push(self.expression(0)?);
+            if *self.peek() == Token::Comma {
+                self.at += 1;
+            }
+        }
+        self.at += 1;
+        Ok(Node::Call(name, arguments))
+    }
+
+    fn filter(&mut self, left: Node) -> Result<Node, String> {
+        let condition = self.expression(0)?;
+        self.expect(&Token::RightBracket)?;
+        let then = if *self.peek() == Token::Flatten { Node::Current } else { self.projected(Token::Filter.power())? };
+        Ok(Node::Select { of: Box::new(left), then: Box::new(then), condition: Box::new(condition) })
+    }
+
+    fn flatten(&mut self, left: Node) -> Result<Node, String> {
+        let then = self.projected(Token::Flatten.power())?;
+        Ok(Node::Project(Box::new(Node::Flatten(Box::new(left))), Box::new(then)))
+    }
+
+    fn bracket(&mut self, left: Node) -> Result<Node, String> {
+        if !matches!(self.peek(), Token::Number(_) | Token::Colon) {
+            self.expect(&Token::Star)?;
+            self.expect(&Token::RightBracket)?;
+            let then = self.projected(Token::Star.power())?;
+            return Ok(Node::Project(Box::new(left), Box::new(then)));
+        }
+        let index = self.index()?;
+        match left {
+            // A slice after another index projects nothing: Python adds it to the same node.
+            Node::Index(mut steps) => {
+                steps.push(index);
+                Ok(Node::Index(steps))
+            }
+            left => self.indexed(vec![left], index),
+        }
+    }
+
+    fn indexed(&mut self, mut steps: Vec<Node>, index: Node) -> Result<Node, String> {
+        let is_slice = matches!(index, Node::Slice(_));
+        steps.push(index);
+        let node = Node::Index(steps);
+        if !is_slice {
+            return Ok(node);
+        }
+        let then = self.projected(Token::Star.power())?;
+        Ok(Node::Project(Box::new(node), Box::new(then)))
+    }
+
+    /// What follows a `[`: `0]` or `1:5:2]`.
+    fn index(&mut self) -> Result<Node, String> {
+        if let (Token::Number(place), false) = (self.peek().clone(), *self.ahead(1) == Token::Colon) {
+            self.at += 1;
+            self.expect(&Token::RightBracket)?;
+            return Ok(Node::At(place));
+        }
+        let mut parts = [None; 3];
+        let mut part = 0;
+        while *self.peek() != Token::RightBracket {
+            match self.next() {
+                Token::Colon if part < 2 => part += 1,
+                Token::Number(number) => {
+                    if let Some(part) = parts.get_mut(part) {
+                        *part = Some(number);
+                    }
+                }
+                other => return Err(format!("{other:?} does not belong into a slice")),
+            }
+        }
+        self.at += 1;
+        Ok(Node::Slice(parts))
+    }
+
+    fn list(&mut self) -> Result<Node, String> {
+        let mut items = Vec::new();
+        loop {
+            items.push(self.expression(0)?);
+            if *self.peek() == Token::RightBracket {
+                break;
+            }
+            self.expect(&Token::Comma)?;
+        }
+        self.at += 1;
+        Ok(Node::List(items))
+    }
+
+    fn object(&mut self) -> Result<Node, String> {
+        let mut entries = Vec::new();
+        loop {
+            let (Token::Name(name) | Token::QuotedName(name)) = self.next() else {
+                return Err("an entry of an object begins with its name".to_owned());
+            };
+            self.expect(&Token::Colon)?;
+            entries.push((name, self.expression(0)?));
+            match self.peek() {
+                Token::Comma => self.at += 1,
+                Token::RightBrace => {
+                    self.at += 1;
+                    return Ok(Node::Object(entries));
+                }
+                // Python asks for no comma.
+                _ => {}
+            }
+        }
+    }
+
+    /// What is done with each element of a projection.
+    fn projected(&mut self, power: u8) -> Result<Node, String> {
+        match self.peek() {
+            token if token.power() < PROJECTION_STOP => Ok(Node::Current),
+            Token::LeftBracket | Token::Filter => self.expression(power),
+            Token::Dot => {
+                self.at += 1;
+                self.after_dot(power)
+            }
+            other => Err(format!("{other:?} cannot follow a projection")),
+        }
+    }
+
+    fn after_dot(&mut self, power: u8) -> Result<Node, String> {
+        match self.peek() {
+            Token::Name(_) | Token::QuotedName(_) | Token::Star => self.expression(power),
+            Token::LeftBracket => {
+                self.at += 1;
+                self.list()
+            }
+            Token::LeftBrace => {
+                self.at += 1;
+                self.object()
+            }
+            other => Err(format!("{other:?} cannot follow a `.`")),
+        }
+    }
+}

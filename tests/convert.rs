@@ -1,0 +1,242 @@
+//! Conversion: what becomes of a schema, and that nothing changes without being reported.
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use backchat::convert::{Conversion, Options, Status, convert};
+use backchat::parser::parse;
+use backchat::schema::Schema;
+use backchat::{Value, json};
+
+fn converted(schema: &str) -> Conversion {
+    let schema = Schema::load(schema).unwrap_or_else(|found| panic!("{schema}: {found:?}")).schema;
+    convert(&schema, &Options { anchor: Some(("start_anchor", "<|bot_start|>".into())), ..Options::default() })
+}
+
+/// The message of a converted template for an output.
+fn read(conversion: &Conversion, output: &str) -> String {
+    let finished = parse(conversion.template.as_ref().unwrap(), "<|bot_start|>", output, None).unwrap();
+    Value::Object(finished.message).to_string()
+}
+
+const FIELDS: &str = r#"{"type": "object", "properties": {
+    "role": {"const": "assistant"},
+    "thinking": {"type": "string", "x-regex": "<r>(.*?)</r>"},
+    "content": {"type": "string", "x-regex": "<a>\\n?(.*?)\\n?(?:</a>|$)"},
+    "calls": {"type": "array", "x-regex-iterator": "<c>\\s*(\\{.*?\\})\\s*</c>", "items": {"x-parser": "json", "type": "object"}}
+}}"#;
+
+#[test]
+fn fields_between_marks_carry_over_with_literals() {
+    let conversion = converted(FIELDS);
+    assert_eq!(conversion.status, Status::Proved);
+    assert_eq!((conversion.losses.len(), conversion.passed), (0, conversion.cases));
+    assert!(conversion.cases > 20, "{}", conversion.cases);
+    let template = conversion.template.as_ref().unwrap().to_value();
+    let fields = &template["fields"];
+    assert_eq!(fields["thinking"].to_string(), r#"{"open": "<r>", "close": "</r>"}"#);
+    assert_eq!(fields["content"].to_string(), r#"{"open": "<a>", "close": "</a>"}"#);
+    assert_eq!(fields["calls"]["open"].as_str(), Some("<c>"));
+    assert_eq!(template["defaults"].to_string(), r#"{"role": "assistant"}"#);
+}
+
+#[test]
+fn what_the_schema_gets_wrong_is_a_loss_that_is_better() {
+    // One call by construction, and a content that runs to the end.
+    let schema = r#"{"type": "object", "x-regex":
+        "^(?:<r>(?P<thinking>.*?)</r>\\s*)?(?P<content>.*?)(?:<c>(?P<tool_calls>.*?)</c>)?$",
+        "properties": {"thinking": {"type": "string"}, "content": {"type": "string"},
+            "tool_calls": {"type": "array", "x-parser": "json", "x-parser-args": {"transform": "[{type: 'function', function: @}]"},
+                "items": {"type": "object"}}}}"#;
+    let conversion = converted(schema);
+    assert_eq!(conversion.status, Status::Partial);
+    assert!(conversion.losses.iter().any(|loss| loss.better), "{:?}", conversion.losses);
+    let two = r#"<r>Hm.</r>Sure.<c>{"name": "f", "arguments": {}}</c><c>{"name": "g", "arguments": {}}</c><|bot_end|>"#;
+    let want = r#"{"thinking": "Hm.", "content": "Sure.", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}, {"type": "function", "function": {"name": "g", "arguments": {}}}]}"#;
+    assert_eq!(read(&conversion, two), want);
+}
+
+#[test]
+fn calls_that_patterns_take_apart_carry_over() {
+    for (items, output) in [
+        (
+            r#"{"type": "object", "x-regex": "run (?P<name>\\w+)(?P<arguments>\\{.*\\})",
+                "properties": {"name": {"type": "string"}, "arguments": {"type": "object", "x-parser": "json"}}}"#,
+            r#"<c>run f{"a": 1}</c>"#,
+        ),
+        (
+            r#"{"type": "object", "properties": {"name": {"type": "string", "x-regex": "<fn=(\\w+)>"},
+                "arguments": {"type": "object", "x-regex-key-value": "<p=(?P<key>\\w+)>(?P<value>.*?)</p>",
+                    "additionalProperties": {"x-parser": "json", "x-parser-args": {"allow_non_json": true}}}}}"#,
+            "<c><fn=f><p=a>1</p></fn></c>",
+        ),
+        (
+            r#"{"type": "object", "properties": {"name": {"type": "string", "x-regex": "^(\\S+)"},
+                "arguments": {"type": "object", "x-regex": "args: (.*)", "x-parser": "json"}}}"#,
+            r#"<c>f args: {"a": 1}</c>"#,
+        ),
+    ] {
+        let schema = format!(
+            r#"{{"type": "object", "properties": {{"content": {{"type": "string", "x-regex": "<a>(.*?)</a>"}},
+                "tool_calls": {{"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {items}}}}}}}"#
+        );
+        let conversion = converted(&schema);
+        let calls = r#"{"tool_calls": [{"name": "f", "arguments": {"a": 1}}]}"#;
+        assert_eq!(read(&conversion, output), calls, "{items}: {:?}", conversion.losses);
+    }
+}
+
+#[test]
+fn a_list_with_other_keys_is_shaped_each() {
+    let schema = r#"{"type": "object", "properties": {"tool_calls": {"type": "array", "x-regex": "<l>(.*?)</l>", "x-parser": "json",
+        "x-parser-args": {"transform": "[*].{type: 'function', function: {name: tool, arguments: input}}"},
+        "items": {"type": "object", "properties": {"function": {"type": "object", "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}}}}}}}}"#;
+    let conversion = converted(schema);
+    let want = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}, "type": "function"}]}"#;
+    assert_eq!(read(&conversion, r#"<l>[{"tool": "f", "input": {"a": 1}}]</l>"#), want, "{:?}", conversion.losses);
+}
+
+#[test]
+fn what_no_template_can_do_is_inexpressible_with_its_reason() {
+    for (schema, construct) in [
+        (r#"{"type": "array", "x-regex-iterator": "<c>(.*?)</c>", "items": {}}"#, "root that is a list"),
+        (r#"{"const": 1}"#, "root that is a constant"),
+        (r#"{"type": "string", "x-regex": "(a)"}"#, "root of type string"),
+        (r#"{"type": "object", "x-parser": "json"}"#, "x-parser at the root"),
+        (
+            r#"{"type": "object", "properties": {"content": {"type": "string", "x-regex": "(a"}}}"#,
+            "pattern that does not compile",
+        ),
+    ] {
+        let conversion = converted(schema);
+        assert_eq!(conversion.status, Status::Inexpressible, "{schema}");
+        assert!(conversion.template.is_none());
+        assert_eq!(conversion.losses[0].construct, construct, "{schema}");
+    }
+}
+
+#[test]
+fn keys_that_nobody_reads_are_reported() {
+    let schema = FIELDS
+        .replace(r#""role": {"const": "assistant"},"#, r#""role": {"const": "assistant", "x-mapping": {"a": "b"}},"#);
+    let conversion = converted(&schema);
+    assert!(conversion.losses.iter().any(|loss| loss.construct == "x-mapping" && loss.path == "$.properties.role"));
+}
+
+/// Runs the command in a folder: exit code, standard output, standard error.
+fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .current_dir(folder)
+        .args(arguments)
+        .env_remove("NO_COLOR")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_config_gets_the_template_and_keeps_every_other_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = format!("{{\n  \"eos_token\": \"</s>\",\n  \"response_schema\": {FIELDS},\n  \"x\": 1.50\n}}\n");
+    let path = folder.path().join("tokenizer_config.json");
+    fs::write(&path, &config).unwrap();
+    let (code, _, told) = run(folder.path(), &["convert", ".", "--write"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("error[no-start-anchor]") && told.contains("--chat-template"), "{told}");
+
+    let (code, _, told) = run(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write"]);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains("proved: "), "{told}");
+    let written = fs::read_to_string(&path).unwrap();
+    assert!(
+        written.contains("\"response_schema\"")
+            && written.contains("\"response_template\"")
+            && written.contains("1.50")
+    );
+
+    fs::write(&path, &config).unwrap();
+    run(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write", "--remove"]);
+    let written = json::read(&fs::read_to_string(&path).unwrap()).unwrap();
+    let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["eos_token", "response_template", "x"]);
+}
+
+#[test]
+fn the_anchor_comes_from_the_chat_template() {
+    let folder = tempfile::tempdir().unwrap();
+    let chat_template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|stop|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let schema =
+        r#"{"type": "object", "properties": {"content": {"type": "string", "x-regex": "^(.*?)(?:<\\|stop\\|>|$)"}}}"#;
+    let row = Value::from([("chat_template", chat_template.into()), ("response_schema", json::read(schema).unwrap())]);
+    fs::write(folder.path().join("tokenizer_config.json"), row.to_string()).unwrap();
+    let (code, out, told) = run(folder.path(), &["convert", "."]);
+    assert_eq!(code, 0, "{told}");
+    assert_eq!(json::read(&out).unwrap()["start_anchor"].as_str(), Some("<|assistant|>"));
+}
+
+#[test]
+fn every_command_says_what_it_does_with_a_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.json"), FIELDS).unwrap();
+    fs::write(folder.path().join("o.txt"), "<r>Hm.</r><a>Yes</a>").unwrap();
+    let (code, out, _) = run(folder.path(), &["parse", "s.json", "o.txt"]);
+    assert_eq!((code, out.trim()), (0, r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes"}"#));
+    for option in [&["--events"][..], &["--chunks", "3"], &["--mode", "reference"]] {
+        let (code, _, told) = run(folder.path(), &[&["parse", "s.json", "o.txt"][..], option].concat());
+        assert_eq!(code, 2, "{option:?}");
+        assert!(told.contains("a response schema reads the whole output; convert it to stream"), "{told}");
+    }
+    #[cfg(feature = "tui")]
+    {
+        let (code, _, told) = run(folder.path(), &["replay", "s.json", "o.txt"]);
+        assert_eq!(code, 2);
+        assert!(told.contains("a response schema reads the whole output; convert it to stream"), "{told}");
+    }
+    let (code, out, _) = run(folder.path(), &["lint", "s.json"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("SC001"), "{out}");
+
+    let case = "template: s.json\n\n=== prefix none\n\n=== case one\n=== output\n<a>Yes</a>\n=== message\n{\"role\": \"assistant\", \"content\": \"Yes\"}\n";
+    fs::write(folder.path().join("one.fixture"), case).unwrap();
+    let (code, out, told) = run(folder.path(), &["check", "one.fixture"]);
+    assert_eq!(code, 0, "{out}{told}");
+    fs::write(folder.path().join("one.fixture"), case.replace("\"Yes\"", "\"No\"")).unwrap();
+    assert_eq!(run(folder.path(), &["check", "one.fixture"]).0, 1);
+
+    fs::write(folder.path().join("both.json"), r#"{"fields": {"content": {}}, "x-regex": "a"}"#).unwrap();
+    let (code, _, told) = run(folder.path(), &["parse", "both.json", "o.txt"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("error[two-formats]"), "{told}");
+}
+
+#[test]
+fn lint_finds_what_the_reference_would_trip_over() {
+    let folder = tempfile::tempdir().unwrap();
+    for (rule, schema) in [
+        ("SC010", r#"{"type": "object", "properties": {"content": {"x-regex": "\\p{L}"}}}"#),
+        ("SC010", r#"{"x-parser": "json", "x-parser-args": {"transform": "["}}"#),
+        ("SC011", r#"{"type": "object", "properties": {"content": {"x-regex": "<a>.*</a>"}}}"#),
+        ("SC011", r#"{"type": "object", "x-regex-key-value": "(?P<key>a)"}"#),
+        ("SC012", r#"{"type": "object", "x-regex-iterator": "(a)"}"#),
+        ("SC020", r#"{"type": "string", "x-mapping": {}}"#),
+        ("SC020", r#"{"type": "string", "anyOf": []}"#),
+        ("SC030", r#"{"type": "string", "x-regex": "((?:a+)+)b"}"#),
+        ("SC040", r#"{"type": "object", "properties": {"content": {"type": "string", "x-regex": "^(.*)$"}}}"#),
+        (
+            "SC050",
+            r#"{"type": "array", "x-regex": "<c>(.*?)</c>", "x-parser": "json", "x-parser-args": {"transform": "[@]"}, "items": {}}"#,
+        ),
+    ] {
+        fs::write(folder.path().join("s.json"), schema).unwrap();
+        let (_, out, _) = run(folder.path(), &["lint", "s.json"]);
+        assert!(out.contains(rule), "{rule}: {schema}\n{out}");
+    }
+    fs::write(folder.path().join("s.json"), FIELDS).unwrap();
+    let (_, out, _) = run(folder.path(), &["lint", "s.json"]);
+    assert!(!out.contains("SC0") || out.matches("SC0").count() == out.matches("SC001").count(), "{out}");
+}
