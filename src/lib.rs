@@ -5,8 +5,8 @@
 //! rooms of this crate:
 //!
 //! ```text
-//!  chat template ──render──▶ variant renders ──diff──▶ findings ──draft──▶ response template ──┐
-//!  (Jinja)         chat/                     derive/                        template/          │
+//!  chat template ──render──▶ traces ──infer──▶ structure ──compile, prove──▶ response template ─┐
+//!  (Jinja)         chat/               wire/                derive/         template/          │
 //!                                                                                              ▼
 //!                         sample outputs, fixtures ────────────────────────────────▶ parser/ (+ content/)
 //!                                                                                              │ events

@@ -6,39 +6,67 @@
 use std::collections::HashSet;
 
 use super::compile::{Choices, Topic, compile};
-use super::findings;
-use super::probe::Prober;
 use super::proof::Proof;
-use super::{Attempt, Options, reads};
-use crate::chat::ChatTemplate;
+use super::{Attempt, Options};
 use crate::template::Template;
-use crate::wire::conversation::Carrier;
-use crate::wire::{self, structure::Wire};
+use crate::wire::probe::{Prober, needle};
+use crate::wire::{self, marks, structure::Wire};
 
 /// How many candidates are proved at most.
 const MOST_PROOFS: usize = 32;
 
-/// Finds the candidate that reads the wire of this chat template best.
-pub(super) fn choose(template: &ChatTemplate, proof: &Proof<'_>, options: &Options) -> Option<Attempt> {
-    let mut prober = Prober::new(template, &options.variables, options.now.clone());
-    findings::settle_content(&mut prober)?;
-    let reads = reads::find(template, &mut prober, &options.variables);
-    let wire = wire::infer(&mut prober, &reads)?;
-    let field = options.reasoning_field.clone().unwrap_or_else(|| reasoning_field(&wire));
-    search(&wire, proof, options, &field)
+/// A structure and the candidate that reads it best.
+pub(super) struct Chosen {
+    pub wire: Wire,
+    pub reasoning_field: String,
+    pub attempt: Attempt,
+}
+
+/// Infers the structure and finds the candidate that reads it best; nothing where no content shows or nothing compiles.
+/// The prober keeps the manner in which the template takes conversations.
+pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options) -> Option<Chosen> {
+    prober.settle()?;
+    let manner = prober.manner;
+    let mut best: Option<Chosen> = None;
+    // Where one mark ends and the next begins has two readings: the second is tried where the first reads less than all.
+    for segmentation in marks::Segmentation::ALL {
+        prober.manner = manner;
+        let found = marks::cut_by(segmentation, || candidate(prober, proof, options));
+        let Some(found) = found else { continue };
+        if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
+            best = Some(found);
+        }
+        if best.as_ref().is_some_and(|best| best.attempt.is_whole()) {
+            break;
+        }
+    }
+    best
+}
+
+fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options) -> Option<Chosen> {
+    let mut wire = wire::infer(prober, proof.reads())?;
+    let reasoning_field = options.reasoning_field.clone().unwrap_or_else(|| field(&wire));
+    // Marks that change with what is said are none that a template could name.
+    let holds_needles = |wire: &Wire| {
+        let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
+        needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
+    };
+    if holds_needles(&wire) {
+        wire.calls = None;
+    }
+    if holds_needles(&wire) {
+        wire.reasoning = None;
+    }
+    let attempt = search(&wire, proof, options, &reasoning_field)?;
+    Some(Chosen { wire, reasoning_field, attempt })
 }
 
 /// What the chat template calls reasoning.
-fn reasoning_field(wire: &Wire) -> String {
-    let carriers = wire.reasoning.iter().flat_map(|reasoning| &reasoning.carriers);
-    let keys: Vec<&String> = carriers
-        .filter_map(|carrier| match carrier {
-            Carrier::Key(key) => Some(key),
-            Carrier::Block { .. } => None,
-        })
-        .collect();
-    let usual = "reasoning_content".to_owned();
-    if keys.contains(&&usual) { usual } else { keys.first().map_or(usual, |key| (*key).clone()) }
+fn field(wire: &Wire) -> String {
+    let usual = "reasoning_content";
+    let mut keys = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).peekable();
+    let first = keys.peek().copied().unwrap_or(usual);
+    if keys.any(|key| key == usual) { usual.to_owned() } else { first.to_owned() }
 }
 
 /// A candidate that waits for its proof.
@@ -65,7 +93,10 @@ fn search(wire: &Wire, proof: &Proof<'_>, options: &Options, field: &str) -> Opt
         let attempt = Attempt::of(&template, proof, options);
         proofs += 1;
         let failed = attempt.verdict.failed();
-        let topics = topics(&attempt.verdict.failures);
+        let mut topics = topics(&attempt.verdict.failures);
+        if !attempt.explained.departures.is_empty() {
+            topics.extend([Topic::Content, Topic::Reasoning, Topic::Calls]);
+        }
         if attempt.is_whole() {
             return Some(attempt);
         }

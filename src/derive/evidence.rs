@@ -2,12 +2,10 @@
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-use super::conversation::{Answer, Message};
-use super::findings::Findings;
-use super::header;
-use super::marks;
-use super::probe::{Prober, Setting, call, histories, needle};
 use crate::json::Value;
+use crate::wire::conversation::{Answer, Message};
+use crate::wire::probe::{Prober, Setting, call, needle};
+use crate::wire::structure::Wire;
 
 /// Two renders and their differences.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,9 +31,9 @@ pub(super) struct Change {
 /// Compares two renders.
 fn changes(without: &str, with: &str) -> Vec<Change> {
     // Only what lies between the common ends is worth the work.
-    let start = marks::common_prefix(without, with);
+    let start = common(without.chars(), with.chars());
     let (a, b) = (without.get(start..).unwrap_or(""), with.get(start..).unwrap_or(""));
-    let end = marks::common_suffix(a, b);
+    let end = common(a.chars().rev(), b.chars().rev());
     let (a, b) = (a.get(..a.len() - end).unwrap_or(""), b.get(..b.len() - end).unwrap_or(""));
     let a: Vec<&str> = pieces(a);
     let b: Vec<&str> = pieces(b);
@@ -49,6 +47,11 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
             inserted: join(&b, op.new_range()),
         })
         .collect()
+}
+
+/// How many bytes two texts begin with in common.
+fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+    a.zip(b).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
 }
 
 /// Words and single signs: a change should not part a word.
@@ -70,11 +73,14 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Renders again what the findings rest on, and compares.
-pub(super) fn collect(prober: &Prober, findings: &Findings) -> Vec<Evidence> {
+/// Renders again what a wire rests on, and compares.
+pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
     let base = Setting::new();
     let user = [Message::User(needle::USER.to_owned())];
-    let full = |answer: &Answer, setting: &Setting| header::full(prober, &user, answer, setting);
+    let full = |answer: &Answer, setting: &Setting| {
+        let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+        prober.render(&messages, setting, false)
+    };
     let mut evidence = Vec::new();
     let mut add = |finding: &'static str, without: (&str, Option<String>), with: (&str, Option<String>)| {
         if let (Some(a), Some(b)) = (&without.1, &with.1) {
@@ -84,24 +90,22 @@ pub(super) fn collect(prober: &Prober, findings: &Findings) -> Vec<Evidence> {
             }
         }
     };
-    for (after, history) in histories().iter().take(1) {
-        let bare = prober.render(history, &base, false);
-        let prompt = prober.render(history, &base, true);
-        add(
-            "turn",
-            (&format!("{after}, no generation prompt"), bare),
-            ("the same with the generation prompt", prompt.clone()),
-        );
-        for setting in &findings.settings {
-            if let Some((name, value)) = setting.first() {
-                let other = prober.render(history, setting, true);
-                add(
-                    "generation_prompts",
-                    ("the prompt as it is", prompt.clone()),
-                    (&format!("the prompt with {name} = {value}"), other),
-                );
-            }
+    let prompt = prober.render(&user, &base, true);
+    add(
+        "turn",
+        ("a user message, no generation prompt", prober.render(&user, &base, false)),
+        ("the same with the generation prompt", prompt.clone()),
+    );
+    let mut settings: Vec<&Setting> = Vec::new();
+    for setting in wire.prompts.iter().map(|prompt| &prompt.setting).filter(|setting| !setting.is_empty()) {
+        if !settings.contains(&setting) {
+            settings.push(setting);
         }
+    }
+    for (setting, (name, value)) in settings.iter().filter_map(|setting| Some((setting, setting.first()?))) {
+        let other = prober.render(&user, setting, true);
+        let with = format!("the prompt with {name} = {value}");
+        add("generation_prompts", ("the prompt as it is", prompt.clone()), (&with, other));
     }
     let content = Answer::content(needle::CONTENT);
     add(
@@ -109,12 +113,12 @@ pub(super) fn collect(prober: &Prober, findings: &Findings) -> Vec<Evidence> {
         ("a user message", prober.render(&user, &base, false)),
         ("the same and an answer", full(&content, &base)),
     );
-    if let Some(reasoning) = &findings.reasoning {
+    if let Some(reasoning) = &wire.reasoning {
         let thought = content.clone().with_reasoning(needle::REASONING);
         let setting = &reasoning.setting;
         add("reasoning", ("an answer", full(&content, setting)), ("the same with reasoning", full(&thought, setting)));
     }
-    if let Some(calls) = &findings.calls {
+    if let Some(calls) = &wire.calls {
         let setting = &calls.setting;
         let one = full(&Answer::calls(vec![call(0, 1)]), setting);
         let two = full(&Answer::calls(vec![call(0, 1), call(1, 1)]), setting);

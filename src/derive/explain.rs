@@ -1,15 +1,14 @@
 //! The evidence as a page a person reads, in a pull request for instance.
 
-use std::collections::HashSet;
 use std::fmt::Write;
 
-use super::calls::{Beside, Layout};
 use super::evidence::{Change, Evidence};
-use super::header::PromptEnd;
-use super::probe::needle;
-use super::report::{Derivation, Status, Story};
+use super::findings::{Found, headers};
+use super::proof::Tried;
+use super::report::{Derivation, Status};
 use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
+use crate::wire::structure::{Arguments, Calls, Place, Prompt, Wire};
 
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;
@@ -30,45 +29,30 @@ impl Derivation {
     /// What the draft reads, a line a part.
     #[doc(hidden)]
     pub fn summary(&self) -> Vec<String> {
-        let Some(story) = self.story() else { return Vec::new() };
-        let findings = &story.findings;
-        let mut lines = Vec::new();
-        let mut seen = HashSet::new();
-        let headers = findings.turn.headers.iter().filter(|header| seen.insert(&header.text));
-        let headers: Vec<String> = headers.map(|header| code(&header.text)).collect();
-        lines.push(format!("turn: starts after {}, ends with {}", headers.join(" or "), list(&findings.stops)));
-        lines.push(match &findings.reasoning {
-            Some(reasoning) => format!(
-                "reasoning: {} to {}, {}, into `{}`",
-                code(&reasoning.open),
-                code(&reasoning.close),
-                reasoning.source.name(),
-                findings.reasoning_field
-            ),
-            None => "reasoning: none".to_owned(),
-        });
-        lines.push(match findings.content.opens.as_slice() {
-            [] => "content: what stands outside every mark".to_owned(),
-            opens => format!("content: opened by {}", list(opens)),
-        });
-        lines.push(match &findings.calls {
-            Some(calls) => format!(
-                "calls: {}, opened by {}, closed by {}{}",
-                calls.layout.name(),
-                match calls.opening().as_str() {
-                    "" => "their own first characters".to_owned(),
+        let Some(found) = self.findings.found() else { return Vec::new() };
+        let wire = &found.wire;
+        let reasoning = match &wire.reasoning {
+            Some(reasoning) => {
+                let open = match reasoning.open.trim() {
+                    "" => "the turn's beginning".to_owned(),
                     open => code(open),
-                },
-                if calls.close.trim().is_empty() {
-                    "what ends the turn".to_owned()
-                } else {
-                    code(&calls.close.trim().replace(needle::NAMES[0], "NAME"))
-                },
-                if calls.parallel { ", several a turn" } else { ", one a turn" }
-            ),
-            None => "calls: none".to_owned(),
-        });
-        lines
+                };
+                let (close, how) = (code(reasoning.close.trim()), reasoning.source.name());
+                format!("{open} to {close}, {how}, into `{}`", found.reasoning_field)
+            }
+            None => "none".to_owned(),
+        };
+        let content = match wire.content.open.trim() {
+            "" => "what stands outside every mark".to_owned(),
+            open => format!("opened by {}", code(open)),
+        };
+        let headers: Vec<String> = headers(wire).into_iter().map(code).collect();
+        vec![
+            format!("turn: starts after {}, ends with {}", headers.join(" or "), list(&wire.stops)),
+            format!("reasoning: {reasoning}"),
+            format!("content: {content}"),
+            format!("calls: {}", wire.calls.as_ref().map_or_else(|| "none".to_owned(), calls_line)),
+        ]
     }
 
     /// The whole evidence as Markdown.
@@ -83,7 +67,7 @@ impl Derivation {
     fn write_page(&self, page: &mut String, name: &str) -> std::fmt::Result {
         writeln!(page, "# Response template for {}\n", escape(name))?;
         writeln!(page, "{}.\n", capitalised(&self.headline()))?;
-        let Some(story) = self.story() else {
+        let Some(found) = self.findings.found() else {
             for diagnostic in &self.diagnostics {
                 writeln!(page, "- {}", escape(&diagnostic.message))?;
             }
@@ -97,8 +81,8 @@ impl Derivation {
         }
         if self.status != Status::Proved {
             self.failures(page)?;
-            candidates(page, story, self.response_template.as_ref())?;
         }
+        candidates(page, self.tried(), self.response_template.as_ref())?;
         writeln!(page, "\n## Evidence\n")?;
         writeln!(
             page,
@@ -106,16 +90,16 @@ impl Derivation {
              or `qz`.\n"
         )?;
         for (finding, title) in SECTIONS {
-            section(page, story, finding, title)?;
+            section(page, found, finding, title)?;
         }
-        prompts(page, story)?;
-        arguments(page, story)?;
+        prompts(page, &found.wire)?;
+        arguments(page, &found.wire)?;
         writeln!(page, "## Proof\n")?;
         writeln!(
             page,
             "{} renders were looked at. {} conversations, none of them a probe, were rendered, their last turn cut out and \
              parsed back: whole and one character at a time, with the stop token and without. {} came back as they went in.",
-            story.renders, self.verdict.cases, self.verdict.passed
+            found.renders, self.verdict.cases, self.verdict.passed
         )?;
         if self.verdict.recut > 0 {
             writeln!(
@@ -129,10 +113,10 @@ impl Derivation {
             writeln!(page, "  - text: {}", code(&shortened(&loss.example, EXCERPT)))?;
         }
         self.notes(page)?;
-        if !story.refused.is_empty() {
+        if !found.refused.is_empty() {
             writeln!(page, "\n## Refused probes\n")?;
-            writeln!(page, "The template raised on some probes; others took their place ({}).\n", story.manner)?;
-            for message in &story.refused {
+            writeln!(page, "The template raised on some probes; others took their place ({}).\n", found.manner)?;
+            for message in &found.refused {
                 writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
             }
         }
@@ -187,12 +171,12 @@ impl Derivation {
 }
 
 /// The candidates before the draft, each with what refuted it and the fields in which it differs from the draft.
-fn candidates(page: &mut String, story: &Story, draft: Option<&Value>) -> std::fmt::Result {
-    if story.tried.is_empty() {
+fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std::fmt::Result {
+    if tried.is_empty() {
         return Ok(());
     }
     writeln!(page, "\n## Candidates that were refuted\n")?;
-    for tried in &story.tried {
+    for tried in tried {
         writeln!(page, "- {} conversations failed: {}", tried.failed, escape(&tried.refuted))?;
         for (name, value) in parts(&tried.draft) {
             let known = draft.map(parts).unwrap_or_default();
@@ -250,23 +234,24 @@ const SECTIONS: [(&str, &str); 5] = [
     ("arguments", "Arguments"),
 ];
 
-fn section(page: &mut String, story: &Story, finding: &str, title: &str) -> std::fmt::Result {
-    let found: Vec<&Evidence> = story.evidence.iter().filter(|evidence| evidence.finding == finding).collect();
-    if found.is_empty() {
+fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std::fmt::Result {
+    let shown_by: Vec<&Evidence> = found.evidence.iter().filter(|evidence| evidence.finding == finding).collect();
+    if shown_by.is_empty() {
         return Ok(());
     }
     writeln!(page, "### {title}\n")?;
     if finding == "tools"
-        && let Some(calls) = &story.findings.calls
+        && let Some(calls) = &found.wire.calls
     {
-        let content = match calls.content {
-            Beside::Before => "Content stands before calls.",
-            Beside::After => "Content stands after calls.",
-            Beside::Dropped => "Content beside calls is dropped.",
+        let content = match found.wire.content.place {
+            Place::Before => "Content stands before calls.",
+            Place::After => "Content stands after calls.",
+            Place::Dropped => "Content beside calls is dropped.",
+            Place::AsReasoning => "Content beside calls stands where reasoning does.",
         };
         writeln!(page, "{content} Calls are given with {}.\n", calls.manner.describe())?;
     }
-    for evidence in found {
+    for evidence in shown_by {
         writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;
         for change in &evidence.changes {
             writeln!(page, "  - {}", shown(change))?;
@@ -286,26 +271,19 @@ fn shown(change: &Change) -> String {
     }
 }
 
-fn prompts(page: &mut String, story: &Story) -> std::fmt::Result {
-    let prompts = &story.findings.turn.prompts;
-    let mut rows: Vec<(String, String)> = Vec::new();
-    for prompt in prompts {
+fn prompts(page: &mut String, wire: &Wire) -> std::fmt::Result {
+    let mut rows: Vec<(String, &str)> = Vec::new();
+    for (at, prompt) in wire.prompts.iter().enumerate() {
         // Said once: a history or a setting is worth a row only where it makes a difference.
-        let known = |other: &&PromptEnd| {
-            let earlier = other.after == prompt.after && other.setting.is_empty() && !prompt.setting.is_empty();
-            let elsewhere = prompts.first().is_some_and(|first| other.after == first.after)
-                && other.after != prompt.after
-                && other.setting == prompt.setting;
-            earlier || elsewhere
-        };
-        if prompts.iter().filter(known).any(|other| other.prefill == prompt.prefill) {
+        let is_known = |other: &Prompt| other.prefill == prompt.prefill;
+        if wire.prompts.iter().take(at).any(is_known) {
             continue;
         }
         let setting = match prompt.setting.first() {
             Some((name, value)) => format!("`{name}` = {value}"),
             None => "nothing set".to_owned(),
         };
-        rows.push((format!("{}, {setting}", prompt.after), prompt.prefill.clone()));
+        rows.push((format!("{}, {setting}", prompt.after.name()), &prompt.prefill));
     }
     if rows.iter().all(|(_, prefill)| prefill.is_empty()) {
         return Ok(());
@@ -313,24 +291,35 @@ fn prompts(page: &mut String, story: &Story) -> std::fmt::Result {
     writeln!(page, "### What the prompt already writes\n")?;
     writeln!(page, "| prompt after | writes |\n|---|---|")?;
     for (what, prefill) in rows {
-        let prefill = if prefill.is_empty() { "nothing".to_owned() } else { code(&prefill).replace('|', "\\|") };
+        let prefill = if prefill.is_empty() { "nothing".to_owned() } else { code(prefill).replace('|', "\\|") };
         writeln!(page, "| {} | {prefill} |", escape(&what))?;
     }
     writeln!(page)
 }
 
-fn arguments(page: &mut String, story: &Story) -> std::fmt::Result {
-    let Some(calls) = &story.findings.calls else { return Ok(()) };
-    let Layout::Marked { arguments, .. } = &calls.layout else { return Ok(()) };
-    let described = arguments.describe();
-    let Some(Value::Object(written)) = described.get("written") else { return Ok(()) };
+fn arguments(page: &mut String, wire: &Wire) -> std::fmt::Result {
+    let Some(Arguments::Pairs(pairs)) = wire.calls.as_ref().map(|calls| &calls.body.arguments) else { return Ok(()) };
     writeln!(page, "### How each type is written\n")?;
     writeln!(page, "| type | after the key |\n|---|---|")?;
-    for (kind, text) in written {
-        let text = text.as_str().unwrap_or("");
+    for (kind, text) in &pairs.written {
         writeln!(page, "| {kind} | {} |", code(text).replace('|', "\\|"))?;
     }
     writeln!(page)
+}
+
+/// How calls are written, in a line.
+fn calls_line(calls: &Calls) -> String {
+    let cut = calls.cuts.first().cloned().unwrap_or_default();
+    let open = match format!("{}{}", cut.section.trim(), cut.open.trim()).as_str() {
+        "" => "their own first characters".to_owned(),
+        open => code(open),
+    };
+    let close = match cut.close.trim() {
+        "" => "what ends the turn".to_owned(),
+        close => code(close),
+    };
+    let several = if calls.most > 1 { ", several a turn" } else { ", one a turn" };
+    format!("{}, opened by {open}, closed by {close}{several}", calls.layout())
 }
 
 /// A text as Markdown code on one line.

@@ -1,143 +1,252 @@
-//! Everything found out about one chat template.
+//! What was found out about a chat template besides the draft, for whoever asks and in the words of reports.
 
-use super::Options;
-use super::calls::{self, Calls};
-use super::content::{self, Content};
-use super::conversation::{Answer, Manner, Message};
-use super::marks;
-use super::probe::{Prober, Setting, needle};
-use super::reads;
-use super::reasoning::{self, Reasoning};
-use super::turn::{self, Turn};
+use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
+use crate::doctor;
+use crate::json::{Object, Value};
+use crate::wire::structure::{Arguments, Calls, Encoding, History, Piece, Source, Values, Wire};
 
-/// What the probes told.
+/// What a derivation found out about the chat template.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    found: Option<Box<Found>>,
+}
+
+/// What the readable report is written from.
 #[derive(Clone, Debug)]
-pub(super) struct Findings {
-    pub turn: Turn,
-    pub reasoning: Option<Reasoning>,
-    /// Whether reasoning leaves a trace in renders at all.
-    pub shows_reasoning: bool,
+pub(super) struct Found {
+    pub wire: Wire,
     pub reasoning_field: String,
-    pub content: Content,
-    pub calls: Option<Calls>,
-    /// Whether calls leave a trace in renders at all.
-    pub shows_calls: bool,
-    /// The settings under which a prompt ends differently, or reasoning shows.
-    pub settings: Vec<Setting>,
-    /// Texts that end the turn.
-    pub stops: Vec<String>,
+    pub evidence: Vec<Evidence>,
+    /// Marks of the draft that a server leaves out of the text when it decodes without special tokens.
+    pub special_marks: Vec<String>,
+    /// The chat template and what it was rendered with, to examine it.
+    pub source: String,
+    pub examined: doctor::Options,
+    pub manner: String,
+    pub renders: usize,
+    pub refused: Vec<String>,
 }
 
 impl Findings {
-    /// The stops that end more than content. One that looks like a closing tag may be text of a thought or a value.
-    pub fn sure_stops(&self) -> impl Iterator<Item = &str> {
-        self.stops.iter().map(String::as_str).filter(|stop| !stop.starts_with("</"))
+    pub(super) fn new(found: Found) -> Self {
+        Self { found: Some(Box::new(found)) }
+    }
+
+    pub(super) fn found(&self) -> Option<&Found> {
+        self.found.as_deref()
+    }
+
+    /// The marks a model stops at.
+    pub fn stops(&self) -> &[String] {
+        self.found().map_or(&[], |found| &found.wire.stops)
+    }
+
+    /// What opens and what closes reasoning.
+    pub fn reasoning(&self) -> Option<(&str, &str)> {
+        let reasoning = self.found()?.wire.reasoning.as_ref()?;
+        Some((reasoning.open.trim(), reasoning.close.trim()))
+    }
+
+    /// The machine-readable findings. What the template takes, drops and refuses is examined for them.
+    pub fn to_value(&self) -> Value {
+        self.found().map_or_else(|| Value::Object(Object::new()), Found::to_value)
     }
 }
 
-/// Runs every phase; nothing where the template shows no content.
-pub(super) fn find(template: &ChatTemplate, prober: &mut Prober, options: &Options) -> Option<Findings> {
-    settle_content(prober)?;
-    let reads = &reads::find(template, prober, &options.variables);
-    let mut turn = turn::find(prober, &reads.settings)?;
-    let reasoning = reasoning::find(prober, &reads.settings, &reads.carriers, &reads.literals, &mut turn);
-    let shows_reasoning =
-        reasoning.is_some() || reasoning::leaves_a_trace(prober, &reads.settings, &reads.carriers, &turn);
-    let mut calls = calls::find(prober, &reads.settings, &turn, reasoning.as_ref());
-    if let Some(calls) = &mut calls {
-        give_back_open(calls, &mut turn);
+/// What introduces the model's turn, each text once.
+pub(super) fn headers(wire: &Wire) -> Vec<&str> {
+    let mut headers: Vec<&str> = Vec::new();
+    for prompt in &wire.prompts {
+        if !headers.contains(&prompt.header.trim()) {
+            headers.push(prompt.header.trim());
+        }
     }
-    turn.share_headers();
-    let content = content::find(prober, &turn, reasoning.as_ref(), calls.as_ref());
-    let stops = stops(prober, &turn, &content, calls.as_ref(), reads.eos_token.as_deref());
-    let reasoning_field = options.reasoning_field.clone().unwrap_or_else(|| {
-        let keys = reasoning.as_ref().map(|reasoning| reasoning.keys.clone()).unwrap_or_default();
-        let usual = "reasoning_content".to_owned();
-        if keys.contains(&usual) { usual } else { keys.into_iter().next().unwrap_or(usual) }
-    });
-    let shows_calls = calls.is_some() || calls::leave_a_trace(prober, &turn);
-    Some(Findings {
-        turn,
-        reasoning,
-        shows_reasoning,
-        reasoning_field,
-        content,
-        calls,
-        shows_calls,
-        settings: reads.settings.clone(),
-        stops,
-    })
+    headers
 }
 
-/// Finds a manner in which content reaches the wire.
-pub(super) fn settle_content(prober: &mut Prober) -> Option<()> {
-    let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
-    for always_tools in [false, true] {
-        prober.always_tools = always_tools;
-        let shows = |manner: &Manner| {
-            prober
-                .render_in(*manner, &messages, &Setting::new(), false)
-                .is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
+impl History {
+    /// In words.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            History::User => "a user message",
+            History::SystemAndUser => "a system and a user message",
+            History::EarlierTurns => "earlier turns",
+            History::ToolResult => "a tool result",
+        }
+    }
+}
+
+impl Source {
+    /// In words.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Source::Rendered => "rendered",
+            Source::OpenedByPrompt => "opened by the prompt",
+            Source::Removed => "taken out of content",
+            Source::Guessed => "opened by the prompt, its end guessed",
+            Source::Asked => "asked for by the prompt",
+        }
+    }
+}
+
+impl Calls {
+    /// How calls are laid out, in words.
+    pub(super) fn layout(&self) -> &'static str {
+        match &self.body.object {
+            Some(object) if object.name.is_none() => "a JSON object whose key is the name",
+            Some(object) if object.in_array => "one JSON array",
+            Some(_) => "a JSON object a call",
+            None => "the name among marks",
+        }
+    }
+}
+
+impl Found {
+    /// What the chat template takes, drops and refuses.
+    fn capabilities(&self) -> Value {
+        let template = ChatTemplate::compile(&self.source).ok();
+        template.map_or(Value::Null, |template| doctor::examine(&template, &self.examined).capabilities())
+    }
+
+    fn to_value(&self) -> Value {
+        let wire = &self.wire;
+        let proof = |finding: &str| -> Value {
+            let known = self.evidence.iter().filter(|evidence| evidence.finding == finding);
+            known.map(Evidence::to_value).collect::<Vec<_>>().into()
         };
-        if let Some(manner) = Manner::all().find(shows) {
-            prober.manner = manner;
-            return Some(());
-        }
+        let headers = wire.prompts.iter().filter(|prompt| prompt.setting.is_empty()).map(|prompt| {
+            Value::from([("after", prompt.after.name().into()), ("text", prompt.header.as_str().into())])
+        });
+        let turn = Value::from([
+            ("headers", Value::List(headers.collect())),
+            ("stops", texts(&wire.stops)),
+            ("evidence", proof("turn")),
+        ]);
+        let prompts = wire.prompts.iter().map(|prompt| {
+            Value::from([
+                ("after", prompt.after.name().into()),
+                ("setting", Value::Object(prompt.setting.clone())),
+                ("writes", prompt.prefill.as_str().into()),
+            ])
+        });
+        let prompts =
+            Value::from([("prompts", Value::List(prompts.collect())), ("evidence", proof("generation_prompts"))]);
+        let reasoning = wire.reasoning.as_ref().map_or(Value::Null, |reasoning| {
+            let keys: Vec<String> = reasoning.keys().map(str::to_owned).collect();
+            Value::from([
+                ("open", reasoning.open.trim().into()),
+                ("close", reasoning.close.trim().into()),
+                ("field", self.reasoning_field.as_str().into()),
+                ("keys", texts(&keys)),
+                ("source", reasoning.source.name().into()),
+                ("evidence", proof("reasoning")),
+            ])
+        });
+        let content = Value::from([
+            ("open", texts(&some(&[&wire.content.open]))),
+            ("close", texts(&some(&[&wire.content.close]))),
+            ("evidence", proof("content")),
+        ]);
+        let (tools, arguments) = match &wire.calls {
+            Some(calls) => (tools(calls, proof("tools")), arguments(calls, proof("arguments"))),
+            None => (Value::Null, Value::Null),
+        };
+        Value::from([
+            ("turn", turn),
+            ("generation_prompts", prompts),
+            ("reasoning", reasoning),
+            ("content", content),
+            ("tools", tools),
+            ("arguments", arguments),
+            ("capabilities", self.capabilities()),
+            ("special_marks", texts(&self.special_marks)),
+        ])
     }
-    None
 }
 
-/// A header that swallowed the first call's opening mark gives it back.
-fn give_back_open(calls: &mut Calls, turn: &mut Turn) {
-    let open = calls.open.trim().to_owned();
-    if open.is_empty() || !calls.parallel || calls.opens_in_body {
-        return;
-    }
-    for header in &mut turn.headers {
-        if let Some(kept) = header.text.strip_suffix(&open) {
-            header.text = kept.to_owned();
-            for prompt in turn.prompts.iter_mut().filter(|prompt| prompt.after == header.after) {
-                prompt.prefill.insert_str(0, &open);
-            }
+fn texts(texts: &[String]) -> Value {
+    Value::List(texts.iter().map(|text| text.as_str().into()).collect())
+}
+
+/// The texts that are not empty, without the white space around them.
+fn some(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned).collect()
+}
+
+fn tools(calls: &Calls, evidence: Value) -> Value {
+    let path = |path: &[String]| Value::from(path.join("."));
+    let cut = calls.cuts.first().cloned().unwrap_or_default();
+    let mut entries = Object::from([
+        ("layout".to_owned(), calls.layout().into()),
+        ("section_open".to_owned(), cut.section.trim().into()),
+        ("open".to_owned(), cut.open.trim().into()),
+        ("close".to_owned(), cut.close.trim().into()),
+        ("separator".to_owned(), cut.separator.as_str().into()),
+        ("section_close".to_owned(), cut.section_close.trim().into()),
+        ("parallel".to_owned(), (calls.most > 1).into()),
+    ]);
+    match &calls.body.object {
+        Some(object) => {
+            entries.insert("name".to_owned(), object.name.as_deref().map_or(Value::Null, path));
+            entries.insert("arguments".to_owned(), path(&object.arguments));
+            entries.insert("id".to_owned(), object.id.as_deref().map_or(Value::Null, path));
         }
+        None => {
+            entries.insert("head".to_owned(), Value::List(calls.body.head.iter().map(piece).collect()));
+        }
+    }
+    entries.insert("evidence".to_owned(), evidence);
+    Value::Object(entries)
+}
+
+fn piece(piece: &Piece) -> Value {
+    match piece {
+        Piece::Text(text) => text.as_str().into(),
+        Piece::Name => "{name}".into(),
+        Piece::NameAgain => "{name again}".into(),
+        Piece::Id => "{id}".into(),
+        Piece::NamedId => "{id with name}".into(),
+        Piece::Counter(_) => "{number}".into(),
     }
 }
 
-/// The texts that end the turn: after content, after a call, and the token the model is known to stop with.
-fn stops(
-    prober: &Prober,
-    turn: &Turn,
-    content: &Content,
-    calls: Option<&Calls>,
-    eos_token: Option<&str>,
-) -> Vec<String> {
-    let mut stops: Vec<String> = Vec::new();
-    let mut add = |mark: &str| {
-        if !mark.is_empty() && !stops.iter().any(|known| known == mark) {
-            stops.push(mark.to_owned());
+fn arguments(calls: &Calls, evidence: Value) -> Value {
+    let mut entries = Object::new();
+    let mut put = |key: &str, value: Value| entries.insert(key.to_owned(), value);
+    match &calls.body.arguments {
+        Arguments::Json => drop(put("form", "json".into())),
+        Arguments::JsonText => drop(put("form", "json text".into())),
+        Arguments::Python => drop(put("form", "python".into())),
+        Arguments::Dialect { unquoted_keys, quotes } => {
+            put("form", "json dialect".into());
+            put("unquoted_keys", (*unquoted_keys).into());
+            let quotes =
+                quotes.as_ref().map(|(open, close)| Value::List(vec![open.as_str().into(), close.as_str().into()]));
+            put("quotes", quotes.unwrap_or_default());
         }
-    };
-    let end = marks::split(&turn.end);
-    if content.opens.is_empty() {
-        end.into_iter().for_each(&mut add);
-    } else {
-        end.last().into_iter().for_each(|mark| add(mark));
-    }
-    if turn.end.trim().is_empty() {
-        // Nothing ends the turn but the header of the next one.
-        let next = turn.next.as_str();
-        let before_result = calls
-            .and_then(|calls| turn::before_result(prober, format!("{}{}", calls.close, calls.section_close).trim()))
-            .unwrap_or_default();
-        for text in [next, before_result.as_str()] {
-            let mark = marks::split(text).into_iter().find(|mark| marks::is_sign(mark));
-            mark.into_iter().for_each(&mut add);
+        Arguments::Pairs(pairs) => {
+            put("form", if pairs.cut.close.trim().is_empty() { "keywords".into() } else { "marks".into() });
+            put("before_key", pairs.cut.open.as_str().into());
+            put("before_value", pairs.gap.as_str().into());
+            put("after_value", pairs.cut.close.replace(crate::wire::structure::KEY_AGAIN, "{key}").as_str().into());
+            put("strings", spelled(&pairs.values).into());
+            let written = pairs.written.iter().map(|(kind, text)| ((*kind).to_owned(), text.as_str().into()));
+            put("written", Value::Object(written.collect()));
         }
     }
-    calls.and_then(|calls| calls.stop.as_deref()).into_iter().for_each(&mut add);
-    if let Some(eos) = eos_token {
-        add(eos.trim());
+    put("evidence", evidence);
+    Value::Object(entries)
+}
+
+/// How strings are spelled, in words.
+fn spelled(values: &Values) -> String {
+    match (&values.strings, &values.typed) {
+        (_, Some(typed)) => format!("marked {}", typed.string),
+        (Encoding::Bare, None) => "bare text, like every value".to_owned(),
+        (Encoding::Json, None) => "JSON strings".to_owned(),
+        (Encoding::Python, None) => "as Python prints them".to_owned(),
+        (Encoding::Quoted { open, escaped: true, .. }, None) => format!("between {open}, escaped as Python does"),
+        (Encoding::Quoted { open, escaped: false, .. }, None) => format!("between {open}, not escaped"),
     }
-    stops
 }

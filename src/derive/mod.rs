@@ -1,31 +1,21 @@
 //! From a chat template to a response template, with the evidence and the proof.
 //!
-//! Nothing here knows any model. Conversations that differ in one thing are rendered, every value in them a needle that
-//! cannot occur by accident, and where the needles land tells what the template writes around them. The phases run in
-//! the order of the modules `turn` (with `header`), `reasoning`, `calls` (with `arguments`) and `content`; `draft` turns
-//! what they found into a response template, and `proof` renders other conversations and parses them back with it.
+//! Nothing here knows any model. `wire` renders conversations that differ in one thing and infers how the template writes
+//! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
+//! the choices, led by what `proof` refutes: it renders other conversations and parses them back.
 
-mod arguments;
-mod calls;
-mod capability;
 mod choose;
 mod compile;
-mod content;
-mod draft;
 mod evidence;
 mod explain;
 mod findings;
-mod header;
 mod limits;
-mod marks;
 mod proof;
 mod prove;
-mod reasoning;
 mod recorded;
 mod report;
-mod scan;
-mod turn;
 
+pub use findings::Findings;
 #[doc(hidden)]
 pub use proof::tools as proof_tools;
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Unverified, Verdict};
@@ -37,10 +27,7 @@ use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::template::Template;
-use crate::wire::{conversation, probe, python, reads};
-use draft::Leeway;
-use findings::Findings;
-use probe::Prober;
+use crate::wire::probe::Prober;
 use proof::Proof;
 
 /// What a derivation may be told beside the chat template.
@@ -73,36 +60,16 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         let help = "give it another name, such as `reasoning_content` or `thinking`".to_owned();
         return Derivation::failed(problem("derive-name-taken", &message, Some(help)));
     }
-    let mut prober = Prober::new(&template, &options.variables, options.now.clone());
-    let Some(mut findings) = findings::find(&template, &mut prober, options) else {
-        return Derivation::failed(no_content(&template, source, &prober));
-    };
-    // Marks that change with what is called are none that a draft could name.
-    if holds_needles(&findings) {
-        findings.calls = None;
-    }
-    if holds_needles(&findings) {
-        findings.reasoning = None;
-    }
     let Some(mut proof) = Proof::new(&template, &options.variables, options.now.clone()) else {
+        let prober = Prober::new(&template, &options.variables, options.now.clone());
         return Derivation::failed(no_content(&template, source, &prober));
     };
+    let mut prober = proof.prober();
     proof.any_reasoning_name = options.reasoning_field.is_some();
-    let found = choose::choose(&template, &proof, options);
-    let is_read = found.as_ref().is_some_and(Attempt::is_whole);
-    let leeways = if is_read { Vec::new() } else { Leeway::all(&findings).to_vec() };
-    let drafts = leeways.iter().filter_map(|leeway| attempt(&proof, &findings, options, *leeway));
-    // Of two that both fail conversations the one whose structure came from renders is the better.
-    let chosen = match (found, best(drafts)) {
-        (Some(found), Some(known)) if !known.is_whole() => Some(found),
-        (found, known) => known.or(found),
-    };
-    let Some(best) = chosen else {
-        return Derivation::failed(problem("derive-draft", "the draft does not load as a response template", None));
-    };
-    // The same tools everywhere: renders to compare should differ in one thing.
-    prober.offered = findings.calls.is_some().then(|| probe::tools(prober.manner));
-    report::report(&prober, findings, best, proof.tried(), options)
+    match choose::choose(&mut prober, &proof, options) {
+        Some(chosen) => report::report(&prober, chosen, &proof, source, options),
+        None => Derivation::failed(no_content(&template, source, &prober)),
+    }
 }
 
 /// A draft, its proof, and the samples it does not explain.
@@ -131,33 +98,6 @@ impl Attempt {
     fn rank(&self) -> (usize, usize) {
         (self.verdict.failed(), self.explained.departures.len())
     }
-}
-
-/// Drafts and proves; nothing where the draft does not load.
-fn attempt(proof: &Proof<'_>, findings: &Findings, options: &Options, leeway: Leeway) -> Option<Attempt> {
-    let template = Template::from_value(&draft::draft(findings, leeway)).ok()?.template;
-    Some(Attempt::of(&template, proof, options))
-}
-
-/// Whether a draft of these findings would name what a probe said.
-fn holds_needles(findings: &Findings) -> bool {
-    let [leeway, ..] = Leeway::all(findings);
-    let text = draft::draft(findings, leeway).to_string();
-    probe::needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
-}
-
-/// The first draft that proves out and explains every sample, or else the one that comes closest.
-fn best(attempts: impl Iterator<Item = Attempt>) -> Option<Attempt> {
-    let mut best: Option<Attempt> = None;
-    for attempt in attempts {
-        if attempt.is_whole() {
-            return Some(attempt);
-        }
-        if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
-            best = Some(attempt);
-        }
-    }
-    best
 }
 
 /// Why there is nothing to derive from: no answer was rendered, or none left a trace.

@@ -2,16 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::calls::{Calls, Layout, Piece};
-use super::capability::{self, Capabilities};
-use super::evidence::{self, Evidence};
-use super::findings::Findings;
-use super::probe::Prober;
-use super::proof::Tried;
-use super::reasoning::Source;
-use super::{Attempt, Explained, Options, Verdict, limits};
+use super::choose::Chosen;
+use super::findings::{Findings, Found};
+use super::proof::{Proof, Tried};
+use super::{Attempt, Explained, Options, Verdict, evidence, limits};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
-use crate::json::{Object, Value};
+use crate::doctor;
+use crate::json::Value;
+use crate::wire::probe::Prober;
+use crate::wire::structure::Source;
 
 /// How far a derivation got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,26 +47,15 @@ pub struct Derivation {
     /// The draft, in the key order a person would write.
     pub response_template: Option<Value>,
     /// What was found, with the evidence for it.
-    pub findings: Value,
+    pub findings: Findings,
     /// What the proof came to.
     pub verdict: Verdict,
     /// What the draft makes of the samples.
     pub explained: Explained,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
-    story: Option<Story>,
-}
-
-/// What the readable report is written from.
-#[derive(Clone, Debug)]
-pub(super) struct Story {
-    pub findings: Findings,
-    pub evidence: Vec<Evidence>,
     /// The candidates that were refuted before the draft was chosen.
-    pub tried: Vec<Tried>,
-    pub refused: Vec<String>,
-    pub manner: String,
-    pub renders: usize,
+    tried: Vec<Tried>,
 }
 
 impl Derivation {
@@ -75,16 +63,16 @@ impl Derivation {
         Self {
             status: Status::Failed,
             response_template: None,
-            findings: Value::Object(Object::new()),
+            findings: Findings::default(),
             verdict: Verdict::default(),
             explained: Explained::default(),
             diagnostics: vec![diagnostic],
-            story: None,
+            tried: Vec::new(),
         }
     }
 
-    pub(super) fn story(&self) -> Option<&Story> {
-        self.story.as_ref()
+    pub(super) fn tried(&self) -> &[Tried] {
+        &self.tried
     }
 
     /// The machine-readable report.
@@ -93,7 +81,7 @@ impl Derivation {
         Value::from([
             ("status", self.status.name().into()),
             ("response_template", self.response_template.clone().unwrap_or_default()),
-            ("findings", self.findings.clone()),
+            ("findings", self.findings.to_value()),
             ("verification", self.verdict.to_value()),
             ("diagnostics", Value::List(diagnostics.collect())),
         ])
@@ -173,85 +161,67 @@ impl Explained {
 /// Puts everything together.
 pub(super) fn report(
     prober: &Prober,
-    findings: Findings,
-    attempt: Attempt,
-    mut tried: Vec<Tried>,
+    chosen: Chosen,
+    proof: &Proof<'_>,
+    source: &str,
     options: &Options,
 ) -> Derivation {
-    let Attempt { draft, verdict, explained } = attempt;
+    let Chosen { wire, reasoning_field, attempt: Attempt { draft, verdict, explained } } = chosen;
+    let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
-    let capabilities = capability::find(prober, &findings);
-    let evidence = evidence::collect(prober, &findings);
-    let mut diagnostics = limits::find(&findings);
-    if findings.calls.is_none()
-        && findings.shows_calls
-        && draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_none())
-    {
+    let mut diagnostics = limits::find(&wire);
+    let field = |name: &str| draft.get("fields").is_some_and(|fields| fields.get(name).is_some());
+    let reads_calls = field("tool_calls");
+    let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
+        diagnostics.push(Diagnostic::new(severity, id, message).help(help));
+    };
+    if proof.shows_calls() && !reads_calls {
         let message = "the chat template renders tool calls in a form no response template was found for";
-        diagnostics.push(
-            Diagnostic::new(Severity::Warning, "derive-calls-unknown", message)
-                .help("the draft reads content and reasoning; calls stay in the content as text"),
-        );
+        let help = "the draft reads content and reasoning; calls stay in the content as text";
+        warn(Severity::Warning, "derive-calls-unknown", message, help);
     }
-    let reads_reasoning = draft
-        .get("fields")
-        .and_then(Value::as_object)
-        .is_some_and(|fields| fields.keys().any(|field| !["content", "tool_calls"].contains(&field.as_str())));
-    let knows_reasoning = reads_reasoning || !findings.shows_reasoning;
+    let knows_reasoning = wire.reasoning.is_some() || !proof.shows_reasoning();
     if !knows_reasoning {
         let message = "the chat template renders reasoning in a form no response template was found for";
-        diagnostics.push(
-            Diagnostic::new(Severity::Warning, "derive-reasoning-unknown", message)
-                .help("reasoning stays in the content as text, or is lost; write the field by hand, and hold it against real outputs"),
-        );
+        let help = "reasoning stays in the content as text, or is lost; write the field by hand, and hold it against real outputs";
+        warn(Severity::Warning, "derive-reasoning-unknown", message, help);
     }
-    if let (None, Some(error)) = (&findings.calls, prober.refuses_calls()) {
+    if let (false, Some(error)) = (reads_calls, prober.refuses_calls()) {
         let message = format!("the chat template refuses every conversation with a tool call: {error}");
-        let note = Diagnostic::new(Severity::Note, "derive-calls-refused", message);
-        diagnostics.push(note.help("where the model calls tools, mend the chat template and derive again"));
+        let help = "where the model calls tools, mend the chat template and derive again";
+        warn(Severity::Note, "derive-calls-refused", &message, help);
     }
-    let reads_calls = draft.get("fields").is_some_and(|fields| fields.get("tool_calls").is_some());
     // A proof that never saw a call says nothing about calls.
-    let saw_calls = findings.calls.is_none() || !verdict.scope.not_shown.contains(&"calls");
+    let saw_calls = !reads_calls || !verdict.scope.not_shown.contains(&"calls");
     // Where no render shows it, another note says so.
-    let is_rendered = findings.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
+    let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
     let saw_reasoning = !is_rendered || !verdict.scope.not_shown.contains(&"reasoning");
-    let mut unseen = |what: &str, severity: Severity| {
+    for (what, severity) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
+        .into_iter()
+        .filter_map(|(what, severity, saw)| (!saw).then_some((what, severity)))
+    {
         let message = format!("no conversation with {what} could be cut out of a render and parsed back");
-        let diagnostic = Diagnostic::new(severity, "derive-unseen", message);
-        diagnostics.push(diagnostic.help("hold the draft against real outputs with --samples"));
-    };
-    if !saw_calls {
-        unseen("calls", Severity::Warning);
+        warn(severity, "derive-unseen", &message, "hold the draft against real outputs with --samples");
     }
-    if !saw_reasoning {
-        unseen("reasoning", Severity::Note);
-    }
-    let status = match &findings.calls {
-        None if findings.shows_calls && !reads_calls => Status::Inexpressible,
+    let status = match proof.shows_calls() && !reads_calls {
+        true => Status::Inexpressible,
         _ if verdict.holds() && explained.departures.is_empty() && saw_calls && knows_reasoning => Status::Proved,
         _ => Status::Partial,
     };
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
-    let marks = special_marks(&draft, options);
-    let findings_value = describe(&findings, &capabilities, &evidence, marks);
-    Derivation {
-        status,
-        response_template: Some(draft),
-        findings: findings_value,
-        verdict,
-        explained,
-        diagnostics,
-        story: Some(Story {
-            findings,
-            evidence,
-            tried,
-            refused: prober.refused(),
-            manner: prober.manner.describe(),
-            renders: prober.renders(),
-        }),
-    }
+    let findings = Findings::new(Found {
+        evidence: evidence::collect(prober, &wire),
+        wire,
+        reasoning_field,
+        special_marks: special_marks(&draft, options),
+        source: source.to_owned(),
+        examined: doctor::Options { variables: options.variables.clone(), now: options.now.clone() },
+        manner: prober.manner.describe(),
+        renders: prober.renders(),
+        refused: prober.refused(),
+    });
+    Derivation { status, response_template: Some(draft), findings, verdict, explained, diagnostics, tried }
 }
 
 /// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.
@@ -278,115 +248,4 @@ fn strings(value: &Value, out: &mut String) {
         Value::Object(entries) => entries.values().for_each(|value| strings(value, out)),
         _ => {}
     }
-}
-
-fn describe(
-    findings: &Findings,
-    capabilities: &Capabilities,
-    evidence: &[Evidence],
-    special_marks: Vec<String>,
-) -> Value {
-    let proof = |finding: &str| -> Value {
-        evidence
-            .iter()
-            .filter(|evidence| evidence.finding == finding)
-            .map(Evidence::to_value)
-            .collect::<Vec<_>>()
-            .into()
-    };
-    let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
-    let headers = findings
-        .turn
-        .headers
-        .iter()
-        .map(|header| Value::from([("after", header.after.into()), ("text", header.text.as_str().into())]));
-    let turn = Value::from([
-        ("headers", Value::List(headers.collect())),
-        ("stops", texts(&findings.stops)),
-        ("evidence", proof("turn")),
-    ]);
-    let prompts = findings.turn.prompts.iter().map(|prompt| {
-        Value::from([
-            ("after", prompt.after.into()),
-            ("setting", Value::Object(prompt.setting.clone())),
-            ("writes", prompt.prefill.as_str().into()),
-        ])
-    });
-    let prompts = Value::from([("prompts", Value::List(prompts.collect())), ("evidence", proof("generation_prompts"))]);
-    let reasoning = findings.reasoning.as_ref().map_or(Value::Null, |reasoning| {
-        Value::from([
-            ("open", reasoning.open.as_str().into()),
-            ("close", reasoning.close.as_str().into()),
-            ("field", findings.reasoning_field.as_str().into()),
-            ("keys", texts(&reasoning.keys)),
-            ("source", reasoning.source.name().into()),
-            ("evidence", proof("reasoning")),
-        ])
-    });
-    let content = Value::from([
-        ("open", texts(&findings.content.opens)),
-        ("close", texts(&findings.content.closes)),
-        ("evidence", proof("content")),
-    ]);
-    let (tools, arguments) = match &findings.calls {
-        Some(calls) => (tools(calls, proof("tools")), arguments(calls, proof("arguments"))),
-        None => (Value::Null, Value::Null),
-    };
-    Value::from([
-        ("turn", turn),
-        ("generation_prompts", prompts),
-        ("reasoning", reasoning),
-        ("content", content),
-        ("tools", tools),
-        ("arguments", arguments),
-        ("capabilities", capabilities.to_value()),
-        ("special_marks", texts(&special_marks)),
-    ])
-}
-
-fn tools(calls: &Calls, evidence: Value) -> Value {
-    let text = |text: &str| Value::from(text);
-    let path = |path: &[String]| Value::from(path.join("."));
-    let mut entries = Object::new();
-    let mut put = |key: &str, value: Value| entries.insert(key.to_owned(), value);
-    put("layout", calls.layout.name().into());
-    put("section_open", text(calls.section_open.trim()));
-    put("open", text(calls.open.trim()));
-    put("close", text(calls.close.trim()));
-    put("separator", text(&calls.separator));
-    put("section_close", text(calls.section_close.trim()));
-    put("parallel", calls.parallel.into());
-    match &calls.layout {
-        Layout::Object(paths) | Layout::Array(paths) => {
-            put("name", path(&paths.name));
-            put("arguments", path(&paths.arguments));
-            put("id", paths.id.as_deref().map_or(Value::Null, path));
-        }
-        Layout::Marked { head, .. } => {
-            put("head", Value::List(head.iter().map(piece).collect()));
-        }
-        Layout::Keyed => {}
-    }
-    put("evidence", evidence);
-    Value::Object(entries)
-}
-
-fn piece(piece: &Piece) -> Value {
-    match piece {
-        Piece::Text(text) => text.as_str().into(),
-        Piece::Name => "{name}".into(),
-        Piece::NameAgain => "{name again}".into(),
-        Piece::Id => "{id}".into(),
-        Piece::NamedId => "{id with name}".into(),
-        Piece::Index => "{number}".into(),
-    }
-}
-
-fn arguments(calls: &Calls, evidence: Value) -> Value {
-    let mut entries = match &calls.layout {
-        Layout::Marked { arguments, .. } => arguments.describe(),
-        _ => Object::from([("form".to_owned(), "json".into())]),
-    };
-    entries.insert("evidence".to_owned(), evidence);
-    Value::Object(entries)
 }

@@ -7,7 +7,7 @@ use super::marks;
 use super::probe::{Prober, Setting, needle};
 use super::reads::Reads;
 use super::shapes;
-use super::structure::{Calls, Content, Frames, History, Place, Prompt, Reasoning, Source, Wire};
+use super::structure::{Calls, Content, Cut, Frames, History, Place, Prompt, Reasoning, Source, Wire};
 use super::trace::{Kind, Trace};
 use super::turn::{self, Leads, trace};
 
@@ -21,6 +21,13 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
         return None;
     }
     let mut end = turn::end(prober, plain.tail());
+    if let Some(eos) = reads.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
+        && let Some(at) = end.find(eos)
+    {
+        // What stands behind the token a model stops with begins the next turn, but for white space.
+        let rest = end.get(at + eos.len()..).unwrap_or("");
+        end.truncate(end.len() - rest.trim_start().len());
+    }
     let thought = thought(prober, reads, &end);
     if let Some(thought) = &thought {
         prober.carrier = Some(thought.carriers.first()?.clone());
@@ -48,6 +55,11 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
             prompts.push(prompt);
         }
     }
+    // What begins turns does not end one.
+    let next = prompts.first().and_then(|prompt| marks::first(&prompt.header)).filter(|mark| marks::stands_out(mark));
+    if let Some(at) = next.and_then(|mark| end.find(mark)).filter(|at| end.get(..*at).is_some_and(marks::stands_out)) {
+        end.truncate(at);
+    }
     let hidden = if thought.is_none() { hidden::find(prober, reads, &prompts) } else { None };
     prober.offered = Some(other_tools(manner));
     let begin = |trace: &Trace| begin_of(trace, &prompts);
@@ -55,12 +67,18 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     if let Some(rest) = end.strip_prefix(content.close.as_str()) {
         end = rest.to_owned();
     }
+    // What the prompt writes anyway opens nothing.
+    let is_written =
+        |prompt: &Prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(content.open.trim());
+    if prompts.iter().all(is_written) {
+        content.open.clear();
+    }
     prober.carrier = reasoning.as_ref().and_then(|reasoning| reasoning.carriers.first().cloned());
-    let calls =
+    let mut calls =
         calls::find(prober, &reads.settings, &Around { header: &begin, end: &end, thought: reasoning.as_ref() });
     prober.manner = calls.as_ref().map_or(manner, |calls| calls.manner);
     if let Some(calls) = &calls {
-        content.place = place(prober, calls);
+        place(prober, calls, reasoning.as_ref(), &begin, &mut content);
     }
     let mut stops: Vec<String> = Vec::new();
     let ends = [Some(end.trim()), calls.as_ref().and_then(|calls| calls.end.as_deref()), reads.eos_token.as_deref()];
@@ -77,6 +95,14 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
             stops.extend(mark.filter(|mark| !stops.contains(mark)));
         }
     }
+    if let Some(calls) = &mut calls {
+        give_back(&mut prompts, calls, &mut content);
+    }
+    // A prompt that opens content writes of the turn itself.
+    prompts
+        .iter_mut()
+        .filter(|prompt| !prompt.header_in_prompt_only)
+        .for_each(|prompt| begin_at(prompt, &content.open));
     Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops, frames: Frames::default() })
 }
 
@@ -202,8 +228,11 @@ fn parts(
         None => (None, lead.clone()),
     };
     let (own, rest) = closed(&gap, mark.trim());
+    // What stands there only before content belongs to content.
+    let is_contents = both.is_some()
+        && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
     let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
-        Some(whole) if empty.is_none() || !opened.is_empty() => whole.to_owned(),
+        Some(whole) if !is_contents && (empty.is_none() || !opened.is_empty()) => whole.to_owned(),
         _ => own.to_owned(),
     };
     content.open = opened;
@@ -294,15 +323,65 @@ pub(super) fn counterpart(open: &str) -> Option<String> {
     Some(format!("{first}/{}", open.get(first.len_utf8()..)?))
 }
 
-/// Where content stands beside a call.
-fn place(prober: &Prober, calls: &Calls) -> Place {
+/// Lets the turn begin at a mark that its header ends with.
+fn begin_at(prompt: &mut Prompt, mark: &str) {
+    let at = prompt.header.trim_end().strip_suffix(mark.trim()).map(str::len);
+    if let Some(at) = at.filter(|_| !mark.trim().is_empty()) {
+        prompt.prefill.insert_str(0, &prompt.header.split_off(at));
+    }
+}
+
+/// A mark that every header ends with and that parts two calls opens each part of a turn.
+fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
+    let Some(cut) = calls.cuts.first().filter(|cut| cut.section.trim().is_empty() && cut.open.trim().is_empty()) else {
+        return;
+    };
+    let mark = cut.separator.trim().to_owned();
+    let leaves_some = |prompt: &Prompt| {
+        prompt.header.trim_end().strip_suffix(mark.as_str()).is_some_and(|rest| !rest.trim().is_empty())
+    };
+    if mark.is_empty() || !prompts.iter().all(leaves_some) {
+        return;
+    }
+    let opened = Cut { open: mark.clone(), separator: String::new(), ..cut.clone() };
+    calls.cuts.insert(0, opened);
+    prompts.iter_mut().for_each(|prompt| begin_at(prompt, &mark));
+    content.open.insert_str(0, &mark);
+}
+
+/// Where content stands beside a call, and what surrounds it there.
+fn place(
+    prober: &Prober,
+    calls: &Calls,
+    thought: Option<&Reasoning>,
+    begin: &dyn Fn(&Trace) -> usize,
+    content: &mut Content,
+) {
     let answer = Answer { calls: shapes::calls(1), ..shapes::content() };
-    let Some(trace) = trace(prober, History::User, &answer, &calls.setting) else { return Place::Dropped };
-    let content = trace.slots.iter().position(|slot| slot.kind == Kind::Content);
-    let call = trace.slots.iter().position(|slot| slot.kind.call().is_some());
-    match (content, call) {
-        (Some(content), Some(call)) if content < call => Place::Before,
+    content.place = Place::Dropped;
+    let Some(trace) = trace(prober, History::User, &answer, &calls.setting) else { return };
+    let own = trace.slots.iter().find(|slot| slot.kind == Kind::Content);
+    let call = trace.slots.iter().find(|slot| slot.kind.call().is_some());
+    content.place = match (own, call) {
+        (Some(own), Some(call)) if own.range.start < call.range.start => {
+            let open = trace.get(begin(&trace)..own.range.start).trim();
+            let close = marks::first(trace.get(own.range.end..call.range.start)).unwrap_or("");
+            let is_thought = thought.is_some_and(|thought| {
+                let marks = [thought.open.trim(), thought.close.trim()];
+                marks.iter().any(|mark| !mark.is_empty() && open.contains(mark))
+            });
+            if is_thought {
+                // An empty thought is none of content's marks.
+            } else if open.is_empty() && !content.open.trim().is_empty() {
+                // What surrounds it elsewhere does not open it.
+                let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
+                content.after_reasoning = Some(around);
+            } else if open != content.open.trim() && marks::stands_out(open) {
+                content.beside_calls = Some((open.to_owned(), close.to_owned()));
+            }
+            Place::Before
+        }
         (Some(_), _) => Place::After,
         (None, _) => Place::Dropped,
-    }
+    };
 }

@@ -3,12 +3,38 @@
 //! Looks suggest only where a cut may lie, never what a mark means. A bracketed word is one mark, whatever the brackets'
 //! script; a word between two equal signs is one; so is a bracket that a value interrupts. White space parts anywhere.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
+
+/// Where a mark ends, of which a text does not tell: the plainest reading first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Segmentation {
+    /// Every bracketed word is a mark.
+    Words,
+    /// Two bracketed words with plain words between are one mark.
+    Spans,
+}
+
+impl Segmentation {
+    pub(crate) const ALL: [Segmentation; 2] = [Segmentation::Words, Segmentation::Spans];
+}
+
+thread_local! {
+    static SEGMENTATION: Cell<Segmentation> = const { Cell::new(Segmentation::Words) };
+}
+
+/// Works with one reading of marks, in all of the inference and of the compiler that go with it.
+pub(crate) fn cut_by<T>(segmentation: Segmentation, work: impl FnOnce() -> T) -> T {
+    let before = SEGMENTATION.replace(segmentation);
+    let done = work();
+    SEGMENTATION.set(before);
+    done
+}
 
 /// The marks of a text, which together are the text.
 pub(crate) fn marks(text: &str) -> Vec<&str> {
@@ -63,7 +89,13 @@ pub(crate) fn share_a_word(a: &str, b: &str) -> bool {
 
 /// The words of a mark that say more than which side it is.
 fn words(mark: &str) -> impl Iterator<Item = &str> {
-    mark.split(|c: char| !c.is_alphanumeric())
+    // Between two brackets it is the words between that say it.
+    let inner = mark.split_once(shuts).and_then(|(_, rest)| Some(rest.rsplit_once(opens)?.0));
+    let is_span = SEGMENTATION.get() == Segmentation::Spans && inner.is_some_and(|inner| !inner.trim().is_empty());
+    inner
+        .filter(|_| is_span)
+        .unwrap_or(mark)
+        .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty() && !["start", "end", "begin", "of", "START", "END", "BEGIN"].contains(word))
 }
 
@@ -77,7 +109,9 @@ fn length(text: &str, first: char) -> usize {
         return run(text, is_word);
     }
     if opens(first) {
-        return bracketed(text, first).unwrap_or(whole);
+        let alone = bracketed(text, first).unwrap_or(whole);
+        let is_span = SEGMENTATION.get() == Segmentation::Spans && alone > whole;
+        return alone + if is_span { spanned(text.get(alone..).unwrap_or(""), first) } else { 0 };
     }
     let same = run(text, |c| c == first);
     if first == '`' {
@@ -92,7 +126,21 @@ fn length(text: &str, first: char) -> usize {
             return same + end;
         }
     }
-    same
+    // A sign that leads a word is one mark with it.
+    let word = text.get(same..).map_or(0, |rest| run(rest, is_word));
+    same + if "@#$%~^".contains(first) { word } else { 0 }
+}
+
+/// How far a mark goes on in plain words and another bracket of its kind; up to the end where a value interrupts it.
+fn spanned(rest: &str, open: char) -> usize {
+    let words = run(rest, |c| is_word(c) || " =\"'.-".contains(c));
+    let begins = rest.starts_with(is_word) && words <= LONGEST;
+    match rest.get(words..).and_then(|behind| Some((behind, behind.chars().next()?))) {
+        _ if !begins => 0,
+        Some((behind, c)) if c == open => bracketed(behind, open).map_or(0, |length| words + length),
+        Some(_) => 0,
+        None => words,
+    }
 }
 
 /// A bracket with what it encloses; up to the end of the text where a value interrupts it.
@@ -176,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_into_marks() {
-        let table: [(&str, &[&str]); 15] = [
+        let table: [(&str, &[&str]); 16] = [
+            (" @done\n", &[" ", "@done", "\n"]),
             ("</call></calls>", &["</call>", "</calls>"]),
             ("<|im_end|>\n<|im_start|>", &["<|im_end|>", "\n", "<|im_start|>"]),
             ("<｜tool▁call▁begin｜>x", &["<｜tool▁call▁begin｜>", "x"]),

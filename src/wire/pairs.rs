@@ -40,7 +40,7 @@ pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -
     let cut = cut(lead, &between, tail, none.as_deref())?;
     let key_again = cut.close.contains(KEY_AGAIN);
     let after = tail.get(cut.close.len()..).unwrap_or("").to_owned();
-    let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN };
+    let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN, written: Vec::new() };
     values(prober, setting, &mut pairs);
     braces(&mut pairs, &after);
     Some(pairs)
@@ -141,6 +141,8 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
         let (_, value, text) = texts.iter().find(|(known, ..)| *known == kind)?;
         Some((*value, text.get(lead..text.len().checked_sub(tail)?)?))
     };
+    let kinds = samples.iter().filter(|(kind, _)| *kind != "odd");
+    pairs.written = kinds.filter_map(|(kind, _)| Some((*kind, inner(kind)?.1.to_owned()))).collect();
     let Some((_, string)) = inner("string") else { return };
     let plain = shapes::value(0, 0);
     let Some(at) = string.find(&plain) else { return };

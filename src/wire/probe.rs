@@ -2,7 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, hash_map::DefaultHasher};
-use std::hash::{Hash, Hasher};
+use std::fmt::Write;
+use std::hash::Hasher;
+use std::rc::Rc;
 
 use super::conversation::{Answer, Call, Carrier, Manner, Message};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
@@ -41,11 +43,18 @@ pub(crate) struct Prober<'t> {
     pub always_tools: bool,
     /// The tools to offer instead of those the conversation calls.
     pub offered: Option<Value>,
+    memory: Rc<Memory>,
+}
+
+/// What probers of one template share.
+#[derive(Default)]
+struct Memory {
     renders: Cell<usize>,
     /// Whether a render used up its allowance: no other is tried then.
     exhausted: Cell<bool>,
     /// What the template raised, each complaint once.
     refused: RefCell<Vec<String>>,
+    /// Renders by their context.
     known: RefCell<HashMap<u64, Option<String>>>,
 }
 
@@ -59,27 +68,41 @@ impl<'t> Prober<'t> {
             carrier: None,
             always_tools: false,
             offered: None,
-            renders: Cell::new(0),
-            exhausted: Cell::new(false),
-            refused: RefCell::default(),
-            known: RefCell::default(),
+            memory: Rc::default(),
         }
     }
 
-    /// Another one with the same template and manner that remembers nothing.
+    /// Another one with the same template, manner and renders.
     pub fn fresh(&self) -> Self {
         let fresh = Self::new(self.template, self.variables, self.options.now.clone());
-        Self { manner: self.manner, always_tools: self.always_tools, ..fresh }
+        Self { manner: self.manner, always_tools: self.always_tools, memory: Rc::clone(&self.memory), ..fresh }
+    }
+
+    /// Finds the first manner in which content reaches the text, and whether a tool must be offered for it.
+    pub fn settle(&mut self) -> Option<()> {
+        let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
+        for always_tools in [false, true] {
+            self.always_tools = always_tools;
+            let shows = |manner: &Manner| {
+                let text = self.render_in(*manner, &messages, &Setting::new(), false);
+                text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
+            };
+            if let Some(manner) = Manner::all().find(shows) {
+                self.manner = manner;
+                return Some(());
+            }
+        }
+        None
     }
 
     /// How many renders were tried.
     pub fn renders(&self) -> usize {
-        self.renders.get()
+        self.memory.renders.get()
     }
 
     /// What the template raised, each complaint once.
     pub fn refused(&self) -> Vec<String> {
-        self.refused.borrow().clone()
+        self.memory.refused.borrow().clone()
     }
 
     /// What the template raises on an answer with content, where it takes none in any manner.
@@ -125,28 +148,26 @@ impl<'t> Prober<'t> {
         generation_prompt: bool,
     ) -> Option<String> {
         let context = self.context(manner, messages, setting, generation_prompt);
-        let mut hasher = DefaultHasher::new();
-        Value::Object(context.clone()).to_string().hash(&mut hasher);
-        let key = hasher.finish();
-        if let Some(known) = self.known.borrow().get(&key) {
+        let key = key(&context);
+        if let Some(known) = self.memory.known.borrow().get(&key) {
             return known.clone();
         }
-        if self.exhausted.get() {
+        if self.memory.exhausted.get() {
             return None;
         }
-        self.renders.set(self.renders.get() + 1);
+        self.memory.renders.set(self.memory.renders.get() + 1);
         let text = match self.template.render(&context, &self.options) {
             Ok(rendered) => Some(rendered.text),
             Err(error) => {
-                self.exhausted.set(error.is_exhausted());
-                let mut refused = self.refused.borrow_mut();
+                self.memory.exhausted.set(error.is_exhausted());
+                let mut refused = self.memory.refused.borrow_mut();
                 if !refused.contains(&error.message) {
                     refused.push(error.message);
                 }
                 None
             }
         };
-        self.known.borrow_mut().insert(key, text.clone());
+        self.memory.known.borrow_mut().insert(key, text.clone());
         text
     }
 
@@ -175,6 +196,23 @@ impl<'t> Prober<'t> {
     }
 }
 
+/// What tells one context from another.
+fn key(context: &Object) -> u64 {
+    struct Hashed(DefaultHasher);
+    impl Write for Hashed {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hashed = Hashed(DefaultHasher::new());
+    for (name, value) in context {
+        // Hashing cannot fail.
+        let _ = write!(hashed, "{name}\u{0}{value}\u{0}");
+    }
+    hashed.0.finish()
+}
+
 /// The call number `index` of the probes, with as many needle arguments as wanted.
 pub(crate) fn call(index: usize, arguments: usize) -> Call {
     let pick = |from: &[&'static str; 3], at: usize| from.get(at % 3).copied().unwrap_or_default();
@@ -190,38 +228,12 @@ pub(crate) fn call_with(index: usize, arguments: Object) -> Call {
     Call { id: pick(&needle::IDS), name: pick(&needle::NAMES), arguments }
 }
 
-/// The definitions of every tool the probes call.
-pub(crate) fn tools(manner: Manner) -> Value {
-    let calls = (0..3).map(|index| call(index, 3)).collect();
-    manner.tools(&[Message::Assistant(Answer::calls(calls))])
-}
-
-/// The history that is one user message, in words.
-pub(crate) const USER_MESSAGE: &str = "a user message";
-
-/// The histories an answer may follow.
-pub(crate) fn histories() -> Vec<(&'static str, Vec<Message>)> {
-    let user = || Message::User(needle::USER.to_owned());
-    let earlier = Message::Assistant(Answer::content(needle::EARLIER));
-    let system = Message::System(needle::SYSTEM.to_owned());
-    vec![
-        (USER_MESSAGE, vec![user()]),
-        ("a system and a user message", vec![system, user()]),
-        ("earlier turns", vec![Message::User(needle::LATER.to_owned()), earlier, user()]),
-    ]
-}
-
 /// A history that ends in a tool's result.
 pub(crate) fn after_tool() -> Vec<Message> {
-    after_tool_with(needle::RESULT)
-}
-
-/// A history that ends in this result of a tool.
-pub(crate) fn after_tool_with(result: &str) -> Vec<Message> {
     let called = call(2, 1);
     vec![
         Message::User(needle::USER.to_owned()),
         Message::Assistant(Answer::calls(vec![called.clone()])),
-        Message::Tool { id: called.id, name: called.name, content: result.to_owned() },
+        Message::Tool { id: called.id, name: called.name, content: needle::RESULT.to_owned() },
     ]
 }

@@ -97,6 +97,16 @@ pub(crate) struct Reasoning {
     pub answer_marks: Vec<String>,
 }
 
+impl Reasoning {
+    /// The message keys the template reads it from.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.carriers.iter().filter_map(|carrier| match carrier {
+            Carrier::Key(key) => Some(key.as_str()),
+            Carrier::Block { .. } => None,
+        })
+    }
+}
+
 /// What gave reasoning away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -236,6 +246,8 @@ pub(crate) struct Pairs {
     /// The braces around all pairs, which make them one object in a dialect of JSON.
     pub braces: Option<(String, String)>,
     pub values: Values,
+    /// A value of each type as it was seen written.
+    pub written: Vec<(&'static str, String)>,
 }
 
 impl Pairs {

@@ -7,7 +7,7 @@ use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
 use crate::json::{Object, Value};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, Calls, Cut, ObjectBody, Piece, Place, Wire};
+use crate::wire::structure::{Arguments, Calls, Cut, ObjectBody, Pairs, Piece, Place, Wire};
 
 /// Writes the field.
 pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
@@ -26,6 +26,10 @@ pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
     match frame::stands_out(&first) {
         true => spaced(first.trim()),
+        // The mark of a section that does not stand out is one where a call follows it.
+        false if !plan.cut.section.trim().is_empty() => {
+            format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
+        }
         false => plan.next(),
     }
 }
@@ -85,8 +89,18 @@ impl Plan<'_> {
             if !stops.is_empty() {
                 Delimiter::Literals(stops).write(&mut field, "close");
             }
-        } else {
+        } else if frame::stands_out(close) {
             self.close(&mut field, "", close);
+        } else if !close.chars().all(|c| "]})".contains(c)) {
+            // A fence stands in no JSON but inside a string.
+            let stops = self.stops().filter(|stop| frame::is_sure(stop)).map(escape);
+            let patterns = [spaced(close)].into_iter().chain(stops).collect();
+            Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
+        } else {
+            // Signs that JSON has too close the list behind its bracket, where the turn can end.
+            let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
+            let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), ends.join("|"));
+            Delimiter::Pattern(pattern).write(&mut field, "close");
         }
         field.insert("content".to_owned(), "json".into());
         field.insert("transform_each".to_owned(), true.into());
@@ -111,7 +125,7 @@ impl Plan<'_> {
             // Where an answer may follow at once, it is what no JSON goes on with.
             let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
                 true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
-                false => format!("(?<=\\}})(?=\\s*(?:{}))", followers.join("|")),
+                false => format!("(?<=\\}})(?={})", self.behind(&followers)),
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
@@ -159,8 +173,11 @@ impl Plan<'_> {
             true => format!("(?=.*?{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
         };
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let is_text = matches!(&body.arguments, Arguments::Pairs(_));
-        let guard = if !frame::stands_out(&own) && !is_text { "(?=\\s*[{\"])" } else { "" };
+        let guard = match &body.arguments {
+            _ if frame::stands_out(&own) => String::new(),
+            Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
+            _ => "(?=\\s*[{\"])".to_owned(),
+        };
         Delimiter::Pattern(format!("{open}{head}{late}{guard}")).write(&mut field, "open");
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
@@ -170,6 +187,20 @@ impl Plan<'_> {
         let id = groups.has_id.then_some("{id}");
         field.insert("transform".to_owned(), shape(id, "{name}", "{content}"));
         field
+    }
+
+    /// Looks ahead for a first key or, where there is none, for the end of the call; a key with a mark says it itself.
+    fn first_of_pairs(&self, pairs: &Pairs) -> String {
+        let close = self.calls.body.tail.iter().find_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let close = close.unwrap_or(&self.cut.close).trim();
+        let gap = pairs.gap.trim();
+        match pairs.cut.open.trim().is_empty() && !gap.is_empty() && !close.is_empty() {
+            true => format!("(?=\\s*(?:[\\w.-]+\\s*{}|{}))", escape(gap), escape(close)),
+            false => String::new(),
+        }
     }
 
     /// What opens a call: its own mark, with what may stand once before the first and between two.
@@ -230,6 +261,11 @@ impl Plan<'_> {
             return String::new();
         }
         match frame::section_marks(&self.cut.section_close).first() {
+            Some(end) if !frame::is_distinct(end) => {
+                // A sign ends a section only where the turn can end.
+                let stops: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
+                format!("(?<={}(?:(?!{}\\s*(?:{})).)*)", spaced(section), spaced(end), stops.join("|"))
+            }
             Some(end) => format!("(?<={}(?:(?!{}).)*)", spaced(section), spaced(end)),
             None => format!("(?<={}.*)", spaced(section)),
         }
@@ -281,7 +317,13 @@ impl Plan<'_> {
                 Some(_) => "",
                 None => follows,
             };
-            let word = word_before(next);
+            // Where no mark says that a call begins, a name is a word.
+            let is_weak = !frame::stands_out(&self.cut.section) && !frame::stands_out(&self.cut.open);
+            let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
+                word_before("")
+            } else {
+                word_before(next)
+            };
             match piece {
                 Piece::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
                 Piece::Text(text) => {
@@ -294,10 +336,10 @@ impl Plan<'_> {
                     let space = |free: bool| if free { "\\s*" } else { "" };
                     out.push_str(&format!("{}{}{}", space(before), self.text(text), space(behind)));
                 }
-                Piece::Name if groups.bare => out.push_str(&format!("{word}+")),
+                Piece::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
                 Piece::Name => {
                     groups.has_name = true;
-                    out.push_str(&format!("(?P<name>{word}+)"));
+                    out.push_str(&format!("{}(?P<name>{word}+)", self.no_content()));
                 }
                 Piece::NameAgain => out.push_str(&format!("{word}+")),
                 Piece::Counter(_) => out.push_str("\\d+"),
@@ -317,13 +359,25 @@ impl Plan<'_> {
         out
     }
 
+    /// Looks ahead that what follows a call's mark is not the word that opens content there.
+    fn no_content(&self) -> String {
+        let own = format!("{}{}", self.cut.section, self.cut.open);
+        let word = self.wire.content.open.trim().strip_prefix(own.trim()).unwrap_or("");
+        let is_word =
+            !own.trim().is_empty() && !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if is_word { format!("(?!{}(?![\\w.-]))", escape(word)) } else { String::new() }
+    }
+
     /// What the next call begins with, seen from the end of the one before.
     fn next(&self) -> String {
+        format!("{}{}", escape(&self.cut.separator), self.begin())
+    }
+
+    /// What a call begins with.
+    fn begin(&self) -> String {
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
-        let body = &self.calls.body;
-        let head = self.pieces(&body.head, "", &mut unread);
-        let separator = escape(&self.cut.separator);
-        format!("{separator}{}{head}", self.text(&self.cut.open))
+        let head = self.pieces(&self.calls.body.head, "", &mut unread);
+        format!("{}{head}", self.text(&self.cut.open))
     }
 
     /// Writes what ends a call: its own text and, where that alone would not stand out, what must follow.
@@ -375,7 +429,18 @@ impl Plan<'_> {
         if self.section_end().is_none() {
             followers.push("\\Z".to_owned());
         }
-        Delimiter::Pattern(format!("{pattern}(?=\\s*(?:{})){space}", followers.join("|"))).write(field, "close");
+        // A section's end that content cannot swallow goes with the last call, unless it is what ends a list.
+        let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
+        let end = end.filter(|end| !frame::section_marks(end).into_iter().any(frame::is_distinct));
+        let guard = match end.map(|end| spaced(end.trim())) {
+            Some(end) => {
+                followers.retain(|other| *other != end);
+                let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
+                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.behind(&followers))
+            }
+            None => format!("(?={})", self.behind(&followers)),
+        };
+        Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
     }
 
     /// Whether white space beside the body is part of it.
@@ -416,12 +481,27 @@ impl Plan<'_> {
         (self.calls.most > 1).then(|| self.next()).filter(|next| !next.trim().is_empty())
     }
 
-    /// What can follow a call, as patterns.
+    /// What can follow a call, as patterns behind any white space.
     fn followers(&self) -> Vec<String> {
-        let next = self.calls_follow().map(|next| next.trim_start_matches("\\n").to_owned());
+        let next = self.calls_follow().filter(|_| !self.parts_exactly());
+        let next = next.map(|next| next.trim_start_matches("\\n").to_owned());
         let end = self.section_end().map(|end| spaced(end.trim()));
         let stops = self.stops().map(escape);
         next.into_iter().chain(end).chain(stops).chain(self.content_follows()).collect()
+    }
+
+    /// Whether the text between two calls is taken as it is, white space included.
+    fn parts_exactly(&self) -> bool {
+        self.choices.space == Space::Exact && !self.cut.separator.is_empty()
+    }
+
+    /// One of what can follow a call.
+    fn behind(&self, followers: &[String]) -> String {
+        let others = format!("\\s*(?:{})", followers.join("|"));
+        match self.calls_follow().filter(|_| self.parts_exactly()) {
+            Some(next) => any_of(vec![next, others]),
+            None => others,
+        }
     }
 
     /// The mark of content that stands after calls.

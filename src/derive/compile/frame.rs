@@ -12,11 +12,18 @@ pub(super) fn is_distinct(text: &str) -> bool {
     let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
     let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
     stands_out(text)
+        || is_tag(text)
         || text.chars().count() >= 3
             && is_sign(text.chars().next())
             && is_sign(text.chars().next_back())
             && !text.contains(char::is_whitespace)
             && !text.chars().all(plain)
+}
+
+/// Whether a text is a sign and a word, as people mark tags without brackets.
+fn is_tag(text: &str) -> bool {
+    let word = text.trim_start_matches(['@', '#', '$', '%', '~', '^']);
+    word.len() < text.len() && word.chars().count() > 2 && word.chars().all(char::is_alphanumeric)
 }
 
 /// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.

@@ -104,7 +104,15 @@ fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
             closes.push(stop.clone());
         }
     }
-    Delimiter::Literals(closes).write(&mut field, "close");
+    match &wire.calls {
+        // Where nothing closes it before calls, they do.
+        Some(calls) if reasoning.close_before_calls.is_some() => {
+            let calls = format!("(?={})", calls::opening(wire, calls, choices));
+            let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close))).collect();
+            Delimiter::Pattern(any_of(patterns)).write(&mut field, "close");
+        }
+        _ => Delimiter::Literals(closes).write(&mut field, "close"),
+    }
     field.insert("content".to_owned(), "text".into());
     Some(field)
 }
@@ -125,6 +133,12 @@ fn content(wire: &Wire, choices: &Choices) -> Object {
         add(open);
         add(close);
     }
+    if let Some((beside, close)) = &content.beside_calls {
+        add(close);
+        if open.is_empty() {
+            add(beside);
+        }
+    }
     if let Some(reasoning) = &wire.reasoning {
         reasoning.answer_marks.iter().for_each(|mark| add(mark));
     }
@@ -144,7 +158,8 @@ fn content(wire: &Wire, choices: &Choices) -> Object {
     }
     wire.stops.iter().for_each(|stop| add(stop));
     if !open.is_empty() {
-        Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
+        let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
+        Delimiter::Literals([open.to_owned()].into_iter().chain(beside).collect()).write(&mut field, "open");
     }
     let mut patterns: Vec<String> = closes.iter().map(|close| spaced(close)).collect();
     if !open.is_empty()

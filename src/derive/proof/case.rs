@@ -43,8 +43,15 @@ pub(super) struct Cutter<'p, 't> {
     pub request: &'p Request,
     pub histories: Vec<History>,
     pub eos_token: Option<String>,
-    grounds: Vec<(usize, usize, bool, Option<Ground>)>,
-    openings: Vec<String>,
+    pub grounds: Grounds,
+}
+
+/// What cutters of one template found out: by history, setting and whether tools are offered.
+#[derive(Default)]
+pub(super) struct Grounds {
+    known: Vec<(usize, usize, bool, Option<Ground>)>,
+    /// What opens reasoning, under any setting.
+    openings: Option<Vec<String>>,
 }
 
 impl<'p, 't> Cutter<'p, 't> {
@@ -54,14 +61,16 @@ impl<'p, 't> Cutter<'p, 't> {
         request: &'p Request,
         histories: Vec<History>,
         eos_token: Option<String>,
+        grounds: Grounds,
     ) -> Self {
-        let mut cutter =
-            Self { plain, offering, request, histories, eos_token, grounds: Vec::new(), openings: Vec::new() };
-        // What opens reasoning under one setting is needed to judge the prompts of others.
-        for setting in 0..cutter.request.settings.len() {
-            cutter.ground(0, setting, false);
+        let mut cutter = Self { plain, offering, request, histories, eos_token, grounds };
+        if cutter.grounds.openings.is_none() {
+            // What opens reasoning under one setting is needed to judge the prompts of others.
+            for setting in 0..cutter.request.reads.settings.len() {
+                cutter.ground(0, setting, false);
+            }
+            cutter.grounds.known.clear();
         }
-        cutter.grounds.clear();
         cutter
     }
 
@@ -101,7 +110,7 @@ impl<'p, 't> Cutter<'p, 't> {
                 continue;
             }
             let before = cases.len();
-            for setting in 0..request.settings.len() {
+            for setting in 0..request.reads.settings.len() {
                 // One setting is enough, unless the answer is to be seen in all of them.
                 let is_enough = said.reach != Reach::Settings || !is_main;
                 if cases.len() > before && is_enough {
@@ -121,9 +130,9 @@ impl<'p, 't> Cutter<'p, 't> {
     pub fn prompts(&mut self) -> Vec<Prompt> {
         let mut prompts: Vec<Prompt> = Vec::new();
         for history in 0..self.histories.len() {
-            for setting in 0..self.request.settings.len() {
+            for setting in 0..self.request.reads.settings.len() {
                 let at = self.ground(history, setting, history > 0);
-                let Some(ground) = at.and_then(|at| self.grounds.get(at)?.3.as_ref()) else { continue };
+                let Some(ground) = at.and_then(|at| self.grounds.known.get(at)?.3.as_ref()) else { continue };
                 let end = ground.prompted().to_owned();
                 if !prompts.iter().any(|known| known.end == end) {
                     prompts.push(Prompt { text: ground.prompt.clone(), end });
@@ -134,18 +143,19 @@ impl<'p, 't> Cutter<'p, 't> {
     }
 
     fn ground(&mut self, history: usize, setting: usize, offers: bool) -> Option<usize> {
-        let found = self.grounds.iter().position(|known| (known.0, known.1, known.2) == (history, setting, offers));
+        let found =
+            self.grounds.known.iter().position(|known| (known.0, known.1, known.2) == (history, setting, offers));
         let at = match found {
             Some(at) => at,
             None => {
                 let prober = if offers { self.offering } else { self.plain };
-                let (known, values) = (self.histories.get(history)?, self.request.settings.get(setting)?);
-                let ground = Ground::find(prober, known, values, &mut self.openings);
-                self.grounds.push((history, setting, offers, ground));
-                self.grounds.len() - 1
+                let (known, values) = (self.histories.get(history)?, self.request.reads.settings.get(setting)?);
+                let ground = Ground::find(prober, known, values, self.grounds.openings.get_or_insert_default());
+                self.grounds.known.push((history, setting, offers, ground));
+                self.grounds.known.len() - 1
             }
         };
-        self.grounds.get(at)?.3.as_ref().map(|_| at)
+        self.grounds.known.get(at)?.3.as_ref().map(|_| at)
     }
 
     fn case(&mut self, said: &Said, history: usize, setting: usize) -> Option<Case> {
@@ -153,10 +163,11 @@ impl<'p, 't> Cutter<'p, 't> {
             self.histories.get(history)?.messages.iter().any(|message| matches!(message, Message::Tool { .. }));
         let offers_tools = self.request.always_tools || called || !said.answer.calls.is_empty();
         let at = self.ground(history, setting, offers_tools)?;
-        let ground = self.grounds.get(at)?.3.as_ref()?;
+        let ground = self.grounds.known.get(at)?.3.as_ref()?;
         let prober = if offers_tools { self.offering } else { self.plain };
-        let (history, setting) = (self.histories.get(history)?, self.request.settings.get(setting)?);
-        let (piece, whole) = ground.cut(prober, history, setting, &said.answer, &self.openings)?;
+        let (history, setting) = (self.histories.get(history)?, self.request.reads.settings.get(setting)?);
+        let (piece, whole) =
+            ground.cut(prober, history, setting, &said.answer, self.grounds.openings.as_deref().unwrap_or(&[]))?;
         let expected = shown(&said.answer, &piece.text);
         let is_whole = expected.calls.len() == said.answer.calls.len()
             && expected.reasoning.is_some() == said.answer.reasoning.is_some();

@@ -38,7 +38,8 @@ use crate::parser::Tools;
 use crate::template::Template;
 use crate::wire::conversation::{Carrier, Manner, Message};
 use crate::wire::probe::Prober;
-use case::{Case, Cutter};
+use crate::wire::reads::Reads;
+use case::{Case, Cutter, Grounds};
 use conversations::Marks;
 use judge::{Judge, Outcome};
 use request::Request;
@@ -73,6 +74,8 @@ pub(super) struct Proof<'t> {
     prompts: OnceCell<Vec<Prompt>>,
     /// The candidates refuted so far, in order.
     tried: RefCell<Vec<Tried>>,
+    /// How turns compare with prompts, found out once.
+    grounds: RefCell<Grounds>,
     /// Whether the reasoning may have a name that the chat template does not read, since someone asked for it.
     pub any_reasoning_name: bool,
 }
@@ -80,9 +83,9 @@ pub(super) struct Proof<'t> {
 impl<'t> Proof<'t> {
     /// Renders the cases; nothing if no answer leaves a trace in any render.
     pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
-        let mut plain = Prober::new(template, variables, now.clone());
+        let mut plain = Prober::new(template, variables, now);
         let request = request::find(template, &mut plain, variables)?;
-        let mut offering = Prober::new(template, variables, now);
+        let mut offering = plain.fresh();
         for prober in [&mut plain, &mut offering] {
             prober.manner = request.manner;
             prober.carrier.clone_from(&request.carrier);
@@ -101,26 +104,54 @@ impl<'t> Proof<'t> {
             prompts: OnceCell::new(),
             tried: RefCell::default(),
             any_reasoning_name: false,
+            grounds: RefCell::default(),
         };
         let foreign = conversations::foreign(template.literals());
         let said = conversations::answers(proof.request.calls.named_ids, &foreign);
-        let mut cases = proof.cutter().cases(&said, &mut HashSet::new());
+        let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
         cases.truncate(MOST_CASES);
         proof.cases = cases;
         Some(proof)
     }
 
-    fn cutter(&self) -> Cutter<'_, 't> {
+    /// Another prober of the same template, which shares its renders.
+    pub fn prober(&self) -> Prober<'t> {
+        self.plain.fresh()
+    }
+
+    /// What the template is seen to read.
+    pub fn reads(&self) -> &Reads {
+        &self.request.reads
+    }
+
+    /// Works with a cutter that knows what earlier ones found out.
+    fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
-        Cutter::new(&self.plain, &self.offering, &self.request, histories, self.eos_token.clone())
+        let eos_token = self.eos_token.clone();
+        let grounds = self.grounds.take();
+        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, eos_token, grounds);
+        let done = work(&mut cutter);
+        self.grounds.replace(cutter.grounds);
+        done
     }
 
     /// Reads samples with a template, those without a prompt after every way a prompt can end.
     pub fn explain(&self, samples: &[Sample], template: &Template) -> Explained {
         let asks = samples.iter().any(|sample| sample.prefix.is_none());
-        let prompts = if asks { self.prompts.get_or_init(|| self.cutter().prompts()).as_slice() } else { &[] };
+        let prompts =
+            if asks { self.prompts.get_or_init(|| self.cut(|cutter| cutter.prompts())).as_slice() } else { &[] };
         recorded::explain(samples, template, prompts)
+    }
+
+    /// Whether calls leave a trace in renders.
+    pub fn shows_calls(&self) -> bool {
+        self.request.calls.shown
+    }
+
+    /// Whether reasoning leaves a trace in renders.
+    pub fn shows_reasoning(&self) -> bool {
+        self.request.carrier.is_some()
     }
 
     /// The candidates refuted so far, in order.
@@ -132,7 +163,7 @@ impl<'t> Proof<'t> {
     pub fn judge(&self, template: &Template) -> Verdict {
         let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
         let said = conversations::about(&marks(template), self.request.calls.named_ids);
-        let own = self.cutter().cases(&said, &mut HashSet::new());
+        let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
         let mut verdict = Verdict::default();
         let mut passed: Vec<&Case> = Vec::new();
         for case in self.cases.iter().chain(&own) {

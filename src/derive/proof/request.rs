@@ -6,7 +6,7 @@ use crate::chat::ChatTemplate;
 use crate::json::Object;
 use crate::wire::conversation::{Answer, Call, Carrier, Manner, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
-use crate::wire::reads;
+use crate::wire::reads::{self, Reads};
 
 /// How to write conversations down for one chat template.
 #[derive(Clone, Debug)]
@@ -14,8 +14,8 @@ pub(in crate::derive) struct Request {
     pub manner: Manner,
     /// Whether the template only works if tools are offered.
     pub always_tools: bool,
-    /// The switches, one at a time, after the setting that touches none.
-    pub settings: Vec<Setting>,
+    /// The switches, and whatever else the template is seen to read.
+    pub reads: Reads,
     /// Where the template reads reasoning from, if it renders any.
     pub carrier: Option<Carrier>,
     /// What the template does with calls.
@@ -36,35 +36,18 @@ pub(in crate::derive) struct Calls {
 
 /// Renders until it is known how this template takes content, calls and reasoning; nothing if no content shows.
 pub(super) fn find(template: &ChatTemplate, prober: &mut Prober<'_>, variables: &Object) -> Option<Request> {
-    let (manner, always_tools) = takes_content(prober)?;
-    prober.manner = manner;
-    prober.always_tools = always_tools;
+    prober.settle()?;
+    let (manner, always_tools) = (prober.manner, prober.always_tools);
     let reads = reads::find(template, prober, variables);
     let (manner, calls) = takes_calls(prober, &reads.settings).unwrap_or((manner, Calls::default()));
     prober.manner = manner;
     let carrier = takes_reasoning(prober, &reads.settings, &reads.carriers);
     prober.carrier.clone_from(&carrier);
-    Some(Request { manner, always_tools, settings: reads.settings, carrier, calls })
+    Some(Request { manner, always_tools, reads, carrier, calls })
 }
 
 fn user() -> Message {
     Message::User(needle::USER.to_owned())
-}
-
-/// The first manner in which an answer's content reaches the text.
-fn takes_content(prober: &mut Prober<'_>) -> Option<(Manner, bool)> {
-    let messages = [user(), Message::Assistant(Answer::content(needle::CONTENT))];
-    for always_tools in [false, true] {
-        prober.always_tools = always_tools;
-        let shows = |manner: &Manner| {
-            let text = prober.render_in(*manner, &messages, &Setting::new(), false);
-            text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
-        };
-        if let Some(manner) = Manner::all().find(shows) {
-            return Some((manner, always_tools));
-        }
-    }
-    None
 }
 
 /// The manner in which calls reach the text, and how much of them does.
