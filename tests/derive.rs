@@ -71,6 +71,7 @@ fn peculiar_wire_formats() {
         ("parts_that_nothing_closes", Status::Proved),
         ("prompt_begins_the_call", Status::Proved),
         ("reasoning_behind_the_answer", Status::Partial),
+        ("variable_nobody_gave", Status::Proved),
         ("no_content", Status::Failed),
         ("runs_forever", Status::Failed),
     ];

@@ -10,6 +10,7 @@ mod evidence;
 mod explain;
 mod findings;
 mod limits;
+mod needed;
 mod proof;
 mod prove;
 mod recorded;
@@ -60,16 +61,25 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         let help = "give it another name, such as `reasoning_content` or `thinking`".to_owned();
         return Derivation::failed(problem("derive-name-taken", &message, Some(help)));
     }
-    let Some(mut proof) = Proof::new(&template, &options.variables, options.now.clone()) else {
+    let found = attempt(&template, source, options).or_else(|| {
+        let (options, names) = needed::fill(&template, options)?;
+        let mut derivation = attempt(&template, source, &options)?;
+        derivation.diagnostics.insert(0, needed::note(&names));
+        Some(derivation)
+    });
+    found.unwrap_or_else(|| {
         let prober = Prober::new(&template, &options.variables, options.now.clone());
-        return Derivation::failed(no_content(&template, source, &prober));
-    };
-    let mut prober = proof.prober();
+        Derivation::failed(no_content(&template, source, &prober))
+    })
+}
+
+/// Derives with these variables; nothing where no answer's content shows.
+fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<Derivation> {
+    let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     proof.any_reasoning_name = options.reasoning_field.is_some();
-    match choose::choose(&mut prober, &proof, options) {
-        Some(chosen) => report::report(&prober, chosen, &proof, source, options),
-        None => Derivation::failed(no_content(&template, source, &prober)),
-    }
+    let mut prober = proof.prober();
+    let chosen = choose::choose(&mut prober, &proof, options)?;
+    Some(report::report(&prober, chosen, &proof, source, options))
 }
 
 /// A draft, its proof, and the samples it does not explain.

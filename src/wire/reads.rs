@@ -18,7 +18,7 @@ pub(crate) struct Reads {
 }
 
 /// Variables that are no switches: data, and what says how far to render.
-const GIVEN: [&str; 6] =
+pub(crate) const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 
 /// Keys of a message that carry no reasoning.

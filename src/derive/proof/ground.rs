@@ -2,6 +2,7 @@
 
 use super::conversations::History;
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
+use crate::wire::marks;
 use crate::wire::probe::{Prober, Setting, call, needle};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
@@ -156,7 +157,8 @@ impl Ground {
             (State::Open(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) && repeated > 0 => {
                 after_prompt()
             }
-            (State::Open(_), false) | (State::Call, _) => piece(before, rest, Cut::Unled),
+            (State::Open(open), false) => piece(&format!("{before}{}", led(surplus, open)), rest, Cut::Unled),
+            (State::Call, _) => piece(before, rest, Cut::Unled),
             (State::Closed(open), false) if !open.is_empty() && rest.trim_start().starts_with(open) => {
                 piece(before, rest, Cut::Shared)
             }
@@ -312,6 +314,14 @@ fn whole_marks(text: &str, end: usize) -> usize {
     // A word begins or goes on here: it goes with the signs before it.
     let before = shown.trim_end_matches(is_word);
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
+}
+
+/// What a prompt's surplus says before the mark that opens reasoning, such as a header that renders of turns lack.
+fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
+    let written = surplus.trim_end();
+    let mark = if open.is_empty() { marks::last(written).unwrap_or("") } else { open };
+    let header = written.rfind(mark).and_then(|at| surplus.get(..at)).unwrap_or("");
+    if header.trim().is_empty() { "" } else { header }
 }
 
 /// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.

@@ -1,0 +1,44 @@
+//! Variables that a chat template cannot do without and nobody gave: each is filled with a text, and the report names it.
+
+use super::Options;
+use crate::chat::ChatTemplate;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::json::Object;
+use crate::wire::probe::Prober;
+use crate::wire::reads::GIVEN;
+
+/// What stands for a variable; a mark that holds it is none that a draft could name.
+const TEXT: &str = "Qzfilledq";
+
+/// The options with what the template cannot do without, and the names; nothing where that does not help. Special tokens
+/// are not made up: a draft would name them.
+pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Vec<String>)> {
+    let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settle().is_some();
+    let is_unset = |name: &&String| {
+        !GIVEN.contains(&name.as_str()) && !name.ends_with("_token") && !options.variables.contains_key(name.as_str())
+    };
+    let mut names: Vec<String> = template.variables().iter().filter(is_unset).cloned().collect();
+    let filled = |names: &[String]| {
+        let mut variables = options.variables.clone();
+        variables.extend(names.iter().map(|name| (name.clone(), TEXT.into())));
+        variables
+    };
+    if names.is_empty() || !takes(&filled(&names)) {
+        return None;
+    }
+    for name in names.clone() {
+        let others: Vec<String> = names.iter().filter(|other| **other != name).cloned().collect();
+        if takes(&filled(&others)) {
+            names = others;
+        }
+    }
+    Some((Options { variables: filled(&names), ..options.clone() }, names))
+}
+
+/// Says what was filled.
+pub(super) fn note(names: &[String]) -> Diagnostic {
+    let named: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let given: Vec<String> = names.iter().map(|name| format!("`--set {name}=…`")).collect();
+    let message = format!("the chat template renders nothing without {}: filled with a text", named.join(" and "));
+    Diagnostic::new(Severity::Note, "derive-filled", message).help(format!("give it as it is: {}", given.join(" and ")))
+}
