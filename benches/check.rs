@@ -38,7 +38,7 @@ fn file(template: &str) -> FixtureFile {
     let settings = Settings { reference: None, ..Settings::default() };
     let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| {});
     let meanings = reports.iter().map(|report| (report.entry.case().unwrap(), report.meaning.clone().unwrap()));
-    let text = fixture::rewrite(&file, &meanings.collect::<Vec<_>>());
+    let text = fixture::rewrite(&file, &meanings.collect::<Vec<_>>(), &[]);
     fixture::read_text("bench.fixture", text, &Shared::default())
 }
 

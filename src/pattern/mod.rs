@@ -38,9 +38,9 @@ use program::Program;
 use starts::Starts;
 use tree::Node;
 
+pub(crate) use outline::{Part, source_of};
 #[cfg(feature = "derive")]
 pub(crate) use regular::{Regular, of_delimiter, of_schema};
-pub(crate) use outline::{Part, source_of};
 pub(crate) use scan::Taken;
 pub(crate) use search::{Found, Search};
 pub(crate) use shape::{Construct, Explosion};

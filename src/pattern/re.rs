@@ -538,7 +538,10 @@ impl<'p> Reader<'p> {
                 let negate = match self.next() {
                     Some('=') => false,
                     Some('!') => true,
-                    _ => return Err(self.error("`(?<` is followed by `=` or `!`; a named group is `(?P<name>…)`")),
+                    _ => {
+                        let message = "`(?<` is followed by `=` or `!`; a named group is `(?P<name>…)`";
+                        return Err(PatternError::new(message, start));
+                    }
                 };
                 let outer = self.behind;
                 self.behind = outer.or(Some(self.groups.len()));
@@ -784,7 +787,7 @@ mod tests {
         for (source, offset) in [
             ("a(?i)b", 1),
             (r"\p{L}", 0),
-            ("(?<name>a)", 3),
+            ("(?<name>a)", 0),
             ("(?<=a+)b", 0),
             ("(?<=a|bc)d", 0),
             ("a**", 2),
