@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use backchat::check::fixture::{self, FixtureFile, Shared};
-use backchat::check::{self, Entry, Loaded, Settings, Status};
+use backchat::check::{self, Entry, Loaded, Meaning, Settings, Status};
 
 fn main() {
     divan::main();
@@ -37,7 +37,10 @@ fn file(template: &str) -> FixtureFile {
     let entries = Entry::all(std::slice::from_ref(&file), &[]);
     let settings = Settings { reference: None, ..Settings::default() };
     let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| {});
-    let meanings = reports.iter().map(|report| (report.entry.case().unwrap(), report.meaning.clone().unwrap()));
+    let meanings = reports.iter().filter_map(|report| match (report.entry.case(), &report.meaning) {
+        (Some(case), Some(Meaning::Output(meaning))) => Some((case, meaning.clone())),
+        _ => None,
+    });
     let text = fixture::rewrite(&file, &meanings.collect::<Vec<_>>(), &[]);
     fixture::read_text("bench.fixture", text, &Shared::default())
 }
