@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; where the
 //! needles land tells what the template writes around each value, and shapes that differ in one thing tell which text
-//! belongs to it. [`structure::Wire`] is the outcome.
+//! belongs to it. `structure::Wire` is the outcome.
 
 mod calls;
 pub(crate) mod conversation;
