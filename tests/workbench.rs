@@ -350,6 +350,7 @@ fn an_editor_is_stopped_and_continued_with_the_workbench() {
     session.sees("char 9/9");
     session.press("e");
     session.stops();
+    session.until("the terminal given back", |screen| !screen.alternate_screen());
     let group = format!("-{}", session.child.id());
     assert!(Command::new("kill").args(["-CONT", "--", &group]).status().unwrap().success());
     session.until("the workbench again", |screen| screen.alternate_screen() && screen.contents().contains("char 9/9"));

@@ -159,9 +159,11 @@ impl Signals {
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
             signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
         }
-        // What stops the program that has the terminal stops the one that waits for it, or the shell waits for ever.
-        signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
+        // The wish is noted before the process stops. Noted after it continues, by whichever thread took the signal, it
+        // could come after the main thread has dropped what was meant for the program that had the terminal.
         signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
+        // What stops the program that has the terminal stops the one that waits for it, or the shell waits forever.
+        signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
         signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
         Ok(signals)
     }
