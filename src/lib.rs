@@ -118,6 +118,9 @@ pub mod replay;
 pub mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
+// Deriving asks it for limits; the rest of its face belongs to the workbench.
+#[cfg(all(feature = "derive", not(feature = "workbench")))]
+mod targets;
 #[cfg(feature = "workbench")]
 pub mod targets;
 pub mod template;

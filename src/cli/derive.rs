@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 
 use super::derive_many as many;
+use super::lint_config::target_named;
 use super::render::{assignment, source_failure, template_name, time};
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
@@ -12,6 +13,7 @@ use crate::chat::source::{self, Source};
 use crate::derive::{self, Derivation, Options, Sample, Status};
 use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use crate::json::{self, Object, Value};
+use crate::targets::{TARGETS, Target};
 use crate::template::Template;
 
 /// The time that a derivation takes it to be where nothing is said: the same today and tomorrow.
@@ -25,6 +27,7 @@ pub const NOW: &str = "2026-01-01T00:00:00";
   backchat derive ORG/NAME -o response_template.json
   backchat derive chat_template.jinja --samples outputs.jsonl --explain
   backchat derive chat_templates -o derived
+  backchat derive models/mine --target vllm
   backchat derive --jsonl templates.jsonl > drafts.jsonl
 
 The draft goes to standard output, the report to standard error. A sample is a row
@@ -74,6 +77,8 @@ pub struct Derive {
     /// The key for reasoning, instead of the one the template reads
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
+    target: Vec<&'static Target>,
     /// Which of several chat templates to take
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
@@ -176,6 +181,7 @@ impl Derive {
             variables: self.set.iter().cloned().collect(),
             now: Some(self.now.clone()),
             reasoning_field: self.reasoning_field.clone(),
+            targets: self.target.clone(),
             ..Options::default()
         }
     }
@@ -205,6 +211,7 @@ impl Derive {
             reasoning_field: self.reasoning_field.clone(),
             special_tokens,
             samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
+            targets: self.target.clone(),
         })
     }
 
@@ -297,11 +304,29 @@ impl Derive {
             ("--samples", &self.samples),
         ];
         given.iter().for_each(|(option, value)| value.iter().for_each(|value| give(option, value)));
+        // What these options choose themselves is not chosen before.
+        if !options.contains(&"--target") {
+            self.target.iter().for_each(|target| give("--target", target.name));
+        }
         if self.partial {
             words.push("--partial".to_owned());
         }
         words.extend(options.iter().map(|option| (*option).to_owned()));
         words.join(" ")
+    }
+
+    /// What each reader makes of the draft, and the command for each other one.
+    fn readers(&self, derivation: &Derivation) {
+        for reading in &derivation.readers {
+            super::say!("  {}", escape(&reading.describe()));
+        }
+        let mut told = Vec::new();
+        for (target, effect) in derivation.readers.iter().filter_map(|reading| reading.other) {
+            if self.source != "-" && !told.contains(&effect) {
+                super::say!("  `{}` {effect}", self.again(&["--target", target]));
+                told.push(effect);
+            }
+        }
     }
 
     fn next(&self, global: &Global, command: &str, why: &str) {
@@ -326,6 +351,7 @@ impl Derive {
         if let Some(samples) = derivation.samples_line() {
             super::say!("  {samples}");
         }
+        self.readers(derivation);
         for diagnostic in &derivation.diagnostics {
             let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
             super::say!("{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help));
@@ -340,6 +366,14 @@ impl Derive {
             }
         }
     }
+}
+
+fn target_help() -> String {
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    format!(
+        "Keep to what this reader takes, and name the reasoning as it does: {}; may be given several times",
+        names.join(", ")
+    )
 }
 
 /// Why there is no draft, with the lines of the template it is about.

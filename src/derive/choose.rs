@@ -7,13 +7,18 @@ use std::collections::HashSet;
 
 use super::compile::{Choices, Topic, compile};
 use super::proof::Proof;
-use super::{Attempt, Options};
-use crate::template::Template;
+use super::readers::Wish;
+use super::{Attempt, Options, keep};
+use crate::json::Step;
 use crate::wire::probe::{Prober, needle};
 use crate::wire::{self, marks, structure::Wire};
 
-/// How many candidates are proved at most.
+/// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
+
+/// How many more candidates are looked at, once one reads everything that some readers refuse, to find one that all of
+/// them take.
+const MORE_PROOFS: usize = 4;
 
 /// A structure and the candidate that reads it best.
 pub(super) struct Chosen {
@@ -24,14 +29,14 @@ pub(super) struct Chosen {
 
 /// Infers the structure and finds the candidate that reads it best; nothing where no content shows or nothing compiles.
 /// The prober keeps the manner in which the template takes conversations.
-pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options) -> Option<Chosen> {
+pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     prober.settle()?;
     let manner = prober.manner;
     let mut best: Option<Chosen> = None;
     // Where one mark ends and the next begins has two readings: the second is tried where the first reads less than all.
     for segmentation in marks::Segmentation::ALL {
         prober.manner = manner;
-        let found = marks::cut_by(segmentation, || candidate(prober, proof, options));
+        let found = marks::cut_by(segmentation, || candidate(prober, proof, options, wish));
         let Some(found) = found else { continue };
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
             best = Some(found);
@@ -43,9 +48,10 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options) 
     best
 }
 
-fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options) -> Option<Chosen> {
+fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     let mut wire = wire::infer(prober, proof.reads())?;
-    let reasoning_field = options.reasoning_field.clone().unwrap_or_else(|| field(&wire));
+    let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
+    let reasoning_field = wish.reasoning_field(options, &keys);
     // Marks that change with what is said are none that a template could name.
     let holds_needles = |wire: &Wire| {
         let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
@@ -57,16 +63,8 @@ fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options) -> Optio
     if holds_needles(&wire) {
         wire.reasoning = None;
     }
-    let attempt = search(&wire, proof, options, &reasoning_field)?;
+    let attempt = search(&wire, proof, options, wish, &reasoning_field)?;
     Some(Chosen { wire, reasoning_field, attempt })
-}
-
-/// What the chat template calls reasoning.
-fn field(wire: &Wire) -> String {
-    let usual = "reasoning_content";
-    let mut keys = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).peekable();
-    let first = keys.peek().copied().unwrap_or(usual);
-    if keys.any(|key| key == usual) { usual.to_owned() } else { first.to_owned() }
 }
 
 /// A candidate that waits for its proof.
@@ -76,36 +74,32 @@ struct Candidate {
     parent: usize,
 }
 
-fn search(wire: &Wire, proof: &Proof<'_>, options: &Options, field: &str) -> Option<Attempt> {
+fn search(wire: &Wire, proof: &Proof<'_>, options: &Options, wish: &Wish, field: &str) -> Option<Attempt> {
     let mut waiting = vec![Candidate { choices: Choices::default(), parent: 0 }];
     let mut refuted: HashSet<String> = HashSet::new();
     let mut known: HashSet<Choices> = HashSet::from([Choices::default()]);
     let mut best: Option<Attempt> = None;
-    let mut proofs = 0;
-    while let Some(at) = next(&waiting) {
+    let mut left = MOST_PROOFS;
+    while let Some(at) = next(&waiting).filter(|_| left > 0) {
         let candidate = waiting.swap_remove(at);
         let compiled = compile(wire, &candidate.choices, field);
         if !refuted.insert(compiled.to_string()) {
             continue;
         }
-        let Ok(loaded) = Template::from_value(&compiled) else { continue };
-        let template = loaded.template;
-        let attempt = Attempt::of(&template, proof, options);
-        proofs += 1;
+        left -= 1;
+        let Some(attempt) = Attempt::for_readers(compiled, proof, options, wish) else { continue };
+        if attempt.is_whole() && attempt.refusals.is_empty() {
+            return Some(attempt);
+        }
+        if attempt.reads_all() {
+            left = left.min(MORE_PROOFS);
+        }
         let failed = attempt.verdict.failed();
-        let mut topics = topics(&attempt.verdict.failures);
+        let mut topics = topics(&attempt);
         if !attempt.explained.departures.is_empty() {
             topics.extend([Topic::Content, Topic::Reasoning, Topic::Calls]);
         }
-        if attempt.is_whole() {
-            return Some(attempt);
-        }
-        if best.as_ref().is_none_or(|best| attempt.rank() < best.rank()) {
-            best = Some(attempt);
-        }
-        if proofs == MOST_PROOFS {
-            break;
-        }
+        keep(&mut best, attempt);
         for choices in candidate.choices.neighbors(wire, &topics) {
             if known.insert(choices) {
                 waiting.push(Candidate { choices, parent: failed });
@@ -121,16 +115,20 @@ fn next(waiting: &[Candidate]) -> Option<usize> {
     (0..waiting.len()).min_by_key(|at| waiting.get(*at).map(rank))
 }
 
-/// What the failures are about.
-fn topics(failures: &[super::proof::Failure]) -> Vec<Topic> {
+/// What the failures and refusals of a candidate are about.
+fn topics(attempt: &Attempt) -> Vec<Topic> {
     let mut topics = Vec::new();
-    for failure in failures {
-        let field = failure.boundary.as_ref().map(|boundary| boundary.field.as_str());
-        let topic = match field {
-            Some("tool_calls") => Topic::Calls,
+    let boundaries = attempt.verdict.failures.iter().map(|failure| failure.boundary.as_ref());
+    let fields = boundaries.map(|boundary| boundary.map(|boundary| boundary.field.clone()));
+    let refused = attempt.refusals.iter().filter_map(|refusal| match refusal.place.steps().get(1) {
+        Some(Step::Key(field)) => Some(Some(field.to_string())),
+        _ => None,
+    });
+    for field in fields.chain(refused) {
+        let topic = match field.as_deref() {
+            Some("tool_calls") | None => Topic::Calls,
             Some("content") => Topic::Content,
             Some(_) => Topic::Reasoning,
-            None => Topic::Calls,
         };
         if !topics.contains(&topic) {
             topics.push(topic);

@@ -13,23 +13,28 @@ mod limits;
 mod needed;
 mod proof;
 mod prove;
+mod readers;
 mod recorded;
 mod report;
 
+pub use crate::targets::{Reader, Target};
 pub use findings::Findings;
 #[doc(hidden)]
 pub use proof::tools as proof_tools;
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Unverified, Verdict};
 pub use prove::{Proven, prove};
+pub use readers::Reading;
 pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Status};
 
 use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
+use crate::targets::Refusal;
 use crate::template::Template;
 use crate::wire::probe::Prober;
 use proof::Proof;
+use readers::{Fitted, Wish};
 
 /// What a derivation may be told beside the chat template.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +49,8 @@ pub struct Options {
     pub special_tokens: Vec<String>,
     /// Outputs the model really wrote, which the draft should explain.
     pub samples: Vec<Sample>,
+    /// Who must take the draft. Where nobody is named, it suits as many readers as it can at no cost.
+    pub targets: Vec<&'static Target>,
 }
 
 /// What every draft has a field or a default for.
@@ -76,37 +83,101 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
 /// Derives with these variables; nothing where no answer's content shows.
 fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<Derivation> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
-    proof.any_reasoning_name = options.reasoning_field.is_some();
+    let wish = Wish::of(&options.targets);
+    proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
     let mut prober = proof.prober();
-    let chosen = choose::choose(&mut prober, &proof, options)?;
-    Some(report::report(&prober, chosen, &proof, source, options))
+    let mut chosen = choose::choose(&mut prober, &proof, options, &wish)?;
+    chosen.attempt = chosen.attempt.joined(&proof, options, &wish);
+    Some(report::report(&prober, chosen, &proof, source, options, &wish))
 }
 
-/// A draft, its proof, and the samples it does not explain.
+/// A draft, its proof, the samples it does not explain, and what its readers say.
 struct Attempt {
     draft: Value,
     verdict: Verdict,
     explained: Explained,
+    /// Why readers that were asked for, or that it might suit, refuse it.
+    refusals: Vec<Refusal>,
+    /// Why they refuse another draft that reads everything.
+    spared: Vec<Refusal>,
+    /// What the draft no longer reads for their sake.
+    gone: Vec<(String, String)>,
+    is_asked: bool,
 }
 
 impl Attempt {
-    /// Proves a template and reads the samples with it.
-    fn of(template: &Template, proof: &Proof<'_>, options: &Options) -> Self {
-        Self {
+    /// Proves a template and reads the samples with it; nothing where it does not load.
+    fn of(way: Fitted, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
+        let template = Template::from_value(&way.template).ok()?.template;
+        Some(Self {
             draft: template.to_value(),
-            verdict: proof.judge(template),
-            explained: proof.explain(&options.samples, template),
+            verdict: proof.judge(&template),
+            explained: proof.explain(&options.samples, &template),
+            refusals: wish.refusals(&template),
+            spared: Vec::new(),
+            gone: way.gone,
+            is_asked: wish.is_asked,
+        })
+    }
+
+    /// Proves a draft and, where readers refuse it, the ways to write it for them; the one that comes closest.
+    fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
+        let as_it_is = Self::of(Fitted { template: draft.clone(), gone: Vec::new() }, proof, options, wish)?;
+        if as_it_is.refusals.is_empty() {
+            return Some(as_it_is);
         }
+        // What does not read everything as it is will not do so with less.
+        let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
+        let mut best = None;
+        keep(&mut best, as_it_is);
+        for way in wish.ways(&draft).into_iter().take(most) {
+            let Some(attempt) = Self::of(way, proof, options, wish) else { continue };
+            let is_best = attempt.reads_all() && attempt.refusals.is_empty();
+            keep(&mut best, attempt);
+            if is_best {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The draft that also keeps every piece of a text, where that is wished for and costs nothing.
+    fn joined(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
+        let joined = wish.joined(&self.draft).map(|template| Fitted { template, gone: self.gone.clone() });
+        match joined.and_then(|way| Self::of(way, proof, options, wish)) {
+            Some(joined) if joined.rank() <= self.rank() => Self { spared: self.spared, ..joined },
+            _ => self,
+        }
+    }
+
+    /// Whether it reads every conversation and every sample.
+    fn reads_all(&self) -> bool {
+        self.verdict.holds() && self.explained.departures.is_empty()
     }
 
     /// Whether there is nothing to improve.
     fn is_whole(&self) -> bool {
-        self.verdict.holds() && self.explained.departures.is_empty()
+        self.reads_all() && (self.refusals.is_empty() || !self.is_asked)
     }
 
     /// The less, the better.
-    fn rank(&self) -> (usize, usize) {
-        (self.verdict.failed(), self.explained.departures.len())
+    fn rank(&self) -> (bool, usize, usize, bool) {
+        let is_refused = !self.refusals.is_empty();
+        (is_refused && self.is_asked, self.verdict.failed(), self.explained.departures.len(), is_refused)
+    }
+}
+
+/// Keeps the better of two, and why readers refuse one that reads everything.
+fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
+    let known_spared = best.as_mut().map(|best| std::mem::take(&mut best.spared)).unwrap_or_default();
+    let refused = |attempt: &Attempt| if attempt.reads_all() { attempt.refusals.clone() } else { Vec::new() };
+    let own_spared = std::mem::take(&mut attempt.spared);
+    let spared = [known_spared, own_spared, refused(&attempt)].into_iter().find(|refusals| !refusals.is_empty());
+    if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
+        *best = Some(attempt);
+    }
+    if let Some(best) = best {
+        best.spared = spared.unwrap_or_default();
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::choose::Chosen;
 use super::findings::{Findings, Found};
 use super::proof::{Proof, Tried};
+use super::readers::{self, Reading, Wish};
 use super::{Attempt, Explained, Options, Verdict, evidence, limits};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::doctor;
@@ -52,6 +53,8 @@ pub struct Derivation {
     pub verdict: Verdict,
     /// What the draft makes of the samples.
     pub explained: Explained,
+    /// What each reader of response templates makes of the draft.
+    pub readers: Vec<Reading>,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
@@ -66,6 +69,7 @@ impl Derivation {
             findings: Findings::default(),
             verdict: Verdict::default(),
             explained: Explained::default(),
+            readers: Vec::new(),
             diagnostics: vec![diagnostic],
             tried: Vec::new(),
         }
@@ -83,6 +87,7 @@ impl Derivation {
             ("response_template", self.response_template.clone().unwrap_or_default()),
             ("findings", self.findings.to_value()),
             ("verification", self.verdict.to_value()),
+            ("readers", Value::List(self.readers.iter().map(Reading::to_value).collect())),
             ("diagnostics", Value::List(diagnostics.collect())),
         ])
     }
@@ -165,8 +170,12 @@ pub(super) fn report(
     proof: &Proof<'_>,
     source: &str,
     options: &Options,
+    wish: &Wish,
 ) -> Derivation {
-    let Chosen { wire, reasoning_field, attempt: Attempt { draft, verdict, explained } } = chosen;
+    let told = readers::of(wish, &chosen);
+    let Chosen { wire, reasoning_field, attempt } = chosen;
+    let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
+    let Attempt { draft, verdict, explained, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
     let mut diagnostics = limits::find(&wire);
@@ -205,9 +214,12 @@ pub(super) fn report(
     }
     let status = match proof.shows_calls() && !reads_calls {
         true => Status::Inexpressible,
-        _ if verdict.holds() && explained.departures.is_empty() && saw_calls && knows_reasoning => Status::Proved,
+        _ if verdict.holds() && explained.departures.is_empty() && saw_calls && knows_reasoning && meets_wish => {
+            Status::Proved
+        }
         _ => Status::Partial,
     };
+    diagnostics.extend(told.diagnostics);
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
     let findings = Findings::new(Found {
@@ -221,7 +233,16 @@ pub(super) fn report(
         renders: prober.renders(),
         refused: prober.refused(),
     });
-    Derivation { status, response_template: Some(draft), findings, verdict, explained, diagnostics, tried }
+    Derivation {
+        status,
+        response_template: Some(draft),
+        findings,
+        verdict,
+        explained,
+        readers: told.readings,
+        diagnostics,
+        tried,
+    }
 }
 
 /// Literal marks of the draft that a server would leave out of the text, were it to decode without special tokens.

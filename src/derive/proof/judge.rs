@@ -49,8 +49,13 @@ impl<'a, 't> Judge<'a, 't> {
                 Ok(read) => read,
                 Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
             };
-            if let Some(part) = difference(&case.expected, &message, self.reasoning, &case.prompted) {
-                match self.loss(case, part, &message).or_else(|| unreadable(case, part, &events)) {
+            // A region that cannot be read is an error elsewhere, even where nothing is missing without it.
+            let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
+            let part = difference(&case.expected, &message, self.reasoning, &case.prompted);
+            let is_same = part.is_none();
+            if let Some(part) = part.or(broken) {
+                let loss = || self.loss(case, part, &message).filter(|_| !is_same);
+                match loss().or_else(|| unreadable(case, part, &events).filter(|_| !is_same)) {
                     Some(loss) => lost = Some(loss),
                     None => {
                         let kept = case.prefix.get(case.prefix.len().saturating_sub(offset)..).unwrap_or("");

@@ -1,0 +1,247 @@
+//! A delimiter's pattern without look-arounds: the ways to write it, the one that gives up least first.
+
+use super::pieces::{Branch, Branches, Item, literal};
+use crate::wire::marks;
+
+/// A pattern written otherwise.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rewrite {
+    pub pattern: String,
+    /// The mark that a close takes now though the next field's open began with it.
+    pub taken: Option<String>,
+    /// The alternatives that are gone.
+    pub gone: Vec<String>,
+    cost: usize,
+}
+
+/// How many ways are looked at on the way.
+const MOST: usize = 64;
+
+/// The ways to write a pattern without looking around; none where it cannot be.
+pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
+    let Some(branches) = Branches::read(pattern) else { return Vec::new() };
+    let mut open = vec![(branches, Rewrite { pattern: String::new(), taken: None, gone: Vec::new(), cost: 0 })];
+    let mut found: Vec<Rewrite> = Vec::new();
+    let mut looked_at = 0;
+    while let Some((branches, so_far)) = open.pop() {
+        looked_at += 1;
+        if looked_at > MOST {
+            break;
+        }
+        let Some(changes) = first(&branches, closes) else {
+            let pattern = greedy(&branches).to_string();
+            if !pattern.is_empty() && !found.iter().any(|known| known.pattern == pattern) {
+                found.push(Rewrite { pattern, ..so_far });
+            }
+            continue;
+        };
+        for change in changes {
+            let mut next = so_far.clone();
+            next.cost += change.cost;
+            next.gone.extend(change.gone);
+            if next.taken.is_none() {
+                next.taken = change.taken;
+            }
+            open.push((change.branches, next));
+        }
+    }
+    found.sort_by_key(|rewrite| rewrite.cost);
+    found
+}
+
+/// One look-around written otherwise.
+struct Change {
+    branches: Branches,
+    taken: Option<String>,
+    gone: Option<String>,
+    cost: usize,
+}
+
+/// What can be done about the first look-around; nothing where there is none.
+fn first(branches: &Branches, closes: bool) -> Option<Vec<Change>> {
+    for (i, branch) in branches.0.iter().enumerate() {
+        for (j, item) in branch.0.iter().enumerate() {
+            let with = |items: Vec<Item>| {
+                let mut all = branches.clone();
+                if let Some(branch) = all.0.get_mut(i) {
+                    branch.0.splice(j..=j, items);
+                }
+                all
+            };
+            match item {
+                Item::Atom(_) => {}
+                Item::Group { open, inside, repeat } => {
+                    let Some(changes) = first(inside, closes) else { continue };
+                    let wrap = |change: Change| {
+                        let group = Item::Group { open: open.clone(), inside: change.branches, repeat: repeat.clone() };
+                        Change { branches: with(unwrapped(group)), ..change }
+                    };
+                    return Some(changes.into_iter().map(wrap).collect());
+                }
+                Item::Look { inside, .. } => return Some(changes(branches, i, j, item, inside, closes, &with)),
+            }
+        }
+    }
+    None
+}
+
+fn changes(
+    branches: &Branches,
+    i: usize,
+    j: usize,
+    look: &Item,
+    inside: &Branches,
+    closes: bool,
+    with: &dyn Fn(Vec<Item>) -> Branches,
+) -> Vec<Change> {
+    let mut found = Vec::new();
+    let branch = branches.0.get(i).map_or(&[][..], |branch| &branch.0);
+    let is_alone = branch.iter().enumerate().all(|(at, item)| at == j || item.is_space());
+    if branches.0.len() > 1 {
+        let mut fewer = branches.clone();
+        let gone = fewer.0.remove(i);
+        let gone = Some(Branches(vec![gone]).to_string());
+        found.push(Change { branches: fewer, taken: None, gone, cost: if is_alone { 0 } else { 2 } });
+    }
+    if !is_alone {
+        found.push(Change { branches: with(Vec::new()), taken: None, gone: None, cost: 1 });
+    }
+    if closes && look.looks_ahead() {
+        if is_alone && let Some(mark) = leading_mark(inside) {
+            let items: Vec<Item> = mark.chars().map(|c| Item::Atom(written(c))).collect();
+            let taken = Some(items.iter().map(ToString::to_string).collect());
+            found.push(Change { branches: with(items), taken, gone: None, cost: 1 });
+        }
+        // The end of the text ends a region by itself; a pattern that takes it may take the end of a chunk.
+        let endless = without_end(inside);
+        for (inside, cost) in [(endless, 2), (Some(inside.clone()), 3)] {
+            let Some(inside) = inside else { continue };
+            let group = Item::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
+            found.push(Change { branches: with(unwrapped(group)), taken: None, gone: None, cost });
+        }
+    }
+    found
+}
+
+/// The branches without those that are the end of the text; nothing where no other is left, or none was one.
+fn without_end(inside: &Branches) -> Option<Branches> {
+    let is_end =
+        |branch: &Branch| matches!(branch.0.as_slice(), [Item::Atom(atom)] if ["\\Z", "$"].contains(&atom.as_str()));
+    let mut left = inside.clone();
+    left.0.retain(|branch| !is_end(branch));
+    let mut changed = left != *inside;
+    for item in left.0.iter_mut().flat_map(|branch| &mut branch.0) {
+        let Item::Group { inside, .. } = item else { continue };
+        if let Some(without) = without_end(inside) {
+            *inside = without;
+            changed = true;
+        }
+    }
+    (changed && !left.0.is_empty()).then_some(left)
+}
+
+/// A group that holds one branch and does nothing else is its items.
+fn unwrapped(group: Item) -> Vec<Item> {
+    match group {
+        Item::Group { open, inside: Branches(branches), repeat }
+            if open == "(?:" && repeat.is_empty() && branches.len() == 1 =>
+        {
+            branches.into_iter().flat_map(|Branch(items)| items).collect()
+        }
+        group => vec![group],
+    }
+}
+
+/// The mark that all that is looked for begins with.
+fn leading_mark(inside: &Branches) -> Option<String> {
+    let [Branch(items)] = inside.0.as_slice() else { return None };
+    let text: String = items.iter().map_while(literal).collect();
+    marks::first(&text).filter(|mark| marks::stands_out(mark)).map(str::to_owned)
+}
+
+/// A character as a pattern.
+pub(super) fn written(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        c if "\\.^$|?*+()[]{}".contains(c) => format!("\\{c}"),
+        c => c.to_string(),
+    }
+}
+
+/// A lazy run before an optional part as a greedy one that stops where that part begins: the same text, and no engine
+/// has to try it twice.
+fn greedy(branches: &Branches) -> Branches {
+    let mut out = branches.clone();
+    for Branch(items) in &mut out.0 {
+        for at in 0..items.len() {
+            let next = match items.get(at + 1) {
+                Some(Item::Group { inside, repeat, .. }) if repeat.starts_with('?') => first_character(inside),
+                _ => None,
+            };
+            match items.get_mut(at) {
+                Some(Item::Atom(atom)) => {
+                    if let (Some(c), Some(class)) = (next, atom.strip_suffix("]+?").and_then(|a| a.strip_prefix("[^")))
+                    {
+                        *atom = format!("[^{class}{}]+", written(c));
+                    }
+                }
+                Some(Item::Group { inside, .. } | Item::Look { inside, .. }) => *inside = greedy(inside),
+                None => {}
+            }
+            // The run may be all that a named group holds.
+            if let (Some(c), Some(Item::Group { inside: Branches(inside), .. })) = (next, items.get_mut(at))
+                && let [Branch(held)] = inside.as_mut_slice()
+                && let Some(Item::Atom(atom)) = held.last_mut()
+                && let Some(class) = atom.strip_suffix("]+?").and_then(|atom| atom.strip_prefix("[^"))
+            {
+                *atom = format!("[^{class}{}]+", written(c));
+            }
+        }
+    }
+    out
+}
+
+fn first_character(inside: &Branches) -> Option<char> {
+    let [Branch(items)] = inside.0.as_slice() else { return None };
+    literal(items.first()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_of(pattern: &str, closes: bool) -> Vec<String> {
+        rewrites(pattern, closes).into_iter().map(|rewrite| rewrite.pattern).collect()
+    }
+
+    #[test]
+    fn a_branch_that_only_looks_ahead_goes_or_takes_its_mark() {
+        assert_eq!(
+            first_of(r"\s*(?:(?=\[CALLS\][^\s\[]+\[ARGS\])|</s>)\s*", true),
+            [r"\s*</s>\s*", r"\s*(?:\[CALLS\]|</s>)\s*", r"\s*(?:\[CALLS\][^\s\[]+\[ARGS\]|</s>)\s*",]
+        );
+    }
+
+    #[test]
+    fn a_guard_goes_or_is_taken() {
+        assert_eq!(
+            first_of(r"\}\s*(?=\s*(?:<e>|\Z))\s*", true),
+            [r"\}\s*\s*", r"\}\s*\s*(?:<e>)\s*", r"\}\s*\s*(?:<e>|\Z)\s*"]
+        );
+        assert_eq!(first_of(r"(?:<c>\s*|(?<=</c>) )", false), [r"<c>\s*"]);
+    }
+
+    #[test]
+    fn a_lazy_run_stops_where_what_may_follow_begins() {
+        assert_eq!(
+            first_of(r"(?P<id>(?:\w+\.)?(?P<name>[^\s<]+?)(?::\d+)?)<", false),
+            [r"(?P<id>(?:\w+\.)?(?P<name>[^\s<:]+)(?::\d+)?)<"]
+        );
+    }
+
+    #[test]
+    fn what_only_looks_around_cannot_be_written_otherwise() {
+        assert_eq!(first_of(r"(?=\[\s*\{)", false), [String::new(); 0]);
+    }
+}

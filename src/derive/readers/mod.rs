@@ -1,0 +1,99 @@
+//! Who is to read a draft: what it must keep to for that, how it is written then, and what each reader says of it.
+
+mod fit;
+mod looks;
+mod pieces;
+mod tell;
+
+pub use tell::Reading;
+
+pub(super) use fit::Fitted;
+
+use super::Options;
+use super::choose::Chosen;
+use crate::diagnostic::Diagnostic;
+use crate::json::Value;
+use crate::targets::{Limits, Reader, Reason, Refusal, THINKING, Target};
+use crate::template::Template;
+
+/// What every program that renders a chat again gives the chat template under either name, whichever of them it reads.
+const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
+
+/// The readers of a draft: those asked for, or all that one template can serve as long as that costs nothing.
+pub(super) struct Wish {
+    readers: Vec<Reader>,
+    limits: Limits,
+    /// Whether somebody asked for them: the draft must keep to their limits, whatever that costs.
+    pub is_asked: bool,
+}
+
+impl Wish {
+    pub fn of(targets: &[&'static Target]) -> Self {
+        let everyone = || Target::named("portable").into_iter().collect();
+        let is_asked = !targets.is_empty();
+        let targets: Vec<&Target> = if is_asked { targets.to_vec() } else { everyone() };
+        let mut readers: Vec<Reader> = targets.iter().flat_map(|target| target.readers).copied().collect();
+        readers.sort_unstable();
+        readers.dedup();
+        let mut limits = targets.iter().map(|target| target.limits()).fold(Limits::NONE, Limits::and);
+        if !is_asked {
+            limits.reasoning = None;
+        }
+        Self { readers, limits, is_asked }
+    }
+
+    /// Whether the reasoning may have a name that the chat template does not read.
+    pub fn renames(&self) -> bool {
+        self.limits.reasoning.is_some()
+    }
+
+    /// What the field of the reasoning is called, given the keys that the chat template reads it from.
+    pub fn reasoning_field(&self, options: &Options, keys: &[&str]) -> String {
+        let asked = options.reasoning_field.as_deref();
+        let alias = || keys.iter().any(|key| ALIASES.contains(key)).then_some(THINKING);
+        let name = asked.or(self.limits.reasoning).or_else(alias);
+        name.or_else(|| keys.first().copied()).unwrap_or(THINKING).to_owned()
+    }
+
+    /// Why the readers refuse a template. Nobody but its own chat template asks for the name of the reasoning.
+    pub fn refusals(&self, template: &Template) -> Vec<Refusal> {
+        let mut refusals: Vec<Refusal> = self.readers.iter().flat_map(|reader| reader.check(template)).collect();
+        refusals.retain(|refusal| self.is_asked || refusal.reason != Reason::Field);
+        refusals
+    }
+
+    /// The other ways to write a draft for its readers, the closest first.
+    pub fn ways(&self, draft: &Value) -> Vec<Fitted> {
+        let mut ways = fit::within(draft, &self.readers, &self.limits);
+        ways.retain(|way| way.template != *draft);
+        ways
+    }
+
+    /// A draft that keeps every piece of a text, where the readers asked for take one and it makes a difference.
+    pub fn joined(&self, draft: &Value) -> Option<Value> {
+        fit::joined(draft).filter(|_| self.is_asked && self.limits.joins_text)
+    }
+}
+
+/// What there is to say about a draft and its readers.
+pub(super) struct Told {
+    pub readings: Vec<Reading>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What each reader says of a draft, and what the wish for them cost.
+pub(super) fn of(wish: &Wish, chosen: &Chosen) -> Told {
+    let Chosen { wire, reasoning_field, attempt } = chosen;
+    let Ok(loaded) = Template::from_value(&attempt.draft) else {
+        return Told { readings: Vec::new(), diagnostics: Vec::new() };
+    };
+    let name = reasoning_field.as_str();
+    let is_read = |key: &str| key == name || ALIASES.contains(&key) && ALIASES.contains(&name);
+    let keys = || wire.reasoning.iter().flat_map(|reasoning| reasoning.keys());
+    let renamed = keys().next().filter(|_| wish.renames() && !keys().any(is_read));
+    let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
+    Told {
+        readings: tell::readings(&loaded.template, wish),
+        diagnostics: tell::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
+    }
+}

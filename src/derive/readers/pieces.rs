@@ -1,0 +1,246 @@
+//! A pattern's text cut into branches and groups, so that one look-around can be taken out or written otherwise while all
+//! the rest stays as it is written.
+
+use std::fmt::{self, Write};
+
+/// Alternatives, of which a pattern or a group has at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Branches(pub Vec<Branch>);
+
+/// One item after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Branch(pub Vec<Item>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// One character, class or assertion, and how often it repeats.
+    Atom(String),
+    /// A group that consumes: what opens it, what it holds, and how often it repeats.
+    Group { open: String, inside: Branches, repeat: String },
+    /// A look ahead or behind.
+    Look { open: String, inside: Branches },
+}
+
+impl Item {
+    /// Whether it looks ahead for a text, not for its absence.
+    pub fn looks_ahead(&self) -> bool {
+        matches!(self, Item::Look { open, .. } if open == "(?=")
+    }
+
+    /// Whether it only matches white space, or nothing.
+    pub fn is_space(&self) -> bool {
+        match self {
+            Item::Atom(text) => text.starts_with("\\s") || text.starts_with(' ') || text.starts_with("\\n"),
+            _ => false,
+        }
+    }
+}
+
+impl Branches {
+    /// Cuts a pattern; nothing where it holds what this does not know.
+    pub fn read(pattern: &str) -> Option<Self> {
+        let mut rest = pattern;
+        let branches = read(&mut rest, 0)?;
+        rest.is_empty().then_some(branches)
+    }
+
+    /// The texts it matches, where each branch is a text with nothing but white space around it.
+    pub fn literals(&self) -> Option<Vec<String>> {
+        let mut found = Vec::new();
+        for branch in &self.0 {
+            let mut items = branch.0.as_slice();
+            while let [first, rest @ ..] = items {
+                if !first.is_space() {
+                    break;
+                }
+                items = rest;
+            }
+            while let [rest @ .., last] = items {
+                if !last.is_space() {
+                    break;
+                }
+                items = rest;
+            }
+            match items {
+                [Item::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
+                    found.extend(inside.literals()?);
+                }
+                // What only looks ahead for what another field opens with ends with that field's text.
+                [Item::Look { .. }] if self.0.len() > 1 => {}
+                _ => found.push(text(items).filter(|text| !text.is_empty())?),
+            }
+        }
+        found.dedup();
+        (!found.is_empty()).then_some(found)
+    }
+}
+
+/// The text that a run of items matches, where it is only one.
+fn text(items: &[Item]) -> Option<String> {
+    items.iter().map(|item| literal(item)).collect()
+}
+
+/// The character an atom stands for, where it is exactly one.
+pub(super) fn literal(item: &Item) -> Option<char> {
+    let Item::Atom(atom) = item else { return None };
+    let mut chars = atom.chars();
+    let found = match (chars.next()?, chars.next()) {
+        ('\\', Some('n')) => '\n',
+        ('\\', Some('t')) => '\t',
+        ('\\', Some(c)) if !c.is_alphanumeric() => c,
+        (c, None) if !"\\.^$|?*+()[]{}".contains(c) => c,
+        _ => return None,
+    };
+    chars.next().is_none().then_some(found)
+}
+
+/// Patterns nest no deeper than this.
+const DEPTH: usize = 24;
+
+fn read(rest: &mut &str, depth: usize) -> Option<Branches> {
+    if depth > DEPTH {
+        return None;
+    }
+    let mut branches = vec![Branch::default()];
+    while let Some(c) = rest.chars().next() {
+        let item = match c {
+            ')' => break,
+            '|' => {
+                *rest = rest.get(1..)?;
+                branches.push(Branch::default());
+                continue;
+            }
+            '(' => group(rest, depth)?,
+            '[' => {
+                let length = class(rest)?;
+                atom(rest, length)?
+            }
+            '\\' => {
+                let length = 1 + rest.chars().nth(1)?.len_utf8();
+                atom(rest, length)?
+            }
+            c => atom(rest, c.len_utf8())?,
+        };
+        branches.last_mut()?.0.push(item);
+    }
+    Some(Branches(branches))
+}
+
+fn atom(rest: &mut &str, length: usize) -> Option<Item> {
+    let whole = length + repeat(rest.get(length..)?);
+    let (text, after) = rest.split_at_checked(whole)?;
+    *rest = after;
+    Some(Item::Atom(text.to_owned()))
+}
+
+/// How long the repeat is that a text begins with.
+fn repeat(text: &str) -> usize {
+    let base = match text.chars().next() {
+        Some('*' | '+' | '?') => 1,
+        Some('{') => match text.find('}') {
+            Some(end)
+                if text.get(1..end).is_some_and(|n| !n.is_empty() && n.chars().all(|c| "0123456789,".contains(c))) =>
+            {
+                end + 1
+            }
+            _ => return 0,
+        },
+        _ => return 0,
+    };
+    base + usize::from(text.get(base..).is_some_and(|rest| rest.starts_with(['?', '+'])))
+}
+
+/// How long the class is that a text begins with.
+fn class(text: &str) -> Option<usize> {
+    let mut chars = text.char_indices().skip(1).peekable();
+    chars.next_if(|(_, c)| *c == '^');
+    chars.next_if(|(_, c)| *c == ']');
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next()?;
+            }
+            ']' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn group(rest: &mut &str, depth: usize) -> Option<Item> {
+    let open = if rest.starts_with("(?P<") {
+        rest.get(..=rest.find('>')?)?
+    } else {
+        let known = ["(?<=", "(?<!", "(?=", "(?!", "(?:"];
+        match known.into_iter().find(|open| rest.starts_with(open)) {
+            Some(open) => open,
+            None if rest.starts_with("(?") => return None,
+            None => "(",
+        }
+    }
+    .to_owned();
+    *rest = rest.get(open.len()..)?;
+    let inside = read(rest, depth + 1)?;
+    *rest = rest.strip_prefix(')')?;
+    let length = repeat(rest);
+    let (repeat, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    let repeat = repeat.to_owned();
+    match open.as_str() {
+        "(?=" | "(?!" | "(?<=" | "(?<!" if repeat.is_empty() => Some(Item::Look { open, inside }),
+        "(?=" | "(?!" | "(?<=" | "(?<!" => None,
+        _ => Some(Item::Group { open, inside, repeat }),
+    }
+}
+
+impl fmt::Display for Branches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, branch) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_char('|')?;
+            }
+            branch.0.iter().try_for_each(|item| write!(f, "{item}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Item::Atom(text) => f.write_str(text),
+            Item::Group { open, inside, repeat } => write!(f, "{open}{inside}){repeat}"),
+            Item::Look { open, inside } => write!(f, "{open}{inside})"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_as_it_was() {
+        for pattern in [
+            r"(?:</a>\s*(?:</b>|(?=<a=))|<\|end\|>)\s*",
+            r"^\s*\{\s*[^]\\\]x]+?(?P<name>[\w.-]{1,3}+)a{b}",
+            r"(?<=x(?:(?!y).)*)(a|)",
+            "",
+        ] {
+            assert_eq!(Branches::read(pattern).unwrap().to_string(), pattern);
+        }
+        for unknown in ["(?i)a", "(?>a)", "(a", "a)"] {
+            assert_eq!(Branches::read(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_are_texts() {
+        let literals = |pattern: &str| Branches::read(pattern).unwrap().literals();
+        assert_eq!(literals(r"\s{0,4}<think>"), Some(vec!["<think>".to_owned()]));
+        assert_eq!(literals(r"(?:</a>|<\|e\|>)\s*"), Some(vec!["</a>".to_owned(), "<|e|>".to_owned()]));
+        assert_eq!(literals(r"(?=<t>)|</a>\s*"), Some(vec!["</a>".to_owned()]));
+        assert_eq!(literals(r"<a\d>"), None);
+        assert_eq!(literals(r"\s*"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! What each reader says of a draft: that it takes it, what it does with it, and which other draft there is for it.
+
+use super::Wish;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::json::Value;
+use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
+use crate::template::Template;
+
+/// What one reader makes of a draft.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// Who reads it.
+    pub reader: Reader,
+    /// Why it refuses the draft, in its own words, each with the path of what it refuses; empty where it takes it.
+    pub refusals: Vec<String>,
+    /// What goes wrong there with a draft that it takes.
+    pub costs: Vec<String>,
+    /// The target whose draft this reader takes, or keeps more with, and what it does then.
+    pub other: Option<(&'static str, &'static str)>,
+}
+
+impl Reading {
+    /// One line: whether it takes the draft, or why not.
+    pub fn describe(&self) -> String {
+        let title = self.reader.title();
+        match (self.refusals.as_slice(), self.costs.as_slice()) {
+            ([], []) => format!("{title} takes it"),
+            ([], costs) => format!("{title} takes it; {}", costs.join("; ")),
+            (refusals, _) => format!("{title} refuses it: {}", refusals.join("; ")),
+        }
+    }
+
+    pub(in crate::derive) fn to_value(&self) -> Value {
+        let texts = |texts: &[String]| Value::List(texts.iter().map(|text| text.as_str().into()).collect());
+        let other = self.other.map_or(Value::Null, |(target, effect)| {
+            Value::from([("options", format!("--target {target}").into()), ("effect", effect.into())])
+        });
+        Value::from([
+            ("reader", self.reader.name().into()),
+            ("version", self.reader.version().into()),
+            ("takes", self.refusals.is_empty().into()),
+            ("refusals", texts(&self.refusals)),
+            ("costs", texts(&self.costs)),
+            ("other", other),
+        ])
+    }
+}
+
+/// What every reader says of a draft.
+pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Reading> {
+    let readings = Reader::ALL.into_iter().map(|reader| {
+        let refused = reader.check(template);
+        let mut costs: Vec<String> = reader.cautions(template).into_iter().map(|caution| caution.effect).collect();
+        let mut other = None;
+        let asked = |reader: Reader| wish.is_asked && wish.readers.contains(&reader);
+        if !refused.is_empty() {
+            other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
+        } else if loses_pieces(template) && keeps_one_piece(reader) {
+            costs.push("of text both before and after a call it keeps the last piece".to_owned());
+            other = Some((reader.name(), "keeps both pieces"));
+        }
+        let refusals = refused.iter().map(told).collect();
+        Reading { reader, refusals, costs, other }
+    });
+    readings.collect()
+}
+
+/// Where a reader refuses a draft, and why.
+fn told(refusal: &Refusal) -> String {
+    format!("{} (at {})", refusal.words, refusal.place)
+}
+
+/// Whether a template has text outside all marks whose pieces replace one another.
+fn loses_pieces(template: &Template) -> bool {
+    let is_parted = template.field(TOOL_CALLS).is_some();
+    is_parted && template.field(CONTENT).is_some_and(|content| content.open.is_none() && content.join.is_none())
+}
+
+/// Whether a reader gives the message as a whole; the servers send one piece after the other, and none is lost.
+fn keeps_one_piece(reader: Reader) -> bool {
+    matches!(reader, Reader::Transformers | Reader::Trl | Reader::Smg)
+}
+
+/// What the wish cost, and why it could not be met.
+pub(in crate::derive) fn diagnostics(
+    wish: &Wish,
+    refusals: &[Refusal],
+    spared: &[Refusal],
+    gone: &[(String, String)],
+    renamed: Option<(&str, &str)>,
+) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if wish.is_asked {
+        for refusal in refusals {
+            let message = format!("{} refuses every draft that was found: {}", refusal.reader.title(), told(refusal));
+            let help = "derive without `--target`, or write this by hand and hold it against `backchat prove`";
+            found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
+        }
+        if let (true, Some(refusal)) = (refusals.is_empty(), spared.first()) {
+            let message =
+                format!("what reads these conversations is refused by {}: {}", refusal.reader.title(), told(refusal));
+            let help = "the draft keeps to the target's limits; without `--target` every conversation comes back";
+            found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
+        }
+    }
+    for (path, gone) in gone {
+        let message = format!("`{path}` is without {gone:?}, which not every reader takes");
+        let help = "what only that would have read is lost; `--target transformers` keeps it";
+        found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
+    }
+    if let Some((name, key)) = renamed {
+        let message = format!("the reasoning is called `{name}` for the target, and the chat template reads `{key}`");
+        let help = format!("name it `{key}` in messages that you give to the chat template again");
+        found.push(Diagnostic::new(Severity::Note, "derive-renamed", message).help(help));
+    }
+    found
+}
+
+/// What a draft for a reader that refuses this one does.
+fn refused_effect(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Transformers => "gives one that transformers takes",
+        Reader::Trl => "gives one that trl takes",
+        Reader::Vllm => "gives one that vllm takes",
+        Reader::Sglang => "gives one that sglang takes",
+        Reader::Smg => "gives one that smg takes",
+    }
+}

@@ -1,0 +1,143 @@
+//! `--target`: drafts within the limits of readers, what that costs, and who reads a draft.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+
+use backchat::derive::{Derivation, Options, Status, derive};
+use backchat::json::Object;
+use backchat::targets::{Reader, Target};
+use backchat::{Template, Value};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn derived(source: &str, targets: &[&str]) -> Derivation {
+    derived_with(source, targets, None)
+}
+
+fn derived_with(source: &str, targets: &[&str], reasoning_field: Option<&str>) -> Derivation {
+    let options = Options {
+        variables: Object::from([("eos_token".to_owned(), "</s>".into())]),
+        now: Some("2026-01-01T00:00:00".to_owned()),
+        reasoning_field: reasoning_field.map(str::to_owned),
+        targets: targets.iter().map(|name| Target::named(name).unwrap()).collect(),
+        ..Options::default()
+    };
+    derive(source, &options)
+}
+
+fn fields(derivation: &Derivation) -> Vec<String> {
+    let draft = derivation.response_template.as_ref().unwrap();
+    draft.get("fields").and_then(Value::as_object).unwrap().keys().cloned().collect()
+}
+
+fn ids(derivation: &Derivation) -> Vec<&'static str> {
+    derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect()
+}
+
+/// A chat template whose reasoning stands under a key of its own.
+fn with_reasoning(key: &str) -> String {
+    format!(
+        "{{% for m in messages %}}<|{{{{ m.role }}}}|>\
+         {{% if m.{key} %}}<think>{{{{ m.{key} }}}}</think>{{% endif %}}{{{{ m.content }}}}<|end|>{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+    )
+}
+
+#[test]
+fn reasoning_is_called_as_readers_call_it_where_the_chat_template_reads_it_then() {
+    for (key, targets, given, name) in [
+        ("reasoning_content", &[][..], None, "thinking"),
+        ("thinking", &[][..], None, "thinking"),
+        ("tool_plan", &[][..], None, "tool_plan"),
+        ("tool_plan", &["transformers"][..], None, "tool_plan"),
+        ("tool_plan", &["vllm"][..], None, "thinking"),
+        ("tool_plan", &["portable"][..], None, "thinking"),
+        ("reasoning_content", &[][..], Some("reasoning_content"), "reasoning_content"),
+    ] {
+        let derivation = derived_with(&with_reasoning(key), targets, given);
+        assert_eq!(fields(&derivation)[0], name, "{key} {targets:?} {given:?}");
+        assert_eq!(derivation.status, Status::Proved, "{key} {targets:?} {given:?}: {:?}", derivation.diagnostics);
+        let renamed = name == "thinking" && key == "tool_plan";
+        assert_eq!(ids(&derivation).contains(&"derive-renamed"), renamed, "{key} {targets:?}");
+    }
+}
+
+#[test]
+fn a_name_somebody_asked_for_stays_whatever_the_target_takes() {
+    let derivation = derived_with(&with_reasoning("thinking"), &["vllm"], Some("thoughts"));
+    assert_eq!((fields(&derivation)[0].as_str(), derivation.status), ("thoughts", Status::Partial));
+    let told = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
+    assert!(told.message.contains("unsupported semantic fields: ['thoughts']"), "{}", told.message);
+}
+
+#[test]
+fn every_reader_says_whether_it_takes_the_draft() {
+    let derivation = derived(&with_reasoning("tool_plan"), &[]);
+    let refusing: Vec<Reader> = derivation
+        .readers
+        .iter()
+        .filter(|reading| !reading.refusals.is_empty())
+        .map(|reading| reading.reader)
+        .collect();
+    assert_eq!(refusing, [Reader::Vllm, Reader::Sglang]);
+    let vllm = derivation.readers.iter().find(|reading| reading.reader == Reader::Vllm).unwrap();
+    assert_eq!(vllm.other, Some(("vllm", "gives one that vllm takes")));
+    assert!(vllm.describe().contains("['tool_plan']"), "{}", vllm.describe());
+}
+
+#[test]
+fn every_target_loads_every_draft_of_ours_or_says_why_not() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let mut refused: Vec<String> = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let source = fs::read_to_string(&path).unwrap();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        for target in ["vllm", "portable"] {
+            let derivation = derived(&source, &[target]);
+            let template = Template::from_value(derivation.response_template.as_ref().unwrap()).unwrap().template;
+            if !Target::named(target).unwrap().check(&template).is_empty() || derivation.status != Status::Proved {
+                assert!(ids(&derivation).contains(&"derive-target"), "{name} {target}: {:?}", derivation.diagnostics);
+                refused.push(format!("{name} {target}"));
+            }
+        }
+    }
+    refused.sort();
+    insta::assert_snapshot!("refused", refused.join("\n"));
+}
+
+#[test]
+fn text_on_both_sides_of_a_call_is_kept_where_the_reader_can() {
+    let source = read("chat_templates/hermes.jinja");
+    let pieces = |targets: &[&str]| {
+        let derivation = derived(&source, targets);
+        let template = Template::from_value(derivation.response_template.as_ref().unwrap()).unwrap().template;
+        let mut parser = backchat::Parser::new(&template, "", Default::default()).unwrap();
+        let text = "One.<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>Two.<|im_end|>";
+        parser.feed(text).unwrap();
+        parser.finish().unwrap().message.get("content").cloned().unwrap()
+    };
+    assert_eq!(pieces(&[]), "Two.".into());
+    assert_eq!(pieces(&["transformers"]), "One.\n\nTwo.".into());
+    let costs = |targets: &[&str]| {
+        let derivation = derived(&source, targets);
+        derivation.readers.iter().map(|reading| reading.costs.len()).collect::<Vec<_>>()
+    };
+    let all = costs(&[]);
+    assert_eq!((all[0], all[1], all[2], all[4]), (1, 1, 0, 1));
+    assert_eq!(costs(&["transformers"])[0], 0);
+}
+
+#[test]
+fn what_only_a_look_around_reads_is_partial_with_the_readers_words() {
+    let source = read("tests/derive/keywords_in_brackets.jinja");
+    assert_eq!(derived(&source, &[]).status, Status::Proved);
+    let derivation = derived(&source, &["smg"]);
+    assert_eq!(derivation.status, Status::Partial);
+    let told = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
+    assert!(told.message.contains("look-around"), "{}", told.message);
+}
