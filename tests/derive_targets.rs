@@ -141,3 +141,41 @@ fn what_only_a_look_around_reads_is_partial_with_the_readers_words() {
     let told = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
     assert!(told.message.contains("look-around"), "{}", told.message);
 }
+
+/// A model's folder with a response template that looks around.
+fn model(name: &str) -> std::path::PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let chat_template = with_reasoning("reasoning_content");
+    let template = r#"{"start_anchor": "<|assistant|>", "fields": {"reasoning_content": {"open": "<think>",
+        "close_pattern": "</think>\\s*"}, "content": {"close_pattern": "<\\|end\\|>(?=\\s|$)"}}}"#;
+    let config = format!(
+        "{{\n  \"x\": [1,2],\n  \"chat_template\": {},\n  \"response_template\": {template}\n}}\n",
+        Value::from(chat_template.as_str())
+    );
+    fs::write(folder.join("tokenizer_config.json"), config).unwrap();
+    folder
+}
+
+#[test]
+fn lint_rewrites_for_a_target_where_a_chat_template_proves_it() {
+    let folder = model("lint_rewrites");
+    let file = folder.join("tokenizer_config.json");
+    let lint = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_backchat"));
+        let output = command.arg("lint").args(arguments).arg(&file).env("NO_COLOR", "1").output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, text) = lint(&["--target", "portable"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("can be fixed with `--fix`"), "{text}");
+    let (_, text) = lint(&["--target", "portable", "--fix"]);
+    assert!(!text.contains("error["), "{text}");
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(written.contains("\"x\": [1,2]"), "{written}");
+    let template = backchat::json::read(&written).unwrap().get("response_template").cloned().unwrap();
+    let loaded = Template::from_value(&template).unwrap().template;
+    assert_eq!(Target::named("portable").unwrap().check(&loaded), []);
+    assert!(template.get("fields").unwrap().get("thinking").is_some(), "{written}");
+}

@@ -11,9 +11,12 @@ use super::lint_config::{Config, rule_named, target_named};
 use super::outputs::{Found, Outputs};
 use super::render::{source_failure, template_name};
 use super::{Failure, Global, input};
+use crate::chat::source::Source;
 use crate::chat::{self, ChatTemplate};
+use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
 use crate::doctor;
+use crate::json::Value;
 use crate::lint::{self, RULES, Rule, Subject};
 use crate::schema;
 use crate::targets::{TARGETS, Target};
@@ -26,6 +29,7 @@ use crate::template::source::{self, Opened, SourceError, replace_file};
   backchat lint --target vllm tokenizer_config.json
   backchat lint --fix templates/*.json
   backchat lint chat_template.jinja
+  backchat lint --fix --target portable response_template.json --chat-template chat_template.jinja
   backchat lint --explain RT001
 
 Levels by rule also stand in `backchat.toml`, in this folder or one above:
@@ -45,6 +49,9 @@ pub struct Lint {
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
     target: Vec<&'static Target>,
+    /// The chat template to prove a rewrite for the targets with; the file's own where it has one
+    #[arg(long, value_name = "SOURCE", requires = "target")]
+    chat_template: Option<String>,
     /// Make this rule an error
     #[arg(long, value_name = "RULE", value_parser = rule_named)]
     deny: Vec<&'static Rule>,
@@ -105,6 +112,8 @@ impl Lint {
         let mut targets = if self.target.is_empty() { config.targets.clone() } else { self.target.clone() };
         let mut seen = HashSet::new();
         targets.retain(|target| seen.insert(target.name));
+        let named = self.chat_template.as_deref().map(|name| chat::source::open(name, None));
+        let chat_template = named.transpose().map_err(source_failure)?;
         let mut all: Vec<Diagnostic> = Vec::new();
         let mut sources = Sources::none();
         let mut unusable = false;
@@ -139,7 +148,7 @@ impl Lint {
                     continue;
                 }
             };
-            let (opened, found) = self.lint(opened, &targets, &config)?;
+            let (opened, found) = self.lint(opened, &targets, &config, chat_template.as_ref())?;
             all.extend(found);
             sources.extend(opened.sources);
         }
@@ -194,8 +203,9 @@ impl Lint {
         opened: Opened,
         targets: &[&'static Target],
         config: &Config,
+        chat_template: Option<&Source>,
     ) -> Result<(Opened, Vec<Diagnostic>), Failure> {
-        let mut found = self.find(&opened, targets, config);
+        let mut found = self.find(&opened, targets, config, chat_template);
         if !self.fix && !self.diff {
             return Ok((opened, found));
         }
@@ -209,7 +219,7 @@ impl Lint {
             now = source::from_text(now.file.clone(), fixed.clone())
                 .map_err(|SourceError { diagnostics, sources }| Failure::Diagnostics { diagnostics, sources })?;
             text = fixed;
-            found = self.find(&now, targets, config);
+            found = self.find(&now, targets, config, chat_template);
         }
         if self.diff {
             let diff = TextDiff::from_lines(&before, &text);
@@ -228,8 +238,21 @@ impl Lint {
         Ok((now, found))
     }
 
-    fn find(&self, opened: &Opened, targets: &[&'static Target], config: &Config) -> Vec<Diagnostic> {
-        let found = lint::lint(&Subject::of_file(opened, targets));
+    fn find(
+        &self,
+        opened: &Opened,
+        targets: &[&'static Target],
+        config: &Config,
+        chat_template: Option<&Source>,
+    ) -> Vec<Diagnostic> {
+        let subject = Subject::of_file(opened, targets);
+        let mut found = lint::lint(&subject);
+        let own = if chat_template.is_none() { own_chat_template(opened) } else { None };
+        if let Some((rewritten, message)) =
+            chat_template.or(own.as_ref()).and_then(|source| rewritten(opened, targets, source))
+        {
+            lint::offer_rewrite(&subject, &mut found, &rewritten, &message);
+        }
         found.into_iter().filter_map(|finding| self.level(finding, &opened.file, config)).collect()
     }
 
@@ -250,6 +273,27 @@ impl Lint {
         finding.severity = level?;
         Some(finding)
     }
+}
+
+/// The chat template that stands with a response template, in a model's own files.
+fn own_chat_template(opened: &Opened) -> Option<Source> {
+    let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
+    is_config.then(|| chat::source::open(&opened.file, None).ok())?
+}
+
+/// The template within the limits of the targets, proved with its chat template, and what to call that.
+fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> Option<(Value, String)> {
+    if targets.is_empty() {
+        return None;
+    }
+    let variables = source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+    let now = Some(NOW.to_owned());
+    let options = derive::Options { variables, now, targets: targets.to_vec(), ..derive::Options::default() };
+    let rewritten = derive::rewrite(&source.template, &opened.loaded.template, &options).ok().flatten()?;
+    let names: Vec<&str> = targets.iter().map(|target| target.name).collect();
+    let (whole, cases) = (rewritten.cases - rewritten.failed, rewritten.cases);
+    let message = format!("write it as {} takes it; {whole} of {cases} conversations come back", names.join(" and "));
+    Some((rewritten.template, message))
 }
 
 fn target_help() -> String {

@@ -23,7 +23,7 @@ pub use findings::Findings;
 pub use proof::tools as proof_tools;
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Unverified, Verdict};
 pub use prove::{Proven, prove};
-pub use readers::Reading;
+pub use readers::{Reading, Rewritten, rewrite};
 pub use recorded::{Departure, Explained, Sample};
 pub use report::{Derivation, Status};
 

@@ -18,6 +18,7 @@ mod chunks;
 mod fix;
 mod marks;
 mod regions;
+mod rewrite;
 mod rule;
 mod run;
 mod schemas;
@@ -29,6 +30,8 @@ mod values;
 
 pub use chat_traps::lint_chat_template;
 pub use fix::apply_fixes;
+#[doc(hidden)]
+pub use rewrite::offer_rewrite;
 pub use rule::{Page, Rule};
 pub use subject::Subject;
 

@@ -3,8 +3,10 @@
 mod fit;
 mod looks;
 mod pieces;
+mod rewrite;
 mod tell;
 
+pub use rewrite::{Rewritten, rewrite};
 pub use tell::Reading;
 
 pub(super) use fit::Fitted;
