@@ -35,6 +35,7 @@ use crate::template::Template;
 use crate::wire::probe::Prober;
 use proof::Proof;
 use readers::{Fitted, Wish};
+use recorded::Lessons;
 
 /// What a derivation may be told beside the chat template.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +88,7 @@ fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<D
     proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
     let mut prober = proof.prober();
     let mut chosen = choose::choose(&mut prober, &proof, options, &wish)?;
-    chosen.attempt = chosen.attempt.joined(&proof, options, &wish);
+    chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
     Some(report::report(&prober, chosen, &proof, source, options, &wish))
 }
 
@@ -103,6 +104,8 @@ struct Attempt {
     /// What the draft no longer reads for their sake.
     gone: Vec<(String, String)>,
     is_asked: bool,
+    /// What samples taught it beyond what renders show.
+    lessons: Lessons,
 }
 
 impl Attempt {
@@ -117,6 +120,7 @@ impl Attempt {
             spared: Vec::new(),
             gone: way.gone,
             is_asked: wish.is_asked,
+            lessons: Lessons::default(),
         })
     }
 
@@ -150,6 +154,19 @@ impl Attempt {
         }
     }
 
+    /// The draft that also reads what samples write otherwise, as far as they say what they mean.
+    fn taught(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
+        if self.explained.departures.is_empty() {
+            return self;
+        }
+        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &Bench { proof, options });
+        let taught = template.map(|template| Fitted { template, gone: self.gone.clone() });
+        let taught = taught.and_then(|way| Self::of(way, proof, options, wish)).unwrap_or(self);
+        let mut verdict = taught.verdict;
+        verdict.scope.learned = lessons.parts();
+        Self { verdict, lessons, ..taught }
+    }
+
     /// Whether it reads every conversation and every sample.
     fn reads_all(&self) -> bool {
         self.verdict.holds() && self.explained.departures.is_empty()
@@ -164,6 +181,29 @@ impl Attempt {
     fn rank(&self) -> (bool, usize, usize, bool) {
         let is_refused = !self.refusals.is_empty();
         (is_refused && self.is_asked, self.verdict.failed(), self.explained.departures.len(), is_refused)
+    }
+}
+
+/// The conversations and samples that a repair is held against.
+struct Bench<'b, 't> {
+    proof: &'b Proof<'t>,
+    options: &'b Options,
+}
+
+impl recorded::Bench for Bench<'_, '_> {
+    fn explained(&self, template: &Template) -> Vec<bool> {
+        let is_explained =
+            |sample: &Sample| self.proof.explain(std::slice::from_ref(sample), template).departures.is_empty();
+        self.options.samples.iter().map(is_explained).collect()
+    }
+
+    fn failed(&self, template: &Template) -> (usize, usize) {
+        let verdict = self.proof.judge(template);
+        (verdict.failed() + verdict.lost(), verdict.cases)
+    }
+
+    fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {
+        sample.prefix.as_deref().unwrap_or_else(|| self.proof.usual_prompt())
     }
 }
 

@@ -175,7 +175,7 @@ pub(super) fn report(
     let told = readers::of(wish, &chosen);
     let Chosen { wire, reasoning_field, attempt } = chosen;
     let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
-    let Attempt { draft, verdict, explained, .. } = attempt;
+    let Attempt { draft, verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
     let mut diagnostics = limits::find(&wire);
@@ -220,6 +220,7 @@ pub(super) fn report(
         _ => Status::Partial,
     };
     diagnostics.extend(told.diagnostics);
+    diagnostics.extend(lessons.diagnostics());
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
     let findings = Findings::new(Found {

@@ -139,9 +139,17 @@ impl<'t> Proof<'t> {
     /// Reads samples with a template, those without a prompt after every way a prompt can end.
     pub fn explain(&self, samples: &[Sample], template: &Template) -> Explained {
         let asks = samples.iter().any(|sample| sample.prefix.is_none());
-        let prompts =
-            if asks { self.prompts.get_or_init(|| self.cut(|cutter| cutter.prompts())).as_slice() } else { &[] };
+        let prompts = if asks { self.prompts() } else { &[] };
         recorded::explain(samples, template, prompts)
+    }
+
+    /// The prompt that most turns follow.
+    pub fn usual_prompt(&self) -> &str {
+        self.prompts().first().map_or("", |prompt| prompt.text.as_str())
+    }
+
+    fn prompts(&self) -> &[Prompt] {
+        self.prompts.get_or_init(|| self.cut(|cutter| cutter.prompts()))
     }
 
     /// Whether calls leave a trace in renders.

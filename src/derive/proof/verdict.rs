@@ -83,6 +83,8 @@ pub struct Scope {
     pub proved: Vec<&'static str>,
     /// What no render of this chat template shows.
     pub not_shown: Vec<&'static str>,
+    /// What only samples show: no conversation says anything of it.
+    pub learned: Vec<&'static str>,
 }
 
 impl Verdict {
@@ -182,15 +184,20 @@ impl Scope {
     /// The scope in one line, without the verdict itself.
     pub fn describe(&self) -> String {
         let proved = if self.proved.is_empty() { "nothing".to_owned() } else { self.proved.join(", ") };
+        let learned = match self.learned.as_slice() {
+            [] => String::new(),
+            parts => format!("; learned from samples alone: other ways to write {}", parts.join(", ")),
+        };
         match self.not_shown.as_slice() {
-            [] => proved,
-            others => format!("{proved}; not shown by the chat template: {}", others.join(", ")),
+            [] => format!("{proved}{learned}"),
+            others => format!("{proved}{learned}; not shown by the chat template: {}", others.join(", ")),
         }
     }
 
     fn to_value(&self) -> Value {
         let words = |words: &[&'static str]| Value::List(words.iter().map(|word| (*word).into()).collect());
-        Value::from([("proved", words(&self.proved)), ("not_shown", words(&self.not_shown))])
+        let [proved, not_shown, learned] = [&self.proved, &self.not_shown, &self.learned].map(|list| words(list));
+        Value::from([("proved", proved), ("not_shown", not_shown), ("learned", learned)])
     }
 }
 

@@ -242,6 +242,6 @@ mod tests {
 
     #[test]
     fn what_only_looks_around_cannot_be_written_otherwise() {
-        assert_eq!(first_of(r"(?=\[\s*\{)", false), [String::new(); 0]);
+        assert_eq!(first_of(r"(?=\[\s*\{)", false), Vec::<String>::new());
     }
 }

@@ -77,7 +77,7 @@ impl Branches {
 
 /// The text that a run of items matches, where it is only one.
 fn text(items: &[Item]) -> Option<String> {
-    items.iter().map(|item| literal(item)).collect()
+    items.iter().map(literal).collect()
 }
 
 /// The character an atom stands for, where it is exactly one.

@@ -2,12 +2,15 @@
 
 mod compare;
 mod coverage;
+mod repair;
 
 use std::sync::Arc;
 
 use crate::json::Value;
-use crate::parser::{Event, Finished, Options, ParseError, Parser, Tools};
+use crate::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use crate::template::Template;
+
+pub(super) use repair::{Bench, Lessons, learn};
 
 /// An output a model really wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -142,11 +145,28 @@ fn endless_thought(sample: &Sample, template: &Template, prefix: &str) -> Option
 }
 
 fn read(sample: &Sample, template: &Template, prefix: &str) -> Result<(Finished, usize), ParseError> {
+    read_as(sample, template, prefix, Mode::Stable, false)
+}
+
+/// Reads a sample in a mode, whole or one character at a time.
+fn read_as(
+    sample: &Sample,
+    template: &Template,
+    prefix: &str,
+    mode: Mode,
+    by_character: bool,
+) -> Result<(Finished, usize), ParseError> {
     let tools = sample.tools.as_ref().and_then(|tools| Tools::new(tools).ok()).map(Arc::new);
-    let mut parser = Parser::new(template, prefix, Options { tools, ..Options::default() })?;
+    let mut parser = Parser::new(template, prefix, Options { tools, mode, ..Options::default() })?;
     let offset = parser.prefix_length();
     let mut events = parser.initial_events().to_vec();
-    parser.feed_into(&sample.text, &mut |event| events.push(event.to_owned()))?;
+    let mut feed = |piece: &str| parser.feed_into(piece, &mut |event| events.push(event.to_owned()));
+    if by_character {
+        let text = sample.text.as_str();
+        text.char_indices().try_for_each(|(at, c)| feed(text.get(at..at + c.len_utf8()).unwrap_or("")))?;
+    } else {
+        feed(&sample.text)?;
+    }
     let finished = parser.finish()?;
     events.extend(finished.events.iter().cloned());
     Ok((Finished { events, ..finished }, offset))

@@ -1,0 +1,244 @@
+//! Where the parts of a message stand in the text that means it, however they are spelled there.
+
+use std::ops::Range;
+
+use super::super::compare::same;
+use crate::json::{self, Object, Value};
+use crate::wire::python;
+
+/// What a sample says it means.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    pub reasoning: Option<String>,
+    pub content: Option<String>,
+    pub calls: Vec<SaidCall>,
+}
+
+/// A call that a sample means.
+#[derive(Clone, Debug)]
+pub(super) struct SaidCall {
+    pub name: String,
+    pub arguments: Object,
+    pub id: Option<String>,
+}
+
+/// The places of a message's parts in a text, in bytes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown {
+    pub reasoning: Option<Range<usize>>,
+    pub content: Option<Range<usize>>,
+    pub calls: Vec<Call>,
+}
+
+/// One call in a text.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub name: Range<usize>,
+    /// How much of the text before and after the name belongs to the id of the call.
+    pub around: Option<(usize, usize)>,
+    pub body: Body,
+    /// From the first of its parts to the end of the last.
+    pub span: Range<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// One JSON object that holds name and arguments under these keys.
+    Object { name: String, arguments: String, is_adjacent: bool },
+    /// The arguments as one JSON object.
+    Json(Range<usize>),
+    /// Key by key.
+    Pairs(Vec<Pair>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub key: Range<usize>,
+    pub value: Range<usize>,
+    pub is_quoted: bool,
+}
+
+impl Said {
+    /// Reads a message; `own` is what the draft calls the reasoning.
+    pub fn of(message: &Object, own: Option<&str>) -> Self {
+        let text = |key: &str| {
+            let text = message.get(key).and_then(Value::as_str).map(str::trim);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let names = ["reasoning_content", "thinking", "reasoning"];
+        let reasoning = names.into_iter().chain(own).find_map(text);
+        let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|call| {
+            let function = call.get("function").unwrap_or(call);
+            let arguments = match function.get("arguments") {
+                Some(Value::String(text)) => json::read(text).ok()?,
+                Some(other) => other.clone(),
+                None => Value::Object(Object::new()),
+            };
+            let id = call.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
+            Some(SaidCall {
+                name: function.get("name")?.as_str()?.to_owned(),
+                arguments: arguments.as_object()?.clone(),
+                id,
+            })
+        });
+        Self { reasoning, content: text("content"), calls: calls.collect() }
+    }
+}
+
+/// Finds every part; nothing where one is not there.
+pub(super) fn align(text: &str, said: &Said) -> Option<Shown> {
+    let mut shown = Shown::default();
+    let mut from = 0;
+    if let Some(thought) = &said.reasoning {
+        let at = text.find(thought.as_str())?;
+        from = at + thought.len();
+        shown.reasoning = Some(at..from);
+    }
+    if let Some(content) = &said.content {
+        let at = match said.calls.is_empty() {
+            true => text.rfind(content.as_str()).filter(|at| *at >= from)?,
+            false => from + text.get(from..)?.find(content.as_str())?,
+        };
+        shown.content = Some(at..at + content.len());
+        from = at + content.len();
+    }
+    for SaidCall { name, arguments, id } in &said.calls {
+        let mut call = call(text, from, name, arguments)?;
+        // An id that holds the name stands around it.
+        call.around = id.as_deref().and_then(|id| id.split_once(name.as_str())).and_then(|(before, after)| {
+            let is_there =
+                text.get(..call.name.start)?.ends_with(before) && text.get(call.name.end..)?.starts_with(after);
+            is_there.then_some((before.len(), after.len()))
+        });
+        from = call.span.end;
+        shown.calls.push(call);
+    }
+    Some(shown)
+}
+
+fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call> {
+    let wanted = Value::Object(arguments.clone());
+    let begins = text.get(from..)?.match_indices('{').map(|(at, _)| from + at);
+    for at in begins {
+        let Some((end, value)) = object(text, at) else { continue };
+        if same(&wanted, &value) {
+            let name = word(text.get(..at)?, from, name, true)?;
+            return Some(Call { span: name.start..end, name, around: None, body: Body::Json(at..end) });
+        }
+        let Some(entries) = value.as_object() else { continue };
+        let key_of = |fits: &dyn Fn(&Value) -> bool| entries.iter().position(|(_, value)| fits(value));
+        let named = key_of(&|value| value.as_str() == Some(name));
+        let given = key_of(&|value| same(&wanted, value) && value.as_object().is_some());
+        if let (Some(named), Some(given)) = (named, given) {
+            let key = |at: usize| entries.keys().nth(at).cloned();
+            let body =
+                Body::Object { name: key(named)?, arguments: key(given)?, is_adjacent: named == 0 && given == 1 };
+            return Some(Call { span: at..end, name: at..at, around: None, body });
+        }
+    }
+    let name = word(text, from, name, false)?;
+    let mut end = name.end;
+    let mut pairs = Vec::new();
+    for (key, value) in arguments {
+        let key = word(text, end, key, false)?;
+        let (value, is_quoted) = spelled(text, key.end, value)?;
+        end = value.end;
+        pairs.push(Pair { key, value, is_quoted });
+    }
+    let around = None;
+    (!pairs.is_empty()).then_some(Call { span: name.start..end, name, around, body: Body::Pairs(pairs) })
+}
+
+/// The JSON object that begins at a place.
+fn object(text: &str, at: usize) -> Option<(usize, Value)> {
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for (offset, c) in text.get(at..)?.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '{' if !quoted => depth += 1,
+            '}' if !quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    let end = at + offset + 1;
+                    return Some((end, json::read(text.get(at..end)?).ok()?));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The first place of a whole word from here on, or the last one.
+fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>> {
+    let part_of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let is_whole = |at: &usize| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+        !part_of_word(before) && !part_of_word(after)
+    };
+    let mut found = text.get(from..)?.match_indices(word).map(|(at, _)| from + at).filter(is_whole);
+    let at = if last { found.last() } else { found.next() }?;
+    Some(at..at + word.len())
+}
+
+/// The next place of a value in any of its spellings, and whether quotes stand around it that are not its own.
+fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool)> {
+    let rest = text.get(from..)?;
+    let json = value.to_string();
+    let mut spellings = vec![(json.clone(), value.as_str().is_some()), (ascii(&json), value.as_str().is_some())];
+    match value {
+        Value::String(bare) => {
+            spellings.push((python::repr(bare), true));
+            spellings.push((bare.clone(), false));
+        }
+        other => {
+            spellings.push((python::spelling(other), false));
+            spellings.push((format!("\"{json}\""), true));
+        }
+    }
+    let found = spellings.into_iter().filter(|(text, _)| !text.is_empty()).filter_map(|(spelling, is_quoted)| {
+        let at = from + rest.find(&spelling)?;
+        Some((at..at + spelling.len(), is_quoted))
+    });
+    found.min_by_key(|(place, _)| (place.start, std::cmp::Reverse(place.end)))
+}
+
+/// JSON with every character beyond ASCII escaped.
+fn ascii(json: &str) -> String {
+    let mut out = String::new();
+    for c in json.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(message: &str) -> Said {
+        Said::of(json::read(message).unwrap().as_object().unwrap(), None)
+    }
+
+    #[test]
+    fn values_are_found_in_any_spelling() {
+        let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"city": "Gent", "n": null}}}]}"#;
+        for (text, body) in [
+            (r#"<c>{"name": "f", "parameters": {"city": "Gent", "n": null}}</c>"#, "Object"),
+            (r#"<c>f({"city": "Gent", "n": null})</c>"#, "Json"),
+            ("<c=f><city>Gent</city><n>None</n></c>", "Pairs"),
+            ("<c=f><city>'Gent'</city><n>null</n></c>", "Pairs"),
+        ] {
+            let shown = align(text, &said(message)).unwrap();
+            assert!(format!("{:?}", shown.calls[0].body).starts_with(body), "{text}: {shown:?}");
+        }
+        assert!(align("<c=f><city>Brugge</city></c>", &said(message)).is_none());
+    }
+}

@@ -1,0 +1,250 @@
+//! What a sample that is read wrongly asks for: templates that read it, each with what is new in it.
+
+use super::align::Shown;
+use super::layout::{self, Layout};
+use super::merge::{self, delimiter, escape};
+use crate::json::{Object, Value};
+use crate::pattern::Pattern;
+use crate::wire::marks;
+
+/// A template that reads more, and what that is.
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    pub template: Value,
+    /// What is learned, in words.
+    pub what: Vec<String>,
+    /// The marks it is learned with, which prose may mention.
+    pub marks: Vec<String>,
+}
+
+/// A sample under a template: its text, where its parts stand, and how far the template reads it.
+pub(super) struct Sighting<'s> {
+    pub text: &'s str,
+    pub shown: &'s Shown,
+    /// Where reasoning that is read ends, with its mark.
+    pub thought_end: usize,
+    /// Where what makes the model stop begins.
+    pub stop: usize,
+    pub own_reasoning: Option<&'s str>,
+}
+
+impl Edit {
+    fn new(known: &Self, template: Value, what: String, marks: impl IntoIterator<Item = String>) -> Self {
+        let mut edit = Self { template, what: known.what.clone(), marks: known.marks.clone() };
+        if !edit.what.contains(&what) {
+            edit.what.push(what);
+        }
+        edit.marks.extend(marks);
+        edit
+    }
+}
+
+/// Reasoning between other marks.
+pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let Some(place) = &seen.shown.reasoning else { return Vec::new() };
+    let before = seen.text.get(..place.start).unwrap_or("").trim();
+    let after = seen.text.get(place.end..).unwrap_or("");
+    let Some(close) = marks::first(after) else { return Vec::new() };
+    let name = seen.own_reasoning.unwrap_or("thinking");
+    let field = fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
+    let mut found = Vec::new();
+    for guarded in closes(after, close, seen) {
+        let mut new = Object::new();
+        let (opens, ends) =
+            (field.and_then(|field| delimiter(field, "open")), field.and_then(|field| delimiter(field, "close")));
+        let is_known = |pattern: &Option<String>, mark: &str| {
+            pattern.as_ref().is_some_and(|pattern| pattern.split('|').any(|known| known == escape(mark)))
+        };
+        match (opens, before) {
+            (Some(opens), "") => {
+                new.insert("open_pattern".to_owned(), opens.into());
+            }
+            (Some(opens), before) if is_known(&Some(opens.clone()), before) => {
+                new.insert("open_pattern".to_owned(), opens.into());
+            }
+            (Some(opens), before) => {
+                new.insert("open_pattern".to_owned(), format!("{opens}|^\\s*{}", escape(before)).into());
+            }
+            (None, "") => return Vec::new(),
+            (None, before) => {
+                new.insert("open_pattern".to_owned(), format!("^\\s*{}", escape(before)).into());
+            }
+        }
+        let ends = match ends {
+            Some(ends) if is_known(&Some(ends.clone()), close) => ends,
+            Some(ends) => format!("{guarded}|{ends}"),
+            None => guarded,
+        };
+        new.insert("close_pattern".to_owned(), ends.into());
+        let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
+        let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
+        new.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
+        let what = format!("reasoning also stands between `{before}` and `{close}`");
+        let template = with_field(&known.template, name, new, true);
+        found.push(Edit::new(known, template, what, [before.to_owned(), close.to_owned()]));
+    }
+    found
+}
+
+/// A closing mark as strictly as the sample shows it, so that prose which only mentions it stays whole.
+fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
+    let mark = escape(close);
+    let lead = after.get(..after.len() - after.trim_start().len()).unwrap_or("");
+    let rest = after.trim_start().strip_prefix(close).unwrap_or("");
+    let next = rest.chars().next();
+    let mut found = Vec::new();
+    if lead.contains('\n') {
+        found.push(format!("\\n{mark}\\s*"));
+    }
+    if next == Some('\n') {
+        found.push(format!("{mark}\\n\\s*"));
+    }
+    if next.is_some_and(|c| !c.is_whitespace()) && seen.stop > seen.text.len() - rest.len() {
+        found.push(format!("{mark}(?=[^\\s\"'`.,;:!?)])"));
+    }
+    found.push(mark);
+    found
+}
+
+/// Content between marks that are no part of it, or without the mark that opens it elsewhere.
+pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let Some(field) = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object)
+    else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let Some(place) = &seen.shown.content else { return found };
+    let end = seen.shown.calls.first().map_or(seen.stop, |call| call.span.start);
+    let before = seen.text.get(seen.thought_end.min(place.start)..place.start).unwrap_or("").trim();
+    let after = seen.text.get(place.end..end.max(place.end)).unwrap_or("").trim();
+    let opens = delimiter(field, "open");
+    let start = if seen.thought_end == 0 {
+        "^\\s*".to_owned()
+    } else {
+        let close = marks::last(seen.text.get(..seen.thought_end).unwrap_or("")).unwrap_or("");
+        format!("(?<={}\\s*)", escape(close))
+    };
+    if let Some(opens) = opens.filter(|_| before.is_empty()) {
+        // Text that begins like no mark is content where the mark is missing.
+        let mut new = Object::new();
+        new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
+        let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
+        new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+        let what = "content also stands without the mark that opens it".to_owned();
+        found.push(Edit::new(known, with_field(&known.template, "content", new, false), what, []));
+        return found;
+    }
+    if before.is_empty() && after.is_empty() {
+        return found;
+    }
+    let mut swallowed = Vec::new();
+    if !before.is_empty() {
+        swallowed.push(format!("{start}{}\\s*", escape(before)));
+    }
+    if !after.is_empty() {
+        let guard = if before.is_empty() { String::new() } else { format!("(?<={}.*)", escape(before)) };
+        swallowed.push(format!("{guard}{}\\s*", escape(after)));
+    }
+    let what = format!("content also stands between `{before}` and `{after}`");
+    let template = swallow(&known.template, &swallowed);
+    found.push(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]));
+    found
+}
+
+/// Calls written otherwise.
+pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
+    let from = seen.thought_end.max(content_end);
+    let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
+    let Some(field) = field else { return Vec::new() };
+    let mut found = Vec::new();
+    for layout in layout::layouts(seen.text, seen.shown, from, seen.stop) {
+        for made in merge::beside(field, &layout) {
+            let mut template = with_field(&known.template, "tool_calls", made, false);
+            if !layout.section_close.is_empty() {
+                template = swallow(&template, &[section_end(&layout)]);
+            }
+            let what = format!("calls are also written `{}`", layout.words);
+            found.push(Edit::new(known, template, what, layout.marks.iter().cloned()));
+        }
+    }
+    found
+}
+
+/// What stands around calls that are read: before the first, as an optional part of the opening, and after the last.
+pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
+    let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
+        return Vec::new();
+    };
+    let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
+    let from = seen.thought_end.max(content_end).min(seen.stop);
+    let text = seen.text.get(from..seen.stop).unwrap_or("");
+    let Some(opens) = Pattern::new(&open).ok().and_then(|open| Some(open.find_at(text, 0).ok()??.span())) else {
+        return Vec::new();
+    };
+    let before = text.get(..opens.0).unwrap_or("").trim();
+    let close = delimiter(field, "close");
+    let last = seen.shown.calls.last().map_or(0, |call| call.span.end).saturating_sub(from);
+    let closes = close.as_ref().and_then(|close| Some(Pattern::new(close).ok()?.find_at(text, last).ok()??.span()));
+    let after = closes.and_then(|(_, end)| text.get(end..)).unwrap_or("").trim();
+    if before.is_empty() && after.is_empty() {
+        return Vec::new();
+    }
+    let mut template = known.template.clone();
+    if !before.is_empty() {
+        let mut new = Object::new();
+        new.insert("open_pattern".to_owned(), format!("(?:{}\\s*)?(?:{open})", layout::pattern(before)).into());
+        let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
+        new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+        template = with_field(&template, "tool_calls", new, false);
+    }
+    if let (false, Some(close)) = (after.is_empty(), close) {
+        template = swallow(&template, &[format!("(?<={close}){}\\s*", layout::pattern(after))]);
+    }
+    let what = format!("calls also stand between `{before}` and `{after}`");
+    vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
+}
+
+/// What stands once after the last call, anchored there.
+fn section_end(layout: &Layout) -> String {
+    // A call without a close of its own ends with its object.
+    let close = if layout.close.is_empty() { "\\}" } else { &layout.close };
+    format!("(?<={close}\\s*){}\\s*", layout::pattern(&layout.section_close))
+}
+
+/// The template with texts that content leaves out.
+fn swallow(template: &Value, patterns: &[String]) -> Value {
+    let field = fields(template).and_then(|fields| fields.get("content")).and_then(Value::as_object);
+    let Some(field) = field else { return template.clone() };
+    let mut all = patterns.to_vec();
+    all.extend(delimiter(field, "close"));
+    let mut new = field.clone();
+    new.retain(|key, _| !key.starts_with("close"));
+    new.insert("close_pattern".to_owned(), all.join("|").into());
+    with_field(template, "content", new, false)
+}
+
+fn fields(template: &Value) -> Option<&Object> {
+    template.get("fields").and_then(Value::as_object)
+}
+
+/// The template with another field in place of one; a new one comes first if asked for.
+fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
+    let Value::Object(entries) = template else { return template.clone() };
+    let mut entries = entries.clone();
+    let known = fields(template).cloned().unwrap_or_default();
+    let mut new = Object::new();
+    if first && !known.contains_key(name) {
+        new.insert(name.to_owned(), Value::Object(field.clone()));
+    }
+    for (key, value) in known {
+        let value = if key == name { Value::Object(field.clone()) } else { value };
+        new.insert(key, value);
+    }
+    if !new.contains_key(name) {
+        new.insert(name.to_owned(), Value::Object(field));
+    }
+    entries.insert("fields".to_owned(), Value::Object(new));
+    Value::Object(entries)
+}

@@ -1,0 +1,239 @@
+//! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
+
+use super::align::{Body, Call, Shown};
+use crate::wire::marks;
+
+/// One way to write calls.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    /// What opens a call, up to its name or its object.
+    pub open: String,
+    /// What closes it, after its arguments or its object.
+    pub close: String,
+    pub form: Form,
+    /// What stands once after the last call.
+    pub section_close: String,
+    /// What of the text before and after a name belongs to the call's id, as patterns.
+    pub id: Option<(String, String)>,
+    /// The texts that open and close, as the sample has them.
+    pub marks: Vec<String>,
+    pub words: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Form {
+    /// One JSON object with these keys.
+    Object { name: String, arguments: String, is_adjacent: bool },
+    /// The name, this, and one JSON object.
+    Json { between: String },
+    /// The name, this, and pairs that this pattern reads.
+    Pairs { between: String, tag: String, first: String },
+}
+
+/// How the calls of a text between `from` and `to` are written; several readings where one call leaves it open.
+pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
+    let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
+    let get = |a: usize, b: usize| text.get(a..b).unwrap_or("");
+    let pairs = first.pairs(text);
+    let end = |call: &Call| {
+        let close = pairs.map_or("", |pairs| pairs.value_close);
+        call.span.end + if get(call.span.end, to).starts_with(close) { close.len() } else { 0 }
+    };
+    let before = get(from, first.span.start);
+    let after = get(end(last), to);
+    let cuts = match shown.calls.get(1) {
+        Some(second) => {
+            let between = get(end(first), second.span.start);
+            let open = marks::shared_end(before, between);
+            let rest = between.strip_suffix(open).unwrap_or(between);
+            let close = marks::shared_start(rest, after);
+            vec![Cut { section: before.strip_suffix(open).unwrap_or(""), open, close }]
+        }
+        None => {
+            let open = from_last(before);
+            let close = to_first(after);
+            let split = Cut { section: before.strip_suffix(open).unwrap_or(""), open, close };
+            let whole = Cut { section: "", open: before, close: after };
+            if split.section.trim().is_empty() && split.close == after { vec![whole] } else { vec![split, whole] }
+        }
+    };
+    cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
+}
+
+/// What stands before a key and after a value.
+#[derive(Clone, Copy)]
+struct PairCut<'t> {
+    key_open: &'t str,
+    value_close: &'t str,
+}
+
+impl Call {
+    fn pairs<'t>(&self, text: &'t str) -> Option<PairCut<'t>> {
+        let Body::Pairs(pairs) = &self.body else { return None };
+        let first = pairs.first()?;
+        let before = text.get(self.name.end..first.key.start)?;
+        Some(match pairs.get(1) {
+            Some(second) => {
+                let between = text.get(first.value.end..second.key.start)?;
+                let key_open = marks::shared_end(before, between);
+                PairCut { key_open, value_close: between.strip_suffix(key_open)? }
+            }
+            None => PairCut { key_open: from_last(before), value_close: to_first(text.get(first.value.end..)?) },
+        })
+    }
+}
+
+struct Cut<'t> {
+    section: &'t str,
+    open: &'t str,
+    close: &'t str,
+}
+
+fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, after: &str) -> Option<Layout> {
+    let get = |a: usize, b: usize| text.get(a..b).unwrap_or("");
+    let section = match cut.section.trim() {
+        "" => String::new(),
+        section => format!("(?:{}\\s*)?", pattern(section)),
+    };
+    let around = call.around.filter(|(before, _)| cut.open.len() >= *before);
+    let id_start = around.map_or(cut.open.len(), |(before, _)| cut.open.len() - before);
+    let id_end = call.name.end + around.map_or(0, |(_, after)| after);
+    let id = around.map(|_| (pattern(cut.open.get(id_start..).unwrap_or("")), pattern(get(call.name.end, id_end))));
+    let open = format!("{section}{}", pattern(cut.open.get(..id_start).unwrap_or("").trim_start()));
+    let close = pattern(cut.close);
+    let form = match &call.body {
+        Body::Object { name, arguments, is_adjacent } => {
+            Form::Object { name: name.clone(), arguments: arguments.clone(), is_adjacent: *is_adjacent }
+        }
+        Body::Json(arguments) => Form::Json { between: pattern(get(id_end, arguments.start)) },
+        Body::Pairs(pairs) => {
+            let first = pairs.first()?;
+            let before_key = get(call.name.end, first.key.start);
+            let PairCut { key_open, value_close } = cuts?;
+            let key_open = key_open.trim_start();
+            let gap = get(first.key.end, first.value.start);
+            if key_open.is_empty() || value_close.trim().is_empty() || close.trim().is_empty() {
+                return None;
+            }
+            let is_quoted = pairs.iter().any(|pair| pair.is_quoted);
+            let word = match gap.chars().find(|c| !c.is_whitespace()) {
+                Some(c) if !c.is_alphanumeric() => format!("[^\\s{}]", pattern(c.encode_utf8(&mut [0; 4]))),
+                _ => "[\\w.-]".to_owned(),
+            };
+            let key = format!("{}(?P<key>{word}+){}", pattern(key_open), framed(gap));
+            let value_end = framed(value_close);
+            // Quotes around a text are no part of it; other values never have any.
+            let quoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
+            let tag = format!("{quoted}{key}(?P<value>.*?){value_end}");
+            let between = before_key.strip_suffix(key_open).unwrap_or("");
+            Form::Pairs { between: pattern(between), tag, first: pattern(key_open) }
+        }
+    };
+    if open.is_empty() {
+        return None;
+    }
+    let section_close = after.strip_prefix(cut.close).unwrap_or("").trim().to_owned();
+    let texts = [cut.section, cut.open, cut.close, &section_close];
+    let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::stands_out(mark));
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = format!("{} … {}", spaced(cut.open), spaced(after));
+    let marks = known.map(str::to_owned).collect();
+    Some(Layout { open, close, form, section_close, id, marks, words })
+}
+
+/// A text from its last mark that stands out on; all of it where none does.
+fn from_last(text: &str) -> &str {
+    let mut at = 0;
+    let mut last = 0;
+    for mark in marks::marks(text) {
+        if marks::stands_out(mark) {
+            last = at;
+        }
+        at += mark.len();
+    }
+    text.get(last..).unwrap_or(text)
+}
+
+/// A text up to the end of its first mark that stands out; all of it where none does.
+fn to_first(text: &str) -> &str {
+    let mut at = 0;
+    for mark in marks::marks(text) {
+        at += mark.len();
+        if marks::stands_out(mark) {
+            return text.get(..at).unwrap_or(text);
+        }
+    }
+    text
+}
+
+/// A text as a pattern: white space may vary, and so may numbers outside of marks.
+pub(super) fn pattern(text: &str) -> String {
+    let mut out = String::new();
+    for mark in marks::marks(text) {
+        let is_mark = marks::stands_out(mark) && mark.chars().any(char::is_alphabetic);
+        let mut was_space = out.ends_with("\\s*");
+        let mut was_digit = false;
+        for c in mark.chars() {
+            if c.is_whitespace() {
+                if !was_space {
+                    out.push_str("\\s*");
+                }
+                (was_space, was_digit) = (true, false);
+                continue;
+            }
+            was_space = false;
+            if c.is_ascii_digit() && !is_mark {
+                if !was_digit {
+                    out.push_str("\\d+");
+                }
+                was_digit = true;
+                continue;
+            }
+            was_digit = false;
+            if "\\.^$|?*+()[]{}".contains(c) {
+                out.push('\\');
+            }
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A text beside a value: a line break that frames the value is optional, other white space is the value's.
+fn framed(text: &str) -> String {
+    let inner = pattern(text.trim());
+    let side = |text: &str| if text.contains('\n') { "\\n?" } else { "" };
+    let lead = text.get(..text.len() - text.trim_start().len()).unwrap_or("");
+    let tail = text.get(text.trim_end().len()..).unwrap_or("");
+    format!("{}{inner}{}", side(lead), side(tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{Said, align};
+    use super::*;
+    use crate::json;
+
+    fn first(text: &str) -> Layout {
+        let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+        let said = Said::of(json::read(message).unwrap().as_object().unwrap(), None);
+        layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
+    }
+
+    #[test]
+    fn a_call_is_cut_at_the_edges_of_marks() {
+        let layout = first("<calls>\n<call>\nf({\"a\": \"x\"})\n</call>\n</calls>");
+        assert_eq!(layout.open, r"(?:<calls>\s*)?<call>\s*");
+        assert_eq!(layout.form, Form::Json { between: r"\(".to_owned() });
+        assert_eq!((layout.close.as_str(), layout.section_close.as_str()), (r"\)\s*</call>", "</calls>"));
+    }
+
+    #[test]
+    fn pairs_have_a_pattern_of_their_own() {
+        let layout = first("<call=f>\n<arg=a>\nx\n</arg>\n</call>");
+        let Form::Pairs { between, tag, .. } = layout.form else { panic!("{layout:?}") };
+        assert_eq!(between, r">\s*");
+        assert_eq!(tag, r"<arg=(?P<key>[^\s>]+)>\n?(?P<value>.*?)\n?</arg>");
+        assert_eq!((layout.open.as_str(), layout.close.as_str()), ("<call=", r"\s*</call>"));
+    }
+}

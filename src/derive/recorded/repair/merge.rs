@@ -1,0 +1,288 @@
+//! One more way to write calls beside those that a field reads already: the openings and closings as alternatives, the
+//! bodies in a form that holds both.
+
+use super::layout::{Form, Layout};
+use crate::json::{Object, Value};
+use crate::wire::marks;
+
+/// A JSON member, as a tag of `xml-inline`.
+const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
+
+/// The same for values that are left as they are: a string's quotes are no part of it.
+const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
+
+/// The field as far as other ways can be put beside it.
+struct Known {
+    open: String,
+    close: Option<String>,
+    /// Where the object of a call that is read whole has its name and arguments.
+    whole: Option<(String, String)>,
+    is_json: bool,
+    tag: Option<String>,
+    /// Whether the opening captures an id, too.
+    has_id: bool,
+}
+
+/// The fields that read this layout, too, the closest to what was there first.
+pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
+    if field.get("transform_each").is_some() {
+        return list(field, layout).into_iter().collect();
+    }
+    let Some(known) = Known::of(field) else { return Vec::new() };
+    let mut found = Vec::new();
+    if let (Form::Pairs { tag, .. }, Some(known_tag)) = (&layout.form, &known.tag)
+        && tag != known_tag
+    {
+        // Values written otherwise, in calls that are read already.
+        found.push(tagged(field, &format!("{tag}|{known_tag}")));
+    }
+    if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &known.whole)
+        && (name, arguments) == (&keys.0, &keys.1)
+    {
+        // The object stays whole: only what stands around it is new.
+        let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
+        let open = format!("{}{guard}", layout.open);
+        found.extend(known.with(field, &open, &layout.close, None));
+        let guarded = Known { open: format!("{}\\s*{guard}", without_guard(&known.open)), ..known.copy() };
+        found.extend(guarded.with(field, &open, &layout.close, None));
+    }
+    let Some(open) = layout.named_open(known.has_id) else { return found };
+    let mut layout = layout.clone();
+    if layout.close.is_empty() && marks::stands_out(&layout.open) {
+        // A call that nothing closes ends where the next one begins.
+        layout.close = format!("(?={})", layout.open);
+    }
+    let layout = &layout;
+    let has_same_body = match &layout.form {
+        Form::Pairs { .. } => known.tag.is_some(),
+        Form::Object { .. } => false,
+        Form::Json { .. } => known.is_json && known.whole.is_none(),
+    };
+    if has_same_body {
+        found.extend(known.with(field, &open, &layout.close, None));
+    }
+    if let (Form::Pairs { tag, .. }, Some(known_tag)) = (&layout.form, &known.tag) {
+        if tag != known_tag {
+            let body = inline(field, &format!("{tag}|{known_tag}"), false);
+            found.extend(known.with(field, &open, &layout.close, Some(body)));
+        }
+        return found;
+    }
+    let Some(named) = known.named() else { return found };
+    // Everything as JSON arguments, where the object around them ends with the call.
+    if known.is_json && !matches!(layout.form, Form::Pairs { .. }) {
+        let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
+        let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
+        let known_close = known.close.as_ref().map(|close| format!("{}(?:{close})", brace(known.whole.is_some())));
+        let named = Known { open: named.clone(), close: known_close, ..known.copy() };
+        let form = Body { content: "json".into(), arguments: field.get("content_args").cloned() };
+        found.extend(named.with(field, &open, &close, Some(form)));
+    }
+    // Every pair for itself, wherever it stands.
+    let named = Known { open: named, ..known.copy() };
+    if let Some(tag) = &known.tag {
+        for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {
+            let body = inline(field, &format!("{tag}|{member}"), parses);
+            found.extend(named.with(field, &open, &layout.close, Some(body)));
+        }
+        return found;
+    }
+    let tag = match &layout.form {
+        Form::Pairs { tag, .. } => format!("{tag}|{MEMBER}"),
+        _ => MEMBER.to_owned(),
+    };
+    found.extend(named.with(field, &open, &layout.close, Some(inline(field, &tag, true))));
+    found
+}
+
+/// A field that reads all calls as one list, between other marks.
+fn list(field: &Object, layout: &Layout) -> Option<Object> {
+    let open = layout.open.get(..layout.open.rfind("\\[")?)?;
+    let close = layout.close.split_once("\\]").map(|(_, close)| close)?;
+    if open.is_empty() || close.is_empty() {
+        return None;
+    }
+    let mut made = Object::new();
+    made.insert("open_pattern".to_owned(), format!("{open}(?=\\[)|{}", delimiter(field, "open")?).into());
+    let known = delimiter(field, "close").map(|close| format!("{close}|")).unwrap_or_default();
+    made.insert("close_pattern".to_owned(), format!("(?:{known}{close})\\s*").into());
+    let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
+    made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
+    Some(made)
+}
+
+/// A content parser and its arguments.
+struct Body {
+    content: Value,
+    arguments: Option<Value>,
+}
+
+fn inline(field: &Object, tag: &str, parses: bool) -> Body {
+    let mut arguments = Object::from([("tag_pattern".to_owned(), tag.into())]);
+    let known = field.get("content_args").and_then(|args| args.get("value_parser")).cloned();
+    let json = Value::from([("name", "json".into()), ("args", Value::from([("allow_non_json", true.into())]))]);
+    if let Some(parser) = known.or(parses.then_some(json)) {
+        arguments.insert("value_parser".to_owned(), parser);
+    }
+    Body { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
+}
+
+/// The field with another tag and nothing else.
+fn tagged(field: &Object, tag: &str) -> Object {
+    let mut field = field.clone();
+    field.extend(inline(&field, tag, false).arguments.map(|arguments| ("content_args".to_owned(), arguments)));
+    field
+}
+
+impl Known {
+    fn of(field: &Object) -> Option<Self> {
+        let function = field.get("transform")?.get("function")?;
+        let whole = match (function.as_str(), function.get("name").and_then(Value::as_str)) {
+            (Some("{content}"), _) => Some(("name".to_owned(), "arguments".to_owned())),
+            (_, Some("{name}")) => None,
+            (_, Some(path)) => {
+                let arguments = function.get("arguments").and_then(Value::as_str)?;
+                let key = |path: &str| path.strip_prefix("{content.")?.strip_suffix('}').map(str::to_owned);
+                Some((key(path)?, key(arguments)?))
+            }
+            _ => return None,
+        };
+        let content = field.get("content").and_then(Value::as_str)?;
+        let tag = field.get("content_args").and_then(|args| args.get("tag_pattern")).and_then(Value::as_str);
+        let open = delimiter(field, "open")?;
+        Some(Self {
+            has_id: open.contains("(?P<id>"),
+            open,
+            close: delimiter(field, "close"),
+            whole,
+            is_json: content == "json",
+            tag: tag.map(str::to_owned),
+        })
+    }
+
+    fn copy(&self) -> Self {
+        Self {
+            open: self.open.clone(),
+            close: self.close.clone(),
+            whole: self.whole.clone(),
+            is_json: self.is_json,
+            tag: self.tag.clone(),
+            has_id: self.has_id,
+        }
+    }
+
+    /// The opening with the name captured.
+    fn named(&self) -> Option<String> {
+        let Some((name, arguments)) = &self.whole else { return Some(self.open.clone()) };
+        if name.contains('.') || arguments.contains('.') {
+            return None;
+        }
+        Some(format!("{}{}", without_guard(&self.open), object_head(name, arguments)))
+    }
+
+    /// The field with another opening and closing beside its own, in both orders.
+    fn with(&self, field: &Object, open: &str, close: &str, body: Option<Body>) -> Vec<Object> {
+        let close = close.trim_start_matches("\\s*");
+        let mut closes: Vec<&str> = self.close.as_deref().into_iter().collect();
+        if !close.is_empty() && !closes.contains(&close) {
+            closes.push(close);
+        }
+        // White space after a call is nobody's.
+        let close = format!("(?:{})\\s*", closes.join("|"));
+        let orders = match self.open == open {
+            true => vec![open.to_owned()],
+            false => vec![format!("{open}|{}", self.open), format!("{}|{open}", self.open)],
+        };
+        let body = body.as_ref();
+        let fields = orders.into_iter().map(|open| {
+            let mut made = Object::new();
+            made.insert("open_pattern".to_owned(), open.into());
+            if !closes.is_empty() {
+                made.insert("close_pattern".to_owned(), close.as_str().into());
+            }
+            made.insert("repeats".to_owned(), true.into());
+            let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern", "repeats"].contains(&key);
+            made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
+            if let Some(body) = body {
+                made.insert("content".to_owned(), body.content.clone());
+                made.shift_remove("content_args");
+                made.extend(body.arguments.clone().map(|arguments| ("content_args".to_owned(), arguments)));
+                made.extend(self.whole.is_some().then(|| ("transform".to_owned(), named_call())));
+            }
+            made
+        });
+        fields.collect()
+    }
+}
+
+fn named_call() -> Value {
+    let function = Value::from([("name", "{name}".into()), ("arguments", "{content}".into())]);
+    Value::from([("type", "function".into()), ("function", function)])
+}
+
+impl Layout {
+    /// The opening with the name captured.
+    fn named_open(&self, has_id: bool) -> Option<String> {
+        let Self { open, close, .. } = self;
+        let (before, after) = match &self.id {
+            Some((before, after)) if has_id => (format!("(?P<id>{before}"), format!("{after})")),
+            Some((before, after)) => (before.clone(), after.clone()),
+            None if has_id => ("(?P<id>)".to_owned(), String::new()),
+            None => Default::default(),
+        };
+        let name = format!("{before}(?P<name>[\\w.-]+){after}");
+        match &self.form {
+            Form::Object { is_adjacent: false, .. } => None,
+            Form::Object { name, arguments, .. } => {
+                let id = if has_id { "(?P<id>)" } else { "" };
+                Some(format!("{open}{id}{}", object_head(name, arguments)))
+            }
+            Form::Json { between } => Some(format!("{open}{name}{between}(?=\\s*\\{{)")),
+            Form::Pairs { between, first, .. } => {
+                let close = if close.is_empty() { String::new() } else { format!("|{close}") };
+                Some(format!("{open}{name}{between}(?=\\s*(?:{first}{close}))"))
+            }
+        }
+    }
+}
+
+/// The beginning of an object, up to its arguments.
+fn object_head(name: &str, arguments: &str) -> String {
+    let (name, arguments) = (super::layout::pattern(name), super::layout::pattern(arguments));
+    format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
+}
+
+/// An opening without what it only looks at.
+fn without_guard(open: &str) -> &str {
+    let guard = open.rfind("(?=").filter(|_| open.ends_with(')'));
+    guard.and_then(|at| open.get(..at)).unwrap_or(open)
+}
+
+/// A delimiter as a pattern.
+pub(super) fn delimiter(field: &Object, side: &str) -> Option<String> {
+    if let Some(pattern) = field.get(&format!("{side}_pattern")).and_then(Value::as_str) {
+        return Some(pattern.to_owned());
+    }
+    let texts: Vec<String> = match field.get(side)? {
+        Value::String(text) => vec![escape(text)],
+        Value::List(texts) => texts.iter().filter_map(Value::as_str).map(escape).collect(),
+        _ => return None,
+    };
+    Some(texts.join("|"))
+}
+
+/// A text as a pattern that matches exactly it.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            c if "\\.^$|?*+()[]{}".contains(c) => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

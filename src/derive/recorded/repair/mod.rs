@@ -1,0 +1,333 @@
+//! Samples that teach: what a model writes otherwise than its chat template, learned beside what renders show.
+//!
+//! The parts of a sample's message are found in its text, however they are spelled, and what stands around them is what
+//! the model really writes. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
+//! more samples, loses no conversation, and leaves prose alone that mentions what was learned.
+
+mod align;
+mod edits;
+mod layout;
+mod merge;
+
+use std::collections::HashSet;
+
+use super::compare;
+use super::{Sample, read_as};
+use crate::diagnostic::{Diagnostic, Severity, shortened};
+use crate::json::{Object, Value};
+use crate::parser::{Event, Mode};
+use crate::template::Template;
+use align::Said;
+use edits::{Edit, Sighting};
+
+/// What samples taught, and what was refused.
+#[derive(Clone, Debug, Default)]
+pub(in crate::derive) struct Lessons {
+    pub learned: Vec<Lesson>,
+    pub refused: Vec<String>,
+}
+
+/// One thing that samples taught.
+#[derive(Clone, Debug)]
+pub(in crate::derive) struct Lesson {
+    pub what: String,
+    /// How many samples are explained by it, of how many.
+    pub samples: usize,
+    pub of: usize,
+}
+
+/// What a repair may ask for: how a candidate does with the conversations, and with all samples.
+pub(in crate::derive) trait Bench {
+    /// Which samples a template explains.
+    fn explained(&self, template: &Template) -> Vec<bool>;
+    /// How many conversations a template reads wrongly or loses, and of how many.
+    fn failed(&self, template: &Template) -> (usize, usize);
+    /// The prompt of a sample.
+    fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str;
+}
+
+/// How many candidates are proved in one run.
+const MOST_PROOFS: usize = 10;
+
+/// How many candidates are read with the samples for one of them.
+const MOST_EDITS: usize = 96;
+
+/// Looks for a template that explains more samples; nothing where there is none.
+pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Bench) -> (Option<Value>, Lessons) {
+    let mut lessons = Lessons::default();
+    let Some(first) = load(draft) else { return (None, lessons) };
+    let base = bench.failed(&first);
+    let mut best = Edit { template: draft.clone(), what: Vec::new(), marks: Vec::new() };
+    let mut explained = bench.explained(&first);
+    let mut proofs = 0;
+    let mut tried: HashSet<String> = HashSet::new();
+    let mut improved = true;
+    while improved && proofs < MOST_PROOFS {
+        improved = false;
+        let mut candidates: Vec<(usize, usize, Edit)> = Vec::new();
+        for (sample, _) in samples.iter().zip(&explained).filter(|(_, explained)| !**explained) {
+            for edit in proposals(&best, sample, bench) {
+                if !tried.insert(edit.template.to_string()) {
+                    continue;
+                }
+                let Some(template) = load(&edit.template) else { continue };
+                let now = bench.explained(&template);
+                let count = now.iter().filter(|explained| **explained).count();
+                let gets_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
+                if gets_worse || count <= explained.iter().filter(|explained| **explained).count() {
+                    continue;
+                }
+                let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
+                let by_character = pairs.filter(|(sample, _)| is_same_by_character(&template, sample, bench)).count();
+                candidates.push((count, by_character, edit));
+            }
+        }
+        candidates.sort_by_key(|(count, by_character, edit)| {
+            (
+                std::cmp::Reverse(*count),
+                std::cmp::Reverse(*by_character),
+                edit.what.len(),
+                edit.template.to_string().len(),
+            )
+        });
+        let of = explained.iter().filter(|explained| !**explained).count();
+        for (count, _, edit) in candidates {
+            if proofs == MOST_PROOFS {
+                break;
+            }
+            let Some(template) = load(&edit.template) else { continue };
+            if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, bench) {
+                let what = edit.what.last().cloned().unwrap_or_default();
+                lessons.refuse(format!("{what}: prose that mentions it would be read otherwise, such as {prose:?}"));
+                continue;
+            }
+            proofs += 1;
+            let failed = bench.failed(&template);
+            let gained = count - (samples.len() - of);
+            if failed.0 > base.0 {
+                let what = edit.what.last().cloned().unwrap_or_default();
+                let (lost, all) = (failed.0 - base.0, failed.1);
+                lessons.refuse(format!(
+                    "{what}: it would explain {gained} samples and lose {lost} of {all} conversations"
+                ));
+                continue;
+            }
+            let new = edit.what.iter().filter(|what| !best.what.contains(what));
+            lessons.learned.extend(new.map(|what| Lesson { what: what.clone(), samples: gained, of }));
+            explained = bench.explained(&template);
+            best = edit;
+            improved = true;
+            break;
+        }
+    }
+    let known: Vec<&String> = lessons.learned.iter().map(|lesson| &lesson.what).collect();
+    lessons.refused.retain(|refused| !known.iter().any(|what| refused.starts_with(what.as_str())));
+    lessons.refused.truncate(4);
+    let is_new = best.template != *draft;
+    (is_new.then_some(best.template), lessons)
+}
+
+impl Lessons {
+    fn refuse(&mut self, why: String) {
+        let what = |text: &str| text.split(": ").next().unwrap_or("").to_owned();
+        if !self.refused.iter().any(|known| what(known) == what(&why)) {
+            self.refused.push(why);
+        }
+    }
+
+    /// The parts of a message about which something was learned.
+    pub fn parts(&self) -> Vec<&'static str> {
+        let is_about = |part: &&str| self.learned.iter().any(|lesson| lesson.what.starts_with(*part));
+        ["reasoning", "content", "calls"].into_iter().filter(is_about).collect()
+    }
+
+    /// A line for each thing that was learned, or refused.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let note = |id, message: String, help: &str| Diagnostic::new(Severity::Note, id, message).help(help);
+        let learned = self.learned.iter().map(|Lesson { what, samples, of }| {
+            let what = shortened(what, 240);
+            let message = format!("learned from samples: {what}: explains {samples} of the {of} that were not");
+            let help = match samples {
+                1 => "seen once, so nothing but this sample tested it; generalized: white space, numbers",
+                _ => "generalized: white space, numbers; no render shows it, so the proof says nothing of it",
+            };
+            note("derive-learned", message, help)
+        });
+        let refused = self.refused.iter().map(|why| {
+            let help = "give more samples, or write it by hand and hold it against `backchat prove --samples`";
+            note("derive-not-learned", format!("not learned: {}", shortened(why, 300)), help)
+        });
+        learned.chain(refused).collect()
+    }
+}
+
+fn load(template: &Value) -> Option<Template> {
+    Some(Template::from_value(template).ok()?.template)
+}
+
+/// The templates that one sample asks for: each mends what is read wrongly, part after part.
+fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
+    let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut waiting: Vec<(Edit, Vec<Part>)> = vec![(known.clone(), Vec::new())];
+    while let Some((edit, mended)) = waiting.pop() {
+        if found.len() > MOST_EDITS {
+            break;
+        }
+        let Some(template) = load(&edit.template) else { continue };
+        let own = own_reasoning(&template).map(str::to_owned);
+        let said = Said::of(message, own.as_deref());
+        let Some(shown) = align::align(&sample.text, &said) else { return found };
+        let prefix = bench.prompt(sample);
+        let got = read_as(sample, &template, prefix, Mode::Stable, false).map(|(finished, _)| finished);
+        let (got, events) = got.map(|finished| (finished.message, finished.events)).unwrap_or_default();
+        let wrong = Wrong::of(&said, &got, own.as_deref());
+        let Some(part) = wrong.first() else {
+            if !mended.is_empty() {
+                found.push(edit);
+            }
+            continue;
+        };
+        // What did not mend a part will not do so the second time.
+        if mended.contains(&part) {
+            continue;
+        }
+        let offset = prefix_length(&template, prefix);
+        let thought_end = if wrong.reasoning { mark_end(&sample.text, &shown) } else { closed_at(&events, offset) };
+        let stop = stop_at(&sample.text, &template);
+        let seen = Sighting {
+            text: &sample.text,
+            shown: &shown,
+            thought_end: thought_end.min(sample.text.len()),
+            stop,
+            own_reasoning: own.as_deref(),
+        };
+        let edits = match part {
+            Part::Reasoning => edits::reasoning(&edit, &seen),
+            Part::Calls => edits::calls(&edit, &seen),
+            Part::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
+            // What is left over beside calls belongs to their marks.
+            Part::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
+        };
+        let mended = [mended, vec![part]].concat();
+        waiting.extend(edits.into_iter().rev().map(|edit| (edit, mended.clone())));
+    }
+    found
+}
+
+/// A part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Reasoning,
+    Calls,
+    Content,
+}
+
+/// Which parts of a message a template reads wrongly.
+struct Wrong {
+    reasoning: bool,
+    calls: bool,
+    content: bool,
+}
+
+impl Wrong {
+    fn of(said: &Said, got: &Object, own: Option<&str>) -> Self {
+        let got = Said::of(got, own);
+        let same_calls = said.calls.len() == got.calls.len()
+            && said.calls.iter().zip(&got.calls).all(|(said, got)| {
+                let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
+                said.name == got.name
+                    && same(&said.arguments, &got.arguments)
+                    && (said.id.is_none() || said.id == got.id)
+            });
+        Self { reasoning: said.reasoning != got.reasoning, calls: !same_calls, content: said.content != got.content }
+    }
+
+    /// The part to mend first: what calls leave over is read as content.
+    fn first(&self) -> Option<Part> {
+        let parts = [(Part::Reasoning, self.reasoning), (Part::Calls, self.calls), (Part::Content, self.content)];
+        parts.into_iter().find_map(|(part, is_wrong)| is_wrong.then_some(part))
+    }
+}
+
+/// The field of a template that holds reasoning.
+fn own_reasoning(template: &Template) -> Option<&str> {
+    let mut names = template.fields().iter().map(|field| field.name.as_str());
+    names.find(|name| !["content", "tool_calls", "role"].contains(name))
+}
+
+fn prefix_length(template: &Template, prefix: &str) -> usize {
+    crate::parser::Parser::new(template, prefix, Default::default()).map_or(0, |parser| parser.prefix_length())
+}
+
+/// Where the last thought that was read ends, with its mark, in bytes of the text.
+fn closed_at(events: &[Event], offset: usize) -> usize {
+    let mut ends = events.iter().filter_map(|event| match event {
+        Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
+        _ => None,
+    });
+    ends.next_back().unwrap_or(0).saturating_sub(offset)
+}
+
+/// Where the mark behind the reasoning of a sample ends.
+fn mark_end(text: &str, shown: &align::Shown) -> usize {
+    let Some(place) = &shown.reasoning else { return 0 };
+    let rest = text.get(place.end..).unwrap_or("");
+    let space = rest.len() - rest.trim_start().len();
+    place.end + space + crate::wire::marks::first(rest).map_or(0, str::len)
+}
+
+/// Where what makes the model stop begins: the last of what ends content, if that is what the text ends in.
+fn stop_at(text: &str, template: &Template) -> usize {
+    let close = template.field("content").and_then(|field| field.close.as_ref());
+    let ends = close.into_iter().flat_map(|close| close.pattern().matches(text)).filter_map(Result::ok);
+    let last = ends.last().filter(|found| found.span().1 == text.len());
+    last.map_or(text.trim_end().len(), |found| found.span().0)
+}
+
+/// Whether transformers reads a sample one character at a time as it is read whole.
+fn is_same_by_character(template: &Template, sample: &Sample, bench: &dyn Bench) -> bool {
+    let prefix = bench.prompt(sample);
+    let message = |mode, single| read_as(sample, template, prefix, mode, single).map(|(finished, _)| finished.message);
+    match (message(Mode::Stable, false), message(Mode::Reference, true)) {
+        (Ok(whole), Ok(single)) => whole == single,
+        _ => false,
+    }
+}
+
+/// Prose that mentions learned marks and is read otherwise than before; nothing where all of it is read as before.
+fn spoiled_prose(
+    before: &Template,
+    now: &Template,
+    marks: &[String],
+    samples: &[Sample],
+    bench: &dyn Bench,
+) -> Option<String> {
+    let mut prompts: Vec<&str> = Vec::new();
+    for sample in samples {
+        let prompt = bench.prompt(sample);
+        if !prompts.contains(&prompt) && prompts.len() < 3 {
+            prompts.push(prompt);
+        }
+    }
+    let texts = marks.iter().filter(|mark| !mark.is_empty()).flat_map(|mark| {
+        [
+            format!("Write {mark} first, and then the rest."),
+            format!("The mark {mark} begins it; f(x) and {{\"a\": 1}} do not. `{mark}`"),
+            format!("It ends with {mark}, and \"{mark}\" is all.\n\nSo it is."),
+        ]
+    });
+    for text in texts {
+        for prompt in &prompts {
+            let sample = Sample { text: text.clone(), ..Sample::default() };
+            let read = |template| read_as(&sample, template, prompt, Mode::Stable, false).map(|(read, _)| read.message);
+            let Ok(known) = read(before) else { continue };
+            // What is no prose to the draft as it is cannot get worse.
+            let is_prose = known.values().any(|part| part.as_str().is_some_and(|part| part.trim() == text));
+            if is_prose && read(now).ok().as_ref() != Some(&known) {
+                return Some(text);
+            }
+        }
+    }
+    None
+}
