@@ -78,6 +78,8 @@ impl Conversation<'_> {
         if let Some(tools) = &case.tools {
             context.insert("tools".to_owned(), tools.clone());
         }
+        // The reader's name for the reasoning need not be the one that the template reads.
+        chat::alias_reasoning(&mut context);
         context
     }
 }
