@@ -13,6 +13,9 @@ use crate::wire::structure::{Arguments, Calls, Place, Prompt, Wire};
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;
 
+/// How many refuted candidates are shown.
+const REFUTED: usize = 3;
+
 impl Derivation {
     /// One line: how far it got.
     #[doc(hidden)]
@@ -170,20 +173,28 @@ impl Derivation {
     }
 }
 
-/// The candidates before the draft, each with what refuted it and the fields in which it differs from the draft.
+/// The candidates before the draft that came nearest, each with what refuted it and the fields in which it differs from
+/// the draft.
 fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std::fmt::Result {
     if tried.is_empty() {
         return Ok(());
     }
     writeln!(page, "\n## Candidates that were refuted\n")?;
-    for tried in tried {
-        writeln!(page, "- {} conversations failed: {}", tried.failed, escape(&tried.refuted))?;
+    let mut nearest: Vec<&Tried> = tried.iter().collect();
+    nearest.sort_by_key(|tried| tried.failed);
+    let rest = nearest.len().saturating_sub(REFUTED);
+    for tried in nearest.into_iter().take(REFUTED) {
+        let conversations = if tried.failed == 1 { "conversation" } else { "conversations" };
+        writeln!(page, "- {} {conversations} failed: {}", tried.failed, escape(&tried.refuted))?;
         for (name, value) in parts(&tried.draft) {
             let known = draft.map(parts).unwrap_or_default();
             if !known.contains(&(name.clone(), value.clone())) {
                 writeln!(page, "  - {}: {}", escape(&name), code(&shortened(&value.to_string(), 2 * EXCERPT)))?;
             }
         }
+    }
+    if rest > 0 {
+        writeln!(page, "- and {rest} more that failed as many or more")?;
     }
     Ok(())
 }
