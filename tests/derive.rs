@@ -41,6 +41,7 @@ fn peculiar_wire_formats() {
         ("whole_call_objects", Status::Proved),
         ("marks_of_other_scripts", Status::Proved),
         ("marks_without_brackets", Status::Proved),
+        ("closer_without_a_name", Status::Proved),
         ("key_value_lines", Status::Proved),
         ("arguments_as_text", Status::Partial),
         ("turn_never_ends", Status::Proved),

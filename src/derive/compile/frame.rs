@@ -13,6 +13,7 @@ pub(super) fn is_distinct(text: &str) -> bool {
     let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
     stands_out(text)
         || is_tag(text)
+        || is_nameless_closer(text)
         || text.chars().count() >= 3
             && is_sign(text.chars().next())
             && is_sign(text.chars().next_back())
@@ -24,6 +25,11 @@ pub(super) fn is_distinct(text: &str) -> bool {
 fn is_tag(text: &str) -> bool {
     let word = text.trim_start_matches(['@', '#', '$', '%', '~', '^']);
     word.len() < text.len() && word.chars().count() > 2 && word.chars().all(char::is_alphanumeric)
+}
+
+/// Whether a text is a closing tag without a name, as no prose and hardly any code has one.
+fn is_nameless_closer(text: &str) -> bool {
+    matches!(text.as_bytes(), [open, b'/', shut] if marks::opens((*open).into()) && marks::shuts((*shut).into()))
 }
 
 /// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.
