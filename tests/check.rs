@@ -222,6 +222,34 @@ fn the_round_trip_finds_what_the_chat_template_drops() {
 }
 
 #[test]
+fn the_grammar_of_the_request_has_to_allow_the_output() {
+    let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>\
+                {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}<end>{% endfor %}\
+                {% if add_generation_prompt %}<bot>{% endif %}";
+    let case = |output: &str, grammar: &str| {
+        let head = format!(
+            "template: t.json\nchat-template: c.jinja\ngrammar: {grammar}\nstop: <end>\n=== prefix\n<user>Hi<end><bot>\n"
+        );
+        format!(
+            "{head}=== output\n{output}\n=== message\n{{\"role\": \"assistant\", \"reasoning_content\": \"hm\", \"content\": \"Hi\"}}\n"
+        )
+    };
+    let project = Project::new(&[("c.jinja", chat)]);
+    let check = |output: &str, grammar: &str| {
+        project.write("a.fixture", case(output, grammar));
+        project.check(&["--format", "concise"])
+    };
+    assert_eq!(check("<think>hm</think>Hi<end>", "yes").code, 0);
+    let answer = check("Hi<think>hm</think><end>", "yes");
+    assert_eq!(answer.code, 1);
+    let problem = "error[check-grammar] the grammar breaks at line 1, column 9 of the output";
+    assert!(answer.out.contains(problem), "{}", answer.out);
+    assert_eq!(check("Hi<think>hm</think><end>", "no").code, 0, "the message is as expected");
+    let answer = check("Hi<end>", "perhaps");
+    assert!(answer.out.contains("`grammar` cannot be `perhaps`"), "{}", answer.out);
+}
+
+#[test]
 fn selecting() {
     let project = Project::new(&[("a.fixture", &failing()), ("b.fixture", &good())]);
     assert_eq!(

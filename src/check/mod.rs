@@ -2,6 +2,7 @@
 
 mod chats;
 mod compare;
+mod constrained;
 mod drift;
 mod find;
 pub mod fixture;

@@ -1,6 +1,7 @@
 //! A message rendered with its chat template and read back.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compare::differences;
 use super::fixture::{Case, RoundTrip};
@@ -13,6 +14,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
 use crate::parser::{Options, Parser};
 use crate::template::Template;
+use crate::wire::Wire;
 
 /// A chat template as its source gives it.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct Chat {
     /// The one that is taken where there are tools.
     for_tools: Option<Arc<ChatTemplate>>,
     special_tokens: Object,
+    /// The wires found so far, by what they were found with.
+    wires: Mutex<HashMap<String, Option<Arc<Wire>>>>,
 }
 
 impl Chat {
@@ -37,11 +41,20 @@ impl Chat {
         let special_tokens = source.special_tokens.clone();
         let with_tools = source.clone().for_tools();
         let for_tools = if with_tools == source { None } else { Some(compile(&with_tools)?) };
-        Ok(Self { template, for_tools, special_tokens })
+        Ok(Self { template, for_tools, special_tokens, wires: Mutex::default() })
     }
 
     fn of(&self, has_tools: bool) -> &Arc<ChatTemplate> {
         self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
+    }
+
+    /// How the template writes a turn, found once; nothing where its renders do not show it.
+    pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
+        let mut all = self.special_tokens.clone();
+        all.extend(variables.clone());
+        let key = format!("{has_tools} {}", Value::Object(all.clone()));
+        let mut wires = self.wires.lock().unwrap_or_else(PoisonError::into_inner);
+        wires.entry(key).or_insert_with(|| Wire::find(self.of(has_tools), &all, None).map(Arc::new)).clone()
     }
 
     /// What reads the template's renders back.

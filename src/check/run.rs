@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::compare::differences;
+use super::constrained;
 use super::fixture::{Blessed, Case, Expected};
 use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation};
@@ -124,6 +125,7 @@ impl Check<'_> {
             && self.truncations(&stable, &whole)
             && self.stops(template, &stable, &whole)
             && self.round_trip(template, chat_template, &tools)
+            && self.grammar(template, chat_template)
             && self.reference(parser(Mode::Reference), &whole);
         if !in_time {
             let limit = self.settings.limit.as_secs_f64();
@@ -284,6 +286,24 @@ impl Check<'_> {
                 let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", problem, expected.span.clone());
                 self.found.push(diagnostic.help("correct the message, or say `round-trip: no`"));
             }
+        }
+        !self.is_over()
+    }
+
+    /// Whether an engine that follows the grammar of the request could have written the output.
+    fn grammar(&mut self, template: &Template, chat: Option<&Chat>) -> bool {
+        if !self.case.grammar || self.case.expected.message.is_none() {
+            return true;
+        }
+        let problem = match chat {
+            Some(chat) => constrained::run(self.case, template, chat).err(),
+            None => Some("`grammar: yes` needs `chat-template: FILE`, whose renders show what is written".to_owned()),
+        };
+        if let Some(problem) = problem {
+            let diagnostic = self.diagnostic(Severity::Error, "check-grammar", problem, self.case.span.clone());
+            self.found.push(diagnostic.help(
+                "`backchat grammar CHAT_TEMPLATE --check OUTPUT` shows the same; where the model writes what its chat template never renders, say `allow: check-grammar`",
+            ));
         }
         !self.is_over()
     }

@@ -1,0 +1,35 @@
+//! Whether the grammar of a case's request allows what the case says the model writes.
+
+use super::fixture::Case;
+use super::round_trip::Chat;
+use crate::grammar::{self, Fed, Request};
+use crate::template::Template;
+
+/// Follows the output of a case through the grammar of its prompt and tools; the error says where it breaks, or why there
+/// is no grammar.
+pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> {
+    let wire = chat.wire(&case.variables, case.tools.is_some());
+    let wire = wire.ok_or("renders of the chat template do not show how it writes a turn")?;
+    let prompt = (!case.prefix.is_empty()).then_some(case.prefix.as_str());
+    let request = Request { tools: case.tools.as_ref(), prompt, ..Request::default() };
+    let grammar = grammar::build(template, &wire, &request).map_err(|problems| {
+        let problems: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        format!("the request has no grammar: {}", problems.join("; "))
+    })?;
+    // The engine ends at the stop, which is no part of the grammar; without one it was cut short, and may be anywhere.
+    let stops = grammar.stop().iter().map(|(stop, _)| stop).chain(&case.stop);
+    let turn = case.output.trim_end();
+    let cut = stops.filter_map(|stop| turn.strip_suffix(stop.as_str())).min_by_key(|cut| cut.len());
+    match grammar.matcher().feed(cut.unwrap_or(&case.output)) {
+        Fed::Ok { may_end: true } => Ok(()),
+        Fed::Ok { may_end: false } if cut.is_none() => Ok(()),
+        Fed::Ok { may_end: false } => Err("the grammar does not let the output end here".to_owned()),
+        Fed::Broken { at, expected } => {
+            let read = case.output.get(..at).unwrap_or(&case.output);
+            let line = read.matches('\n').count() + 1;
+            let column = read.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+            let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };
+            Err(format!("the grammar breaks at line {line}, column {column} of the output: expected {expected}"))
+        }
+    }
+}
