@@ -3,10 +3,13 @@
 //! ```sh
 //! cargo run --example serve          # then, in another terminal:
 //! curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream": true}'
+//! curl -N http://127.0.0.1:8080/v1/chat/completions -d '{"stream": true, "tool_choice": "none"}'
 //! ```
 //!
-//! Whatever is asked, the answer is the recording, read with its response template: this is what stands between an
-//! engine's text and its clients.
+//! This is what stands between an engine's text and its clients. Whatever is asked, the answer is the recording, read
+//! with its response template. A request that the recording does not answer, because it asks for other tools, another
+//! choice or a single call, is refused with the place at which the recording breaks the request's grammar: an engine
+//! would have handed that grammar to its sampler.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,8 +18,11 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 use std::{env, fs};
 
+use backchat::chat::ChatTemplate;
+use backchat::grammar::{self, Choice, Fed, Grammar, Request};
 use backchat::json::{self, Object};
 use backchat::parser::Options;
+use backchat::wire::Wire;
 use backchat::{Event, Parser, Template, Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -39,7 +45,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 struct Generation {
     template: Template,
+    /// How the model writes a turn, found once and shared by all requests.
+    wire: Wire,
     prompt: String,
+    /// The tools where a request gives none.
+    tools: Value,
     /// What the model wrote, and how long each piece took.
     pieces: Vec<(Duration, String)>,
 }
@@ -55,7 +65,36 @@ impl Generation {
             let text = row.get("text").and_then(Value::as_str).unwrap_or_default();
             pieces.push((Duration::from_millis(wait.try_into()?), text.to_owned()));
         }
-        Ok(Self { template, prompt: text("prompt.txt")?, pieces })
+        let chat_template = ChatTemplate::compile(&fs::read_to_string("chat_templates/qwen3.jinja")?)?;
+        let wire = Wire::find(&chat_template, &Object::new(), None).ok_or("the chat template shows no content")?;
+        Ok(Self { template, wire, prompt: text("prompt.txt")?, tools: json::read(&text("tools.json")?)?, pieces })
+    }
+
+    /// The grammar of a request, which an engine hands to its sampler: `to_gbnf`, `to_ebnf`, `to_lark`.
+    fn grammar(&self, request: &Value) -> Result<Grammar, String> {
+        let choice = request.get("tool_choice").map(Choice::read).transpose().map_err(|error| error.message)?;
+        let request = Request {
+            tools: Some(request.get("tools").unwrap_or(&self.tools)),
+            choice: choice.as_ref(),
+            parallel: request.get("parallel_tool_calls").and_then(Value::as_bool),
+            prompt: Some(&self.prompt),
+            ..Request::default()
+        };
+        grammar::build(&self.template, &self.wire, &request)
+            .map_err(|problems| problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))
+    }
+
+    /// Whether a sampler that follows the grammar could have written the recording.
+    fn answers(&self, grammar: &Grammar) -> Result<(), String> {
+        let text: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+        let end = grammar.stop().iter().filter_map(|(stop, _)| text.find(stop.as_str())).min();
+        match grammar.matcher().feed(&text[..end.unwrap_or(text.len())]) {
+            Fed::Ok { may_end: true } => Ok(()),
+            Fed::Broken { at, expected } => {
+                Err(format!("the recording breaks the grammar at byte {at}: expected {}", expected.join(", ")))
+            }
+            _ => Err("the recording ends before the grammar does".to_owned()),
+        }
     }
 }
 
@@ -68,8 +107,17 @@ fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn 
             length = value.trim().parse()?;
         }
     }
-    io::copy(&mut reader.take(length), &mut io::sink())?;
+    let mut body = String::new();
+    reader.take(length).read_to_string(&mut body)?;
     let mut out = &connection;
+    let request = if body.is_empty() { Ok(Value::Null) } else { json::read(&body).map_err(|error| error.message) };
+    let is_answered = request.and_then(|request| generation.answers(&generation.grammar(&request)?));
+    if let Err(message) = is_answered {
+        let error = Value::from([("message", message.into()), ("type", "invalid_request_error".into())]);
+        let body = Value::from([("error", error)]);
+        let head = "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close";
+        return Ok(write!(out, "{head}\r\n\r\n{body}\n")?);
+    }
     write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")?;
     stream(generation, &mut out)
 }
@@ -133,6 +181,28 @@ fn send(out: &mut impl Write, delta: Object, finish_reason: Value) -> io::Result
 
 fn object<const N: usize>(entries: [(&str, Value); N]) -> Object {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[test]
+fn a_request_that_the_recording_does_not_answer_is_refused() -> Result<(), Box<dyn Error>> {
+    let generation = Generation::read("examples/weather")?;
+    let said = |request: &str| -> Result<(), String> {
+        let request = json::read(request).map_err(|error| error.message)?;
+        generation.answers(&generation.grammar(&request)?)
+    };
+    assert_eq!(said("{}"), Ok(()));
+    assert_eq!(said(r#"{"tool_choice": "auto", "parallel_tool_calls": true}"#), Ok(()));
+    for (request, why) in [
+        (r#"{"tool_choice": "none"}"#, "breaks the grammar at byte"),
+        (r#"{"parallel_tool_calls": false}"#, "breaks the grammar at byte"),
+        (r#"{"tools": [{"name": "get_time"}]}"#, "breaks the grammar at byte"),
+        (r#"{"tool_choice": {"type": "function", "function": {"name": "get_time"}}}"#, "not among the tools"),
+        (r#"{"tool_choice": 7}"#, "`tool_choice` is not understood"),
+    ] {
+        let refused = said(request).unwrap_err();
+        assert!(refused.contains(why), "{request}: {refused}");
+    }
+    Ok(())
 }
 
 #[test]

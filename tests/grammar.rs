@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::derive;
-use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Request};
+use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Request, SpecialToken};
 use backchat::json::{self, Object, Value};
 use backchat::parser::{Tools, parse};
 use backchat::template::Template;
@@ -438,6 +438,87 @@ fn the_choice_of_tools_is_kept() {
     let request = Request { tools: Some(&tools), choice: Some(&choice), ..Request::default() };
     let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
     assert!(problems[0].message.contains("nobody"), "{}", problems[0].message);
+}
+
+#[test]
+fn arguments_come_in_any_order_where_that_is_asked_for() {
+    let properties: Vec<String> = (1..=7).map(|at| format!(r#""p{at}": {{"type": "integer"}}"#)).collect();
+    let tools = value(&format!(
+        r#"[{{"name": "few", "parameters": {{"type": "object", "properties": {{"a": {{"type": "integer"}},
+            "b": {{"type": "integer"}}, "c": {{"type": "integer"}}}}, "required": ["a", "c"]}}}},
+          {{"name": "many", "parameters": {{"type": "object", "properties": {{{}}}}}}}]"#,
+        properties.join(",")
+    ));
+    for name in ["hermes", "qwen3_coder"] {
+        let model = Model::named(name);
+        let call = |name: &str, arguments: &[(&str, u32)]| {
+            let pair = |(key, value): &(&str, u32)| match model.name.as_str() {
+                "hermes" => format!("\"{key}\": {value}"),
+                _ => format!("<parameter={key}>\n{value}\n</parameter>\n"),
+            };
+            let pairs: Vec<String> = arguments.iter().map(pair).collect();
+            match model.name.as_str() {
+                "hermes" => format!(
+                    "<tool_call>\n{{\"name\": \"{name}\", \"arguments\": {{{}}}}}\n</tool_call>",
+                    pairs.join(", ")
+                ),
+                _ => format!("<tool_call>\n<function={name}>\n{}</function>\n</tool_call>", pairs.concat()),
+            }
+        };
+        let verdicts = |any_order: bool| {
+            let (choice, prompt) = (Choice::Required, model.prompt().unwrap());
+            let request = Request {
+                tools: Some(&tools),
+                choice: Some(&choice),
+                prompt: Some(&prompt),
+                any_order,
+                ..Request::default()
+            };
+            let grammar = grammar::build(&model.template, &model.wire, &request).unwrap();
+            let texts = [
+                call("few", &[("a", 1), ("b", 2), ("c", 3)]),
+                call("few", &[("c", 3), ("a", 1)]),
+                call("few", &[("b", 2), ("c", 3), ("a", 1)]),
+                call("few", &[("b", 2), ("a", 1)]),
+                call("few", &[("c", 3), ("a", 1), ("c", 3)]),
+                call("many", &[("p1", 1), ("p2", 2)]),
+                call("many", &[("p2", 2), ("p1", 1)]),
+            ];
+            let is_noted = grammar
+                .notes()
+                .iter()
+                .any(|note| note.tool.as_deref() == Some("many") && note.message.contains("order"));
+            (texts.map(|text| verdict(&grammar, &text) == "accept"), is_noted)
+        };
+        assert_eq!(verdicts(false), ([true, false, false, false, false, true, false], false), "{name}");
+        // A required argument may be missing in no order, none comes twice, and seven are too many.
+        assert_eq!(verdicts(true), ([true, true, true, false, false, true, false], true), "{name}");
+    }
+}
+
+#[test]
+fn special_tokens_are_named_where_text_does_not_match_them() {
+    let model = Model::named("gemma_4");
+    let special = [
+        SpecialToken::new("<|tool_call>", Some(1)),
+        SpecialToken::new("<tool_call|>", Some(2)),
+        SpecialToken::new("<|channel>", Some(3)),
+        SpecialToken::new("<reserved>", Some(4)),
+    ];
+    let grammar = build(&model, &Choice::Auto, &tools(), model.prompt().as_deref()).with_special_tokens(&special);
+    let lark = grammar.to_lark();
+    for named in ["<|tool_call>", "<tool_call|>", "<|channel>"] {
+        assert!(lark.contains(named), "{named}: {lark}");
+    }
+    assert!(!lark.contains("<reserved>"), "a token that is no mark of the wire stays out");
+    // Two marks share their first characters, which no character may stand for.
+    assert!(!lark.contains("start: \"\" | /[\\u{3C}]/"), "{lark}");
+    let grammar = build(&Model::named("mistral_small_3_2"), &Choice::Auto, &tools(), None);
+    let named = grammar.clone().with_special_tokens(&[SpecialToken::new("[TOOL_CALLS]", Some(9))]).to_lark();
+    assert!(named.contains("<[9]>"), "{named}");
+    let unknown = grammar.with_special_tokens(&[SpecialToken::new("[TOOL_CALLS]", None)]);
+    assert!(!unknown.to_lark().contains("<["));
+    assert!(unknown.notes().iter().any(|note| note.message.contains("[TOOL_CALLS]")), "{:?}", unknown.notes());
 }
 
 #[test]

@@ -6,12 +6,12 @@ use clap::ValueEnum;
 
 use super::derive::NOW;
 use super::render::{assignment, source_failure, template_name, time};
-use super::{Failure, Global, input, rows};
+use super::{Failure, Global, input, rows, special_tokens};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::grammar::{self, Choice, Effect, Fed, Grammar, Note, Presence, Request};
+use crate::grammar::{self, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::wire::Wire;
@@ -61,12 +61,19 @@ pub struct Grammars {
     /// Cover the output from its first character on
     #[arg(long)]
     full: bool,
+    /// The order of a call's arguments: as the schema lists them, or any, for up to six a tool
+    #[arg(long, value_enum, default_value_t = Arguments::Schema, value_name = "HOW")]
+    order: Arguments,
     /// How an absent `additionalProperties` is read
     #[arg(long, value_enum, default_value_t = Properties::Closed, value_name = "HOW")]
     additional_properties: Properties,
     /// White space between JSON tokens: as renders have it, or a few blanks anywhere
     #[arg(long, value_enum, default_value_t = Space::Flexible, value_name = "HOW")]
     whitespace: Space,
+    /// Which marks are single special tokens, which `lark` has to name: a tokenizer.json or tokenizer_config.json, a list
+    /// with commas between, or `none`; without it, those that the model folder lists
+    #[arg(long, value_name = "FILE|LIST|none")]
+    special_tokens: Option<String>,
     /// Fail where a keyword of a schema cannot be enforced
     #[arg(long)]
     strict: bool,
@@ -121,6 +128,12 @@ enum Format {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Arguments {
+    Schema,
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Properties {
     Closed,
     Open,
@@ -136,6 +149,7 @@ enum Space {
 struct Model {
     template: Template,
     wire: Wire,
+    special: Vec<SpecialToken>,
 }
 
 impl Grammars {
@@ -155,7 +169,8 @@ impl Grammars {
             ..self.request()
         };
         let grammar = grammar::build(&model.template, &model.wire, &request)
-            .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?;
+            .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?
+            .with_special_tokens(&model.special);
         if !global.is_quiet() {
             grammar.notes().iter().for_each(|note| super::say!("{}", told(note)));
         }
@@ -197,6 +212,7 @@ impl Grammars {
             content: self.content.presence(),
             open_properties: self.additional_properties == Properties::Open,
             wire_space: self.whitespace == Space::Wire,
+            any_order: self.order == Arguments::Any,
             ..Request::default()
         }
     }
@@ -222,7 +238,12 @@ impl Grammars {
             let message = "renders of this chat template do not show how it writes a turn";
             Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(&source)))
         })?;
-        Ok(Model { template: template.template, wire })
+        // No other format names tokens, and a tokenizer's file may be large.
+        let special = match self.format {
+            Format::Lark => special_tokens::read(self.special_tokens.as_deref(), &self.source)?,
+            _ => Vec::new(),
+        };
+        Ok(Model { template: template.template, wire, special })
     }
 
     fn result(&self, grammar: &Grammar) -> Value {
@@ -304,6 +325,7 @@ impl Grammars {
         };
         let built = grammar::build(&model.template, &model.wire, &request);
         let grammar = built.map_err(|problems| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; "))?;
+        let grammar = grammar.with_special_tokens(&model.special);
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
         {

@@ -37,6 +37,7 @@ mod rows;
 mod schema;
 mod show;
 mod signals;
+mod special_tokens;
 mod unrender;
 
 use std::borrow::Cow;

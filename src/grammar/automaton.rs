@@ -228,6 +228,11 @@ impl State {
 }
 
 impl Automaton {
+    /// Where a text leads from a place.
+    pub fn after(&self, at: usize, text: &str) -> Option<usize> {
+        text.chars().try_fold(at, |at, c| self.states.get(at)?.next(c))
+    }
+
     /// No text at all.
     pub fn nothing() -> Self {
         Self { states: vec![State::default()] }

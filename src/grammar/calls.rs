@@ -4,7 +4,7 @@ use super::automaton::Automaton;
 use super::marks::Clear;
 use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
-use super::schema::{Member, in_order};
+use super::schema::{Member, Order};
 use super::schema::{Problem, Reader, Schema, Shape, types};
 use super::style::{Space, Strings, Style};
 use crate::json::Value;
@@ -26,6 +26,8 @@ pub(crate) struct Reading {
     pub open: bool,
     /// White space only as renders have it.
     pub strict_space: bool,
+    /// The order of a call's arguments.
+    pub order: Order,
 }
 
 /// Why a tool has no rule.
@@ -156,7 +158,7 @@ fn arguments(
             let message = format!("this wire writes keys without quotes and cannot write {key:?}");
             return Err(Fault { problem: Problem::at("/required", &message), of_wire: true });
         }
-        nodes.push(reader.object(shape, &style, &tool.name)?);
+        nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
     let node = Node::choice(nodes);
     Ok(if style.inside { Node::sequence([Node::literal("\""), node, Node::literal("\"")]) } else { node })
@@ -259,7 +261,7 @@ impl Paired<'_> {
                 extra = Some((node, 0, None));
             }
         }
-        Ok(in_order(reader.rules, &tool, &members, extra, &Node::literal(cut.separator.as_str())))
+        Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
     }
 
     /// A value with what stands around it, from its key on.

@@ -2,7 +2,7 @@
 //!
 //! Its lexer takes the longest text and does not go back, so that text and the mark that ends it must not be two lexemes.
 //! Here every lexeme is one character, and regular text is written from its end: what may stand before a character. Both
-//! keep to what the rules say, whatever stands side by side.
+//! keep to what the rules say, whatever stands side by side. A special token has no characters there: it is named.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -10,11 +10,18 @@ use std::fmt::Write;
 use super::Grammar;
 use super::automaton::{LAST, except};
 use super::rules::{Node, Rules};
+use super::special::{SpecialToken, at_start, begun_mark};
 
 impl Grammar {
     /// For llguidance, as Lark.
     pub fn to_lark(&self) -> String {
-        let mut writer = Writer { rules: &self.rules, out: String::new(), waiting: Vec::new(), seen: HashSet::new() };
+        let mut writer = Writer {
+            rules: &self.rules,
+            special: &self.special,
+            out: String::new(),
+            waiting: Vec::new(),
+            seen: HashSet::new(),
+        };
         let root = writer.choice(&self.root);
         let mut out = format!("start: {root}\n");
         while let Some(next) = writer.waiting.pop() {
@@ -28,8 +35,12 @@ impl Grammar {
     }
 }
 
-/// From which places characters of which ranges lead here.
-type Ways = Vec<(usize, Vec<(u32, u32)>)>;
+/// From which places characters of which ranges lead here, and which special tokens.
+#[derive(Clone, Debug, Default)]
+struct Ways {
+    characters: Vec<(usize, Vec<(u32, u32)>)>,
+    tokens: Vec<(usize, String)>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Named {
@@ -39,6 +50,7 @@ enum Named {
 
 struct Writer<'r> {
     rules: &'r Rules,
+    special: &'r [SpecialToken],
     out: String,
     waiting: Vec<Named>,
     seen: HashSet<Named>,
@@ -67,7 +79,10 @@ impl Writer<'_> {
     fn sequence(&mut self, node: &Node) -> String {
         match node {
             Node::Sequence(items) if items.is_empty() => "\"\"".to_owned(),
-            Node::Sequence(items) => items.iter().map(|item| self.atom(item)).collect::<Vec<_>>().join(" "),
+            Node::Sequence(items) => {
+                let items = self.with_whole_marks(items);
+                items.iter().map(|item| self.atom(item)).collect::<Vec<_>>().join(" ")
+            }
             node => self.atom(node),
         }
     }
@@ -75,9 +90,7 @@ impl Writer<'_> {
     fn atom(&mut self, node: &Node) -> String {
         match node {
             Node::Literal(text) if text.is_empty() => "\"\"".to_owned(),
-            Node::Literal(text) => {
-                text.chars().map(|c| class(&[(u32::from(c), u32::from(c))])).collect::<Vec<_>>().join(" ")
-            }
+            Node::Literal(text) => self.literal(text),
             Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
             Node::Rule(number) => {
                 self.want(Named::Rule(*number));
@@ -103,6 +116,41 @@ impl Writer<'_> {
         }
     }
 
+    /// The same sequence, in which no special token begins before alternatives and ends within them.
+    fn with_whole_marks(&self, items: &[Node]) -> Vec<Node> {
+        let mut out: Vec<Node> = Vec::new();
+        for item in items {
+            let begun = match (out.last(), item) {
+                (Some(Node::Literal(text)), Node::Choice(_)) => begun_mark(text, self.special),
+                _ => "",
+            };
+            match (begun, item, out.pop()) {
+                (begun, Node::Choice(ways), Some(Node::Literal(text))) if !begun.is_empty() => {
+                    let ways = ways.iter().map(|way| Node::sequence([Node::literal(begun), way.clone()]));
+                    let ways = Node::choice(ways.collect::<Vec<_>>());
+                    out.push(Node::literal(text.strip_suffix(begun).unwrap_or(&text)));
+                    out.push(ways);
+                }
+                (_, item, last) => {
+                    out.extend(last);
+                    out.push(item.clone());
+                }
+            }
+        }
+        out
+    }
+
+    fn literal(&self, mut text: &str) -> String {
+        let mut parts = Vec::new();
+        while let Some(c) = text.chars().next() {
+            let token = at_start(text, self.special).and_then(|token| Some((token.text.len(), token.in_lark()?)));
+            let (length, part) = token.unwrap_or_else(|| (c.len_utf8(), class(&[(u32::from(c), u32::from(c))])));
+            parts.push(part);
+            text = text.get(length..).unwrap_or("");
+        }
+        parts.join(" ")
+    }
+
     fn text_name(&self, text: usize, state: usize) -> String {
         let own = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
@@ -114,19 +162,25 @@ impl Writer<'_> {
         let own = self.text_name(text, start);
         let place = |at: usize| format!("{own}_at_{at}");
         // What is reached from the start, and from where.
-        let mut before: Vec<Ways> = vec![Vec::new(); automaton.states.len()];
+        let mut before: Vec<Ways> = vec![Ways::default(); automaton.states.len()];
         let mut reached = vec![start];
         let mut next = 0;
         while let Some(at) = reached.get(next).copied() {
             next += 1;
             for edge in automaton.states.get(at).map_or(&[][..], |state| &state.edges) {
                 let Some(ways) = before.get_mut(edge.to) else { continue };
-                match ways.iter_mut().find(|(from, _)| *from == at) {
+                match ways.characters.iter_mut().find(|(from, _)| *from == at) {
                     Some((_, ranges)) => ranges.push((edge.low, edge.high)),
-                    None => ways.push((at, vec![(edge.low, edge.high)])),
+                    None => ways.characters.push((at, vec![(edge.low, edge.high)])),
                 }
                 if !reached.contains(&edge.to) {
                     reached.push(edge.to);
+                }
+            }
+            for token in self.special {
+                let to = automaton.after(at, &token.text).and_then(|to| before.get_mut(to));
+                if let (Some(ways), Some(name)) = (to, token.in_lark()) {
+                    ways.tokens.push((at, name));
                 }
             }
         }
@@ -138,8 +192,11 @@ impl Writer<'_> {
             if *at == start {
                 ways.push("\"\"".to_owned());
             }
-            for (from, ranges) in before.get(*at).into_iter().flatten() {
-                ways.push(format!("{} {}", place(*from), class(ranges)));
+            if let Some(found) = before.get(*at) {
+                ways.extend(
+                    found.characters.iter().map(|(from, ranges)| format!("{} {}", place(*from), class(ranges))),
+                );
+                ways.extend(found.tokens.iter().map(|(from, name)| format!("{} {name}", place(*from))));
             }
             let _ = writeln!(self.out, "{}: {}", place(*at), ways.join(" | "));
         }

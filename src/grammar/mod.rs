@@ -16,11 +16,13 @@ mod plain;
 mod request;
 mod rules;
 mod schema;
+mod special;
 mod style;
 mod turn;
 
 pub use notes::{Effect, Note};
 pub use request::{Choice, Request};
+pub use special::SpecialToken;
 pub use turn::Presence;
 
 use crate::diagnostic::Diagnostic;
@@ -30,6 +32,7 @@ use crate::wire::Wire;
 use calls::Reading;
 use machine::Machine;
 use rules::{Node, Rules};
+use schema::Order;
 use turn::{Start, Turn};
 
 /// The rules of what a model may write for one request.
@@ -41,6 +44,7 @@ pub struct Grammar {
     notes: Vec<Note>,
     stop: Vec<(String, &'static str)>,
     preserved: Vec<String>,
+    pub(crate) special: Vec<SpecialToken>,
     pub(crate) lazy: Option<Lazily>,
 }
 
@@ -80,7 +84,8 @@ pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<
             let message = "this template reads no calls, and tools are given";
             return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
         };
-        let reading = Reading { open: request.open_properties, strict_space: request.wire_space };
+        let order = if request.any_order { Order::Any } else { Order::Schema };
+        let reading = Reading { open: request.open_properties, strict_space: request.wire_space, order };
         for tool in &tools {
             match calls::call(&mut rules, tool, calls, written, &clear, reading, &mut notes) {
                 Ok(node) => call_nodes.push(node),
@@ -127,7 +132,7 @@ pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<
     notes.sort();
     notes.dedup();
     let stop = written.stops.iter().map(|stop| (stop.clone(), "any")).collect();
-    let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), lazy };
+    let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), special: Vec::new(), lazy };
     grammar.preserved = preserved(structure);
     Ok(grammar)
 }
@@ -173,6 +178,34 @@ impl Grammar {
         &self.preserved
     }
 
+    /// Names these marks as tokens where the format has names for them, which is Lark alone: elsewhere the text of a mark
+    /// matches its token, too.
+    #[must_use]
+    pub fn with_special_tokens(mut self, special: &[SpecialToken]) -> Self {
+        for token in special {
+            if !self.names(&token.text) {
+                continue;
+            }
+            if token.in_lark().is_some() {
+                self.special.push(token.clone());
+            } else {
+                let message =
+                    format!("the number of the special token {:?} is not known: it is written as text", token.text);
+                self.notes.push(Note::new(Effect::Assumed, &message));
+            }
+        }
+        self.notes.sort();
+        self.notes.dedup();
+        self
+    }
+
+    /// Whether a mark is one of this wire's, rather than one of the hundreds a tokenizer keeps in reserve.
+    fn names(&self, mark: &str) -> bool {
+        self.rules.hold(&self.root, mark)
+            || self.preserved.iter().any(|known| known.contains(mark))
+            || self.stop.iter().any(|(stop, _)| stop.contains(mark))
+    }
+
     /// The region the prompt left open.
     pub fn starts_inside(&self) -> Option<&'static str> {
         self.start.inside
@@ -197,7 +230,8 @@ impl Grammar {
             .map(|trigger| Value::from([("type", trigger.kind.into()), ("value", trigger.value.as_str().into())]));
         out.insert("triggers".to_owned(), Value::List(triggers.collect()));
         out.insert("preserved_tokens".to_owned(), texts(&self.preserved));
-        out.insert("special_tokens".to_owned(), Value::List(Vec::new()));
+        let special = self.special.iter().filter(|_| format == "lark").map(|token| token.text.as_str().into());
+        out.insert("special_tokens".to_owned(), Value::List(special.collect()));
         let stop = self
             .stop
             .iter()

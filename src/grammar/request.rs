@@ -25,6 +25,8 @@ pub struct Request<'r> {
     pub open_properties: bool,
     /// White space between JSON tokens only as renders have it.
     pub wire_space: bool,
+    /// The arguments of a call in any order, where they are few enough.
+    pub any_order: bool,
 }
 
 /// Which tools the model may or must call.

@@ -189,6 +189,19 @@ impl Rules {
         Node::Text(self.texts.len() - 1, 0)
     }
 
+    /// Whether a literal of these rules holds a text.
+    pub fn hold(&self, root: &Node, text: &str) -> bool {
+        fn holds(node: &Node, text: &str) -> bool {
+            match node {
+                Node::Literal(literal) => literal.contains(text),
+                Node::Sequence(items) | Node::Choice(items) => items.iter().any(|item| holds(item, text)),
+                Node::Repeat(node, ..) => holds(node, text),
+                Node::Rule(_) | Node::Text(..) => false,
+            }
+        }
+        std::iter::once(root).chain(self.rules.iter().map(|rule| &rule.node)).any(|node| holds(node, text))
+    }
+
     pub fn node(&self, number: usize) -> Option<&Node> {
         self.rules.get(number).map(|rule| &rule.node)
     }

@@ -13,7 +13,7 @@ use super::rules::{Node, Rules};
 use super::style::Style;
 use crate::json::Value;
 
-pub(crate) use members::{Member, in_order};
+pub(crate) use members::{Member, Order};
 pub(crate) use shape::{Schema, Shape, types};
 
 /// Why a schema cannot be turned into rules.

@@ -1,6 +1,6 @@
 //! The rules of a value of each type.
 
-use super::members::{Member, in_order};
+use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
 use super::shape::{Schema, Shape, type_of, types};
 use super::{Problem, Reader, format};
 use crate::grammar::automaton::{Automaton, LAST, MOST_STATES};
@@ -31,7 +31,7 @@ impl Reader<'_> {
             nodes.push(self.number(shape, style, name)?);
         }
         if has(types::OBJECT) {
-            nodes.push(self.object(shape, style, name)?);
+            nodes.push(self.object(shape, style, name, Order::Schema)?);
         }
         if has(types::ARRAY) {
             nodes.push(self.array(shape, style, name)?);
@@ -367,7 +367,7 @@ impl Reader<'_> {
         Ok(Node::sequence([key, colon, value]))
     }
 
-    pub(crate) fn object(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
+    pub(crate) fn object(&mut self, shape: &Shape, style: &Style, name: &str, order: Order) -> Result<Node, Problem> {
         let mut properties: Vec<(String, Schema)> = shape.properties.clone();
         let mut others = None;
         for name_required in &shape.required {
@@ -435,11 +435,31 @@ impl Reader<'_> {
         }
         let comma = style.comma(self.rules);
         let blank = style.blank(self.rules);
-        let mut body = in_order(self.rules, name, &members, others.clone(), &comma);
+        let mut body = self.members(name, &members, others.clone(), &comma, order);
         if min == 1 && required == 0 && others.is_none() && !members.is_empty() {
             body = at_least_one(self, name, &members, &comma);
         }
         Ok(Node::sequence([style.literal("{"), blank.clone(), body, blank, style.literal("}")]))
+    }
+
+    /// The lists of these members, in an order that is asked for where it can be had.
+    pub(crate) fn members(
+        &mut self,
+        name: &str,
+        members: &[Member],
+        extra: Option<(Node, u32, Option<u32>)>,
+        separator: &Node,
+        order: Order,
+    ) -> Node {
+        if order == Order::Any && members.len() > 1 {
+            if members.len() <= MOST_UNORDERED {
+                let extra = extra.as_ref().map(|(node, ..)| node);
+                return in_any_order(self.rules, name, members, extra, separator);
+            }
+            let message = format!("more than {MOST_UNORDERED} arguments come in the order of the schema alone");
+            self.note(Effect::Tighter, "/properties", "properties", &message);
+        }
+        in_order(self.rules, name, members, extra, separator)
     }
 }
 
