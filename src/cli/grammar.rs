@@ -11,7 +11,7 @@ use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::grammar::{self, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
+use crate::grammar::{Builder, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::wire::Wire;
@@ -168,7 +168,8 @@ impl Grammars {
             prompt: prompt.as_deref(),
             ..self.request()
         };
-        let grammar = grammar::build(&model.template, &model.wire, &request)
+        let grammar = Builder::new(&model.template, &model.wire)
+            .build(&request)
             .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?
             .with_special_tokens(&model.special);
         if !global.is_quiet() {
@@ -265,9 +266,10 @@ impl Grammars {
     }
 
     fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let builder = Builder::new(&model.template, &model.wire);
         let tally = rows::answer(file, global, || {
             |line: rows::Line, out: &mut Vec<u8>| {
-                let (id, answer) = self.row(model, &line.bytes);
+                let (id, answer) = self.row(&builder, &model.special, &line.bytes);
                 let mut entries = Object::from([("id".to_owned(), id)]);
                 let outcome = match answer {
                     Ok(Value::Object(result)) => {
@@ -291,7 +293,7 @@ impl Grammars {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn row(&self, model: &Model, line: &[u8]) -> (Value, Result<Value, String>) {
+    fn row(&self, builder: &Builder<'_>, special: &[SpecialToken], line: &[u8]) -> (Value, Result<Value, String>) {
         let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
         let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message)));
         let row = match read {
@@ -300,10 +302,10 @@ impl Grammars {
             Err(message) => return (Value::Null, Err(message)),
         };
         let id = row.get("id").cloned().unwrap_or_default();
-        (id, self.answer(model, &row))
+        (id, self.answer(builder, special, &row))
     }
 
-    fn answer(&self, model: &Model, row: &Object) -> Result<Value, String> {
+    fn answer(&self, builder: &Builder<'_>, special: &[SpecialToken], row: &Object) -> Result<Value, String> {
         let choice = match row.get("tool_choice") {
             None | Some(Value::Null) => None,
             Some(value) => Some(Choice::read(value).map_err(|error| in_a_line(&error))?),
@@ -323,9 +325,9 @@ impl Grammars {
             reasoning,
             ..self.request()
         };
-        let built = grammar::build(&model.template, &model.wire, &request);
+        let built = builder.build(&request);
         let grammar = built.map_err(|problems| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; "))?;
-        let grammar = grammar.with_special_tokens(&model.special);
+        let grammar = grammar.with_special_tokens(special);
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
         {

@@ -31,6 +31,7 @@ use crate::template::Template;
 use crate::wire::Wire;
 use calls::Reading;
 use machine::Machine;
+use marks::Clear;
 use rules::{Node, Rules};
 use schema::Order;
 use turn::{Start, Turn};
@@ -65,76 +66,99 @@ pub struct Trigger {
     pub value: String,
 }
 
-/// Builds the grammar of a request.
+/// Builds the grammar of one request. Who answers many keeps a [`Builder`].
 ///
 /// # Errors
 ///
 /// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
-    let structure = wire.structure();
-    let written = wire.written();
-    let clear = marks::clear(template, structure, written);
-    let mut notes = clear.notes.clone();
-    let mut rules = Rules::default();
-    let (tools, wants) = request::tools(request, &mut notes)?;
-    let mut call_nodes = Vec::new();
-    let mut faults = Vec::new();
-    if wants != request::Wants::Nothing {
-        let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
-            let message = "this template reads no calls, and tools are given";
-            return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
-        };
-        let order = if request.any_order { Order::Any } else { Order::Schema };
-        let reading = Reading { open: request.open_properties, strict_space: request.wire_space, order };
-        for tool in &tools {
-            match calls::call(&mut rules, tool, calls, written, &clear, reading, &mut notes) {
-                Ok(node) => call_nodes.push(node),
-                Err(fault) => {
-                    let is_left_out = fault.of_wire || wants == request::Wants::Perhaps;
-                    let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
-                    let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
-                    if is_left_out {
-                        notes.push(Note {
-                            effect: Effect::Tighter,
-                            tool: Some(tool.name.clone()),
-                            path: Some(fault.problem.path.clone()),
-                            keyword: None,
-                            message: format!("the tool is left out: {}", fault.problem.message),
-                        });
+    Builder::new(template, wire).build(request)
+}
+
+/// What the grammars of one model share: how it writes a turn, and what its texts must not hold. It is made once.
+#[derive(Clone, Debug)]
+pub struct Builder<'m> {
+    template: &'m Template,
+    wire: &'m Wire,
+    clear: Clear,
+}
+
+impl<'m> Builder<'m> {
+    /// For a response template and the wire of its chat template.
+    pub fn new(template: &'m Template, wire: &'m Wire) -> Self {
+        Self { template, wire, clear: marks::clear(template, wire.structure(), wire.written()) }
+    }
+
+    /// Builds the grammar of a request.
+    ///
+    /// # Errors
+    ///
+    /// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+    pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
+        let Self { template, wire, clear } = self;
+        let (structure, written) = (wire.structure(), wire.written());
+        let mut notes = clear.notes.clone();
+        let mut rules = Rules::default();
+        let (tools, wants) = request::tools(request, &mut notes)?;
+        let mut call_nodes = Vec::new();
+        let mut faults = Vec::new();
+        if wants != request::Wants::Nothing {
+            let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
+                let message = "this template reads no calls, and tools are given";
+                return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
+            };
+            let order = if request.any_order { Order::Any } else { Order::Schema };
+            let reading = Reading { open: request.open_properties, strict_space: request.wire_space, order };
+            for tool in &tools {
+                match calls::call(&mut rules, tool, calls, written, clear, reading, &mut notes) {
+                    Ok(node) => call_nodes.push(node),
+                    Err(fault) => {
+                        let is_left_out = fault.of_wire || wants == request::Wants::Perhaps;
+                        let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
+                        let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
+                        if is_left_out {
+                            notes.push(Note {
+                                effect: Effect::Tighter,
+                                tool: Some(tool.name.clone()),
+                                path: Some(fault.problem.path.clone()),
+                                keyword: None,
+                                message: format!("the tool is left out: {}", fault.problem.message),
+                            });
+                        }
+                        faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
                     }
-                    faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
                 }
             }
         }
+        let is_forced = matches!(wants, request::Wants::Some | request::Wants::One);
+        if faults.iter().any(|(left_out, _)| !left_out) || is_forced && call_nodes.is_empty() {
+            return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
+        }
+        let call = (!call_nodes.is_empty()).then(|| rules.add("call", Node::choice(call_nodes)));
+        let several = request.parallel.unwrap_or(wants != request::Wants::One);
+        let turn = Turn {
+            wire: structure,
+            written,
+            clear,
+            prompt: request.prompt,
+            reasoning: request.reasoning,
+            content: request.content,
+            call,
+            may_be_silent: !is_forced,
+            several,
+        };
+        let Some((root, start)) = turn.root(&mut rules, &mut notes) else {
+            let message = "renders show no turn of this kind after such a prompt";
+            return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
+        };
+        let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
+        notes.sort();
+        notes.dedup();
+        let stop = written.stops.iter().map(|stop| (stop.clone(), "any")).collect();
+        let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), special: Vec::new(), lazy };
+        grammar.preserved = preserved(structure);
+        Ok(grammar)
     }
-    let is_forced = matches!(wants, request::Wants::Some | request::Wants::One);
-    if faults.iter().any(|(left_out, _)| !left_out) || is_forced && call_nodes.is_empty() {
-        return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
-    }
-    let call = (!call_nodes.is_empty()).then(|| rules.add("call", Node::choice(call_nodes)));
-    let several = request.parallel.unwrap_or(wants != request::Wants::One);
-    let turn = Turn {
-        wire: structure,
-        written,
-        clear: &clear,
-        prompt: request.prompt,
-        reasoning: request.reasoning,
-        content: request.content,
-        call,
-        may_be_silent: !is_forced,
-        several,
-    };
-    let Some((root, start)) = turn.root(&mut rules, &mut notes) else {
-        let message = "renders show no turn of this kind after such a prompt";
-        return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
-    };
-    let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
-    notes.sort();
-    notes.dedup();
-    let stop = written.stops.iter().map(|stop| (stop.clone(), "any")).collect();
-    let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), special: Vec::new(), lazy };
-    grammar.preserved = preserved(structure);
-    Ok(grammar)
 }
 
 /// The marks that a server must leave in the output because the parser needs them.

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use super::automaton::Automaton;
+use super::style::FreeString;
 
 /// One part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +41,8 @@ pub(crate) struct Rules {
     /// How often a name was wanted.
     names: HashMap<String, usize, foldhash::fast::RandomState>,
     known: HashMap<Automaton, usize, foldhash::fast::RandomState>,
+    /// Quoted texts of any content.
+    pub free_strings: Vec<FreeString>,
 }
 
 impl Node {

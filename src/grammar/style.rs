@@ -60,6 +60,21 @@ const JSON_ESCAPES: [(char, &str); 8] = [
 const PYTHON_ESCAPES: [(char, &str); 6] =
     [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
 
+/// A quoted text of any content, once it is made.
+#[derive(Clone, Debug)]
+pub(crate) struct FreeString {
+    strings: Strings,
+    inside: bool,
+    clear: Automaton,
+    node: Node,
+}
+
+impl FreeString {
+    fn is_of(&self, style: &Style, clear: &Automaton) -> bool {
+        self.strings == style.strings && self.inside == style.inside && self.clear == *clear
+    }
+}
+
 impl Style {
     /// JSON with some white space.
     pub fn json() -> Self {
@@ -137,6 +152,21 @@ impl Style {
 
     /// Strings whose text the automaton accepts; nothing where they take too many states.
     pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+        // Most strings of a request are free, and what keeps them clear of marks is the dearest part of its grammar.
+        let is_free = *text == Automaton::anything();
+        let known = rules.free_strings.iter().find(|known| is_free && known.is_of(self, clear));
+        if let Some(known) = known {
+            return Some(known.node.clone());
+        }
+        let node = self.constrained(rules, name, text, clear)?;
+        if is_free {
+            let (strings, inside, clear) = (self.strings.clone(), self.inside, clear.clone());
+            rules.free_strings.push(FreeString { strings, inside, clear, node: node.clone() });
+        }
+        Some(node)
+    }
+
+    fn constrained(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
         match &self.strings {
             Strings::Json => {
                 let plain = |low, high| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
