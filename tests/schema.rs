@@ -39,6 +39,12 @@ fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
         "minItems" => at_least(items, rule),
         "maxItems" => items.is_none_or(|items| items <= usize::try_from(number(rule)).unwrap()),
         "minProperties" => at_least(keys, rule),
+        "maxProperties" => keys.is_none_or(|keys| keys <= usize::try_from(number(rule)).unwrap()),
+        "minimum" | "maximum" => match value {
+            Value::Number(value) if keyword == "minimum" => value.as_i64().unwrap() >= number(rule),
+            Value::Number(value) => value.as_i64().unwrap() <= number(rule),
+            _ => true,
+        },
         "items" => value.as_list().is_none_or(|items| items.iter().all(|item| satisfies(item, rule, root))),
         "required" => value.as_object().is_none_or(|entries| {
             rule.as_list().unwrap().iter().all(|key| entries.contains_key(key.as_str().unwrap()))
@@ -69,6 +75,7 @@ fn is_of_type(value: &Value, name: &Value) -> bool {
         "null" => matches!(value, Value::Null),
         "boolean" => matches!(value, Value::Bool(_)),
         "string" => matches!(value, Value::String(_)),
+        "integer" => matches!(value, Value::Number(number) if number.as_i64().is_some()),
         "array" => matches!(value, Value::List(_)),
         "object" => matches!(value, Value::Object(_)),
         other => panic!("the test does not know the type {other}"),
@@ -178,5 +185,31 @@ fn every_key_is_described() {
     for (key, schema) in properties {
         let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
         assert!(about.ends_with(['.', ';']) && about.len() > 10, "{key} is described as {about:?}");
+    }
+}
+
+#[test]
+#[cfg(feature = "derive")]
+fn grammars_as_json_are_what_their_schema_says() {
+    use backchat::chat::ChatTemplate;
+    use backchat::grammar::{self, Request};
+    use backchat::json::Object;
+    use backchat::wire::Wire;
+
+    let read = |name: &str| std::fs::read_to_string(format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let schema = json::read(grammar::SCHEMA).unwrap();
+    let tools = json::read(&read("examples/weather/tools.json")).unwrap();
+    for name in ["hermes", "qwen3_coder", "gemma_4", "kimi_k2"] {
+        let template = Template::load(&read(&format!("derived/{name}.json"))).unwrap().template;
+        let chat_template = ChatTemplate::compile(&read(&format!("chat_templates/{name}.jinja"))).unwrap();
+        let wire = Wire::find(&chat_template, &Object::new(), None).unwrap();
+        let request = Request { tools: Some(&tools), ..Request::default() };
+        let mut grammar = grammar::build(&template, &wire, &request).unwrap().to_json();
+        assert!(satisfies(&grammar, &schema, &schema), "{name}: {grammar}");
+        // It says no to what is none.
+        if let Value::Object(entries) = &mut grammar {
+            entries.insert("start".to_owned(), json::read(r#"{"lit": "a", "seq": []}"#).unwrap());
+        }
+        assert!(!satisfies(&grammar, &schema, &schema), "{name}");
     }
 }

@@ -1,16 +1,37 @@
+//! `backchat schema`: the JSON Schemas of what the commands read and write.
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+
 use super::{Failure, Global};
 
-/// Print the JSON Schema of response templates, for editors
+/// Print the JSON Schema of response templates, for editors, or of grammars written as JSON
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  backchat schema > response-template.schema.json")]
-pub struct Schema {}
+#[command(after_help = "Examples:
+  backchat schema > response-template.schema.json
+  backchat schema grammar > grammar.schema.json")]
+pub struct Schema {
+    /// Of what
+    #[arg(value_enum, default_value_t = Subject::ResponseTemplate)]
+    of: Subject,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Subject {
+    ResponseTemplate,
+    /// What `backchat grammar --format json` writes
+    Grammar,
+}
 
 impl Schema {
     pub fn run(&self, _global: &Global) -> Result<ExitCode, Failure> {
-        writeln!(io::stdout().lock(), "{}", crate::template::schema().to_pretty("  "))?;
+        let schema = match self.of {
+            Subject::ResponseTemplate => crate::template::schema().to_pretty("  "),
+            Subject::Grammar => crate::grammar::SCHEMA.trim_end().to_owned(),
+        };
+        writeln!(io::stdout().lock(), "{schema}")?;
         Ok(ExitCode::SUCCESS)
     }
 }

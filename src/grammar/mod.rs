@@ -21,6 +21,8 @@ mod style;
 mod turn;
 
 pub use notes::{Effect, Note};
+#[doc(hidden)]
+pub use plain::SCHEMA;
 pub use request::{Choice, Request};
 pub use special::SpecialToken;
 pub use turn::Presence;

@@ -6,6 +6,10 @@ use super::Grammar;
 use super::rules::{Node, Rules};
 use crate::json::{Object, Value};
 
+/// The JSON Schema (draft 7) of a grammar as JSON.
+#[doc(hidden)]
+pub const SCHEMA: &str = include_str!("json.schema.json");
+
 impl Grammar {
     /// The rules as JSON: `start` and `rules`, of nodes `lit`, `class`, `seq`, `alt`, `repeat` and `rule`.
     pub fn to_json(&self) -> Value {
