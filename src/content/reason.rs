@@ -118,10 +118,10 @@ impl fmt::Display for Reason {
                 }
             }
             Reason::MissingKey { placeholder, key } => {
-                write!(out, "the transform's {placeholder} asks for `{key}`, which the object does not have")
+                write!(out, "the transform's {placeholder} is missing key '{key}': the object does not have it")
             }
             Reason::NotObject { placeholder, key, found } => {
-                write!(out, "the transform's {placeholder} asks for `{key}` of {found}, which is no object")
+                write!(out, "the transform's {placeholder} cannot index into {} at '{key}'", in_python(found))
             }
             Reason::EachNeedsList { found } => write!(out, "transform_each needs a list, and the body is {found}"),
             Reason::EachNeedsObjects { found, index } => {
@@ -129,6 +129,17 @@ impl fmt::Display for Reason {
             }
             Reason::Tools(message) => out.write_str(message),
         }
+    }
+}
+
+/// A kind of value as Python calls its type: what users of transformers search for.
+fn in_python(kind: &'static str) -> &'static str {
+    match kind {
+        "null" => "NoneType",
+        "a bool" => "bool",
+        "a string" => "str",
+        "a list" => "list",
+        other => other,
     }
 }
 

@@ -117,16 +117,16 @@ mod tests {
             ("false", "false"),
             (r#""{mode}""#, "! the transform's {mode} is not defined here; there are: content, name"),
             (r#""{mode.x}""#, "! the transform's {mode.x} is not defined here; there are: content, name"),
-            (r#""{name.x}""#, "! the transform's {name.x} asks for `x` of a string, which is no object"),
-            (r#""{content.a.b.c}""#, "! the transform's {content.a.b.c} asks for `c` of a number, which is no object"),
-            (r#""{content.a.c}""#, "! the transform's {content.a.c} asks for `c`, which the object does not have"),
+            (r#""{name.x}""#, "! the transform's {name.x} cannot index into str at 'x'"),
+            (r#""{content.a.b.c}""#, "! the transform's {content.a.b.c} cannot index into a number at 'c'"),
+            (r#""{content.a.c}""#, "! the transform's {content.a.c} is missing key 'c': the object does not have it"),
         ];
         for (shape, want) in cases {
             assert_eq!(shaped(shape, false, content), want, "{shape}");
         }
         assert_eq!(
             shaped(r#""{content.0}""#, false, "[1]"),
-            "! the transform's {content.0} asks for `0` of a list, which is no object"
+            "! the transform's {content.0} cannot index into list at '0'"
         );
     }
 

@@ -65,7 +65,9 @@ impl Message {
     }
 
     fn join(&mut self, name: &str, join: &str, value: &Value) -> Result<(), NoValue> {
-        let Value::String(text) = value else { return Err(NoValue::new("`join` needs text, and the value is none")) };
+        let Value::String(text) = value else {
+            return Err(NoValue::new("`join` needs every region to parse to a string, and this one does not"));
+        };
         match self.entries.get_mut(name) {
             None | Some(Value::Null) => {
                 self.entries.insert(name.to_owned(), value.clone());
@@ -74,7 +76,7 @@ impl Message {
                 before.push_str(join);
                 before.push_str(text);
             }
-            Some(_) => return Err(NoValue::new("`join` needs text, and the field's default is none")),
+            Some(_) => return Err(NoValue::new("`join` needs a string, and the field's default is none")),
         }
         Ok(())
     }

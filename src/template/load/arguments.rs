@@ -180,7 +180,7 @@ fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
             None => {
                 let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
                 let suggestion = closest.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
-                let reason = format!("there is no content parser `{}`", shorten(name));
+                let reason = format!("unknown content parser `{}`", shorten(name));
                 warn(check, &at.path("name"), &reason, &(suggestion + &known()));
                 return unusable(reason);
             }

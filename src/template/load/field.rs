@@ -60,7 +60,7 @@ fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
         Some(Value::String(name)) => ContentParser::from_name(name).or_else(|| {
             let closest = closest(name, ContentParser::ALL.map(ContentParser::name));
             let suggestion = closest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            let message = format!("there is no content parser `{}`{suggestion}", shorten(name));
+            let message = format!("unknown content parser `{}`{suggestion}", shorten(name));
             let problem = Problem::error("unknown-content-parser", &path, message).help(known());
             check.problems.add(match closest {
                 Some(name) => problem.replace_with(name),
@@ -107,7 +107,7 @@ fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {
             Problem::error(
                 "join-without-repeats",
                 &path,
-                "`join` glues regions of a field that repeats, and this one does not",
+                "`join` requires 'repeats': true: it glues the regions of a field that repeats",
             )
             .on_key()
             .help("add `\"repeats\": true`, or remove `join`"),
@@ -147,7 +147,10 @@ fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
     match shape {
         Value::String(text) if Placeholder::read(text).is_none() => {
             if Placeholder::is_in(text) {
-                let message = format!("`{}` mixes a placeholder with other text", shorten(text));
+                let message = format!(
+                    "`{}` mixes a placeholder with literal text: string interpolation is not supported",
+                    shorten(text)
+                );
                 check.problems.add(Problem::error("mixed-placeholder", path, message).help(
                     "a placeholder must be the whole string, such as `\"{content}\"`: text cannot be glued to it",
                 ));
