@@ -34,7 +34,7 @@ fn what_is_not_understood_cannot_run() {
 fn help_and_version_are_answers() {
     let help = backchat(&["schema", "--help"]);
     assert_eq!(help.status.code(), Some(0));
-    assert!(text(&help.stdout).contains("Example:\n  backchat schema"));
+    assert!(text(&help.stdout).contains("Examples:\n  backchat schema"));
     let version = backchat(&["--version"]);
     assert_eq!(text(&version.stdout), concat!("backchat ", env!("CARGO_PKG_VERSION"), "\n"));
 }

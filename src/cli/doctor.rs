@@ -165,7 +165,7 @@ fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, St
     chats::check_generation_blocks(template, &options.variables, &render)
 }
 
-fn json(report: &Report, blocks: Option<Result<usize, String>>) -> Value {
+pub(super) fn json(report: &Report, blocks: Option<Result<usize, String>>) -> Value {
     let mut entries = Object::new();
     entries.insert("capabilities".to_owned(), report.capabilities());
     entries.insert("renders".to_owned(), i64::try_from(report.renders).unwrap_or(i64::MAX).into());

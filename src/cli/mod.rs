@@ -11,6 +11,8 @@ macro_rules! say {
 }
 use say;
 
+#[doc(hidden)]
+pub mod answers;
 mod chat_rows;
 mod check;
 mod completions;
@@ -41,6 +43,7 @@ mod special_tokens;
 mod unrender;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
@@ -125,14 +128,27 @@ fn is_without_command(error: &clap::Error) -> bool {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    run(std::env::args_os())
+}
+
+/// Runs a command line for a process that is not the command itself; the first argument is the name of the program.
+#[doc(hidden)]
+pub fn run_to_code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    // `ExitCode` does not tell its number; these are all that commands end with.
+    let code = run(arguments);
+    (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(2)
+}
+
+fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if is_without_command(&error) => {
             // Where standard error is gone there is nobody left to tell.
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&error, &arguments),
     };
     let result = match &cli.command {
         Command::Convert(command) => command.run(&cli.global),
@@ -156,9 +172,9 @@ pub fn main() -> ExitCode {
 }
 
 /// Prints why the arguments cannot be used, or the help that was asked for; gives the exit code.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     // An error quotes the arguments: it is told again about arguments that are safe to show.
-    let given: Vec<_> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let given: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
     let _ = match Cli::try_parse_from(&shown) {
         Err(safe) if shown != given => safe.print(),

@@ -152,12 +152,12 @@ fn number(value: usize) -> Value {
     i64::try_from(value).unwrap_or(i64::MAX).into()
 }
 
-fn departure(error: &NotRendered) -> Object {
+pub(super) fn departure(error: &NotRendered) -> Object {
     let error = Value::from([("at", number(error.at)), ("message", error.message.as_str().into())]);
     Object::from_iter([("error".to_owned(), error)])
 }
 
-fn entries(chat: &Chat) -> Object {
+pub(super) fn entries(chat: &Chat) -> Object {
     let mut entries = Object::new();
     let mut put = |key: &str, value: Value| drop(entries.insert(key.to_owned(), value));
     put("messages", Value::List(chat.messages.clone()));

@@ -1,0 +1,51 @@
+//! The machine rows of commands as values, so that whoever embeds them gives the same answers.
+
+use clap::ValueEnum;
+
+pub use super::derive::NOW;
+use super::mask::MaskPart;
+use crate::chat::{ChatTemplate, RenderOptions};
+use crate::chats::{Unrenderer, check_generation_blocks};
+use crate::doctor;
+use crate::json::{Object, Value};
+
+/// What `backchat doctor --format json` prints.
+pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
+    let report = doctor::examine(template, options);
+    let render = RenderOptions { now: options.now.clone(), watch: false };
+    super::doctor::json(&report, check_generation_blocks(template, &options.variables, &render))
+}
+
+/// What `backchat render --jsonl --mask` answers to a row, for parts by their names.
+///
+/// # Errors
+///
+/// A part that has no such name, a render that fails, offsets that are none.
+pub fn mask(
+    template: &ChatTemplate,
+    context: &Object,
+    options: &RenderOptions,
+    parts: &[String],
+    offsets: Option<&Value>,
+) -> Result<Object, String> {
+    let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("there is no part `{name}`"));
+    let parts = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+    super::mask::answer(template, context, options, &parts, offsets)
+}
+
+/// What `backchat unrender --format json` prints.
+///
+/// # Errors
+///
+/// The same as an object with the key `error`, where the template renders no such text.
+pub fn unrender(
+    template: &ChatTemplate,
+    variables: Object,
+    options: RenderOptions,
+    text: &str,
+) -> Result<Object, Object> {
+    match Unrenderer::new(template, variables, options).unrender(text) {
+        Ok(chat) => Ok(super::unrender::entries(&chat)),
+        Err(error) => Err(super::unrender::departure(&error)),
+    }
+}
