@@ -1,0 +1,13 @@
+"""Parsing beside an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from backchat._backchat import parse_response
+
+
+async def aparse(text: str, template: Any, **options: Any) -> dict[str, Any]:
+    """`parse_response` for long texts: it runs on a thread, without the interpreter's lock."""
+    return await asyncio.to_thread(parse_response, text, template, **options)

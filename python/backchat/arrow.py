@@ -1,0 +1,100 @@
+"""Columns of outputs in, columns of messages out, with the pyarrow that is installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from backchat._backchat import parse_batch
+
+CALL = pa.struct([("id", pa.string()), ("name", pa.string()), ("arguments", pa.string())])
+MESSAGE = pa.struct(
+    [
+        ("role", pa.string()),
+        ("content", pa.string()),
+        ("reasoning_content", pa.string()),
+        ("tool_calls", pa.list_(CALL)),
+        ("other", pa.string()),
+    ]
+)
+
+#: The names under which a message may keep what the model thought, the first that is there.
+REASONING = ("reasoning_content", "thinking", "reasoning")
+
+
+def parse_table(
+    table: Any,
+    template: Any,
+    *,
+    text: str = "text",
+    prefix: str | None = None,
+    prefix_column: str | None = None,
+    into: str = "message",
+    layout: str = "json",
+    tools: Any = None,
+    threads: int | None = 1,
+) -> Any:
+    """Add a column of messages to a table or a record batch; a row that cannot be read gets null.
+
+    `layout` is `json`, or `struct` with arguments as JSON text and fields of other names in `other`.
+
+    >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
+    >>> parse_table(pa.table({"text": ["Hi<end>"]}), template, prefix="[bot]").column("message").to_pylist()
+    ['{"content": "Hi"}']
+    """
+    if layout not in ("json", "struct"):
+        raise ValueError(f'`layout` is "json" or "struct", not {layout!r}')
+    if (prefix is None) == (prefix_column is None):
+        raise ValueError("give `prefix` for all rows, or `prefix_column` with one for each")
+    prefixes = prefix if prefix_column is None else table.column(prefix_column).to_pylist()
+    texts = table.column(text).to_pylist()
+    output: Literal["json", "python"] = "json" if layout == "json" else "python"
+    rows = parse_batch(texts, template, prefix=prefixes, tools=tools, threads=threads, output=output)
+    column = pa.array(rows, pa.string()) if layout == "json" else pa.array(map(_row, rows), MESSAGE)
+    if isinstance(table, pa.RecordBatch):
+        return pa.RecordBatch.from_arrays([*table.columns, column], [*table.schema.names, into])
+    return table.append_column(into, column)
+
+
+def parse_batches(batches: Iterable[Any], template: Any, **options: Any) -> Iterator[Any]:
+    """`parse_table` over record batches, as `mapInArrow` wants it."""
+    for batch in batches:
+        yield parse_table(batch, template, **options)
+
+
+def _row(message: dict[str, Any] | None) -> dict[str, Any] | None:
+    if message is None:
+        return None
+    rest = dict(message)
+    content = rest.pop("content", None)
+    calls = rest.pop("tool_calls", None)
+    reasoning = next((rest.pop(name) for name in REASONING if isinstance(rest.get(name), str)), None)
+    row = {
+        "role": rest.pop("role", None),
+        "content": content if content is None or isinstance(content, str) else _text(content),
+        "reasoning_content": reasoning,
+        "tool_calls": None if calls is None else [_call(call) for call in _list(calls)],
+    }
+    return row | {"other": _text(rest) if rest else None}
+
+
+def _list(calls: Any) -> list[Any]:
+    return calls if isinstance(calls, list) else [calls]
+
+
+def _call(call: Any) -> dict[str, Any]:
+    call = call if isinstance(call, dict) else {}
+    function = call.get("function", call)
+    arguments = function.get("arguments", {})
+    return {
+        "id": call.get("id"),
+        "name": function.get("name"),
+        "arguments": arguments if isinstance(arguments, str) else _text(arguments),
+    }
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Backchat in the place of the parsers that other projects carry."""

@@ -1,0 +1,58 @@
+//! The exceptions and problems that Python sees. The exceptions are classes of Python, as one of them has two bases.
+
+use backchat::diagnostic::Diagnostic;
+use backchat::json::Value;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+use crate::value;
+
+static TEMPLATE_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static PARSE_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static UNKNOWN_KEY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+const MODULE: &str = "backchat._types";
+
+/// A problem that the library found, as Python has it.
+pub fn problem<'py>(py: Python<'py>, diagnostic: &Diagnostic) -> PyResult<Bound<'py, PyAny>> {
+    let told = diagnostic.to_value();
+    let get = |key: &str| value::to_python(py, told.get(key).unwrap_or(&Value::Null));
+    let class = py.import(MODULE)?.getattr("Diagnostic")?;
+    class.call1((
+        get("id")?,
+        get("severity")?,
+        get("message")?,
+        get("file")?,
+        get("path")?,
+        get("line")?,
+        get("column")?,
+        get("help")?,
+    ))
+}
+
+/// Several of them.
+pub fn problems<'py>(py: Python<'py>, diagnostics: &[Diagnostic]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    diagnostics.iter().map(|diagnostic| problem(py, diagnostic)).collect()
+}
+
+/// What is raised where something does not load: every problem at once.
+pub fn not_loaded(py: Python<'_>, diagnostics: &[Diagnostic]) -> PyErr {
+    let raise = || -> PyResult<PyErr> {
+        let class = TEMPLATE_ERROR.import(py, MODULE, "TemplateError")?;
+        Ok(PyErr::from_value(class.call1((problems(py, diagnostics)?,))?))
+    };
+    raise().unwrap_or_else(|error| error)
+}
+
+/// What is raised where an output cannot be read: of two kinds, as in transformers.
+pub fn not_read(py: Python<'_>, message: &str) -> PyErr {
+    let raise = || -> PyResult<PyErr> {
+        let class = match message.contains("is not defined here") {
+            true => UNKNOWN_KEY.import(py, MODULE, "UnknownKey")?,
+            false => PARSE_ERROR.import(py, MODULE, "ParseError")?,
+        };
+        Ok(PyErr::from_value(class.call1((message,))?))
+    };
+    raise().unwrap_or_else(|error| error)
+}

@@ -1,0 +1,25 @@
+//! Backchat as a Python module: names and nothing else.
+
+mod batch;
+mod errors;
+mod parser;
+mod template;
+mod value;
+mod workbench;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `backchat`.
+#[pymodule(gil_used = false)]
+mod _backchat {
+    #[pymodule_export]
+    use super::batch::parse_batch;
+    #[pymodule_export]
+    use super::parser::{ResponseParser, parse_response};
+    #[pymodule_export]
+    use super::template::PyTemplate;
+    #[pymodule_export]
+    use super::workbench::{
+        add_generation_blocks, check, convert, derive, doctor, grammar, lint, main, mask, prove, render, unrender,
+    };
+}

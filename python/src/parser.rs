@@ -1,0 +1,396 @@
+//! The streaming parser: text in, events out as dicts, in the words and the order of transformers.
+
+use std::sync::Arc;
+
+use backchat::json::Object;
+use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Span, Tools};
+use backchat::{Parser, Template};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList, PyString};
+
+use crate::errors::not_read;
+use crate::template;
+use crate::value::{from_python, object, to_python, tools as read_tools};
+
+/// From how many bytes on text is parsed without the interpreter's lock.
+const LONG: usize = 4096;
+
+/// A stateful parser of one generation.
+#[pyclass(name = "ResponseParser", module = "backchat", subclass)]
+pub struct ResponseParser {
+    /// None once it is finalized.
+    parser: Option<Parser>,
+    /// What it found in the prefix.
+    #[pyo3(get)]
+    initial_events: Py<PyList>,
+    raises: bool,
+    tools: Option<Arc<Tools>>,
+    mode: Mode,
+    told: Told,
+    /// The message once it is finalized.
+    finished: Option<Py<PyDict>>,
+}
+
+/// How events are told.
+struct Told {
+    /// The names of fields as Python has them, found by the address of the library's own.
+    names: Vec<(Arc<str>, Py<PyString>)>,
+    /// The text so far, where spans are asked for.
+    text: Option<Text>,
+    /// How much of it the prompt wrote.
+    prompt: usize,
+    implicit: Option<String>,
+}
+
+/// What the parser reads, with a place in it that is known in bytes and in characters.
+#[derive(Default)]
+struct Text {
+    all: String,
+    bytes: usize,
+    characters: usize,
+}
+
+impl Text {
+    /// A place in characters. Places come in order, or nearly.
+    fn characters(&mut self, bytes: usize) -> usize {
+        let between = |from: usize, to: usize| self.all.get(from..to).map_or(0, |text| text.chars().count());
+        let characters = match bytes >= self.bytes {
+            true => self.characters + between(self.bytes, bytes),
+            false => self.characters.saturating_sub(between(bytes, self.bytes)),
+        };
+        (self.bytes, self.characters) = (bytes, characters);
+        characters
+    }
+}
+
+impl Told {
+    fn name(&mut self, py: Python<'_>, field: &Arc<str>) -> Py<PyString> {
+        if let Some((_, known)) = self.names.iter().find(|(known, _)| Arc::ptr_eq(known, field)) {
+            return known.clone_ref(py);
+        }
+        let name = PyString::intern(py, field).unbind();
+        self.names.push((field.clone(), name.clone_ref(py)));
+        name
+    }
+
+    /// Where a delimiter stands, in characters, if that is asked for.
+    fn place(&mut self, py: Python<'_>, dict: &Bound<'_, PyDict>, span: Span) -> PyResult<()> {
+        let Some(text) = &mut self.text else { return Ok(()) };
+        dict.set_item(intern!(py, "start"), text.characters(span.start))?;
+        dict.set_item(intern!(py, "end"), text.characters(span.end))
+    }
+
+    /// An event as a dict; none where all its text is the prompt's own.
+    fn event<'py>(&mut self, py: Python<'py>, event: EventRef<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let dict = PyDict::new(py);
+        let begin = |kind: &Bound<'py, PyString>, name: Py<PyString>| -> PyResult<()> {
+            dict.set_item(intern!(py, "type"), kind)?;
+            dict.set_item(intern!(py, "field"), name)
+        };
+        match event {
+            EventRef::Open { field, captures, span } => {
+                begin(intern!(py, "region_open"), self.name(py, field))?;
+                self.place(py, &dict, span)?;
+                if self.text.is_some() && self.implicit.as_deref() != Some(field) {
+                    let named = PyDict::new(py);
+                    for capture in captures {
+                        named.set_item(&*capture.name, &capture.text)?;
+                    }
+                    dict.set_item(intern!(py, "captures"), named)?;
+                }
+            }
+            EventRef::Chunk { field, text, dirty, span } => {
+                // A server sends its client what is in a chunk, and must never send a piece of the prompt.
+                let own = match self.text {
+                    Some(_) => text.get(self.prompt.saturating_sub(span.start)..).unwrap_or(""),
+                    None => text,
+                };
+                if own.is_empty() {
+                    return Ok(None);
+                }
+                begin(intern!(py, "region_chunk"), self.name(py, field))?;
+                dict.set_item(intern!(py, "text"), own)?;
+                dict.set_item(intern!(py, "dirty"), PyBool::new(py, dirty))?;
+            }
+            EventRef::Close { field, value, span, .. } => {
+                begin(intern!(py, "region_close"), self.name(py, field))?;
+                dict.set_item(intern!(py, "value"), to_python(py, value)?)?;
+                self.place(py, &dict, span)?;
+            }
+            EventRef::Malformed { field, text, reason, span, .. } => {
+                begin(intern!(py, "region_malformed"), self.name(py, field))?;
+                dict.set_item(intern!(py, "text"), text)?;
+                dict.set_item(intern!(py, "reason"), reason)?;
+                self.place(py, &dict, span)?;
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(dict))
+    }
+}
+
+/// How a parser reads: `stable` or `reference`.
+pub fn mode(name: &str) -> PyResult<Mode> {
+    match name {
+        "stable" => Ok(Mode::Stable),
+        "reference" => Ok(Mode::Reference),
+        _ => Err(PyValueError::new_err(format!("`mode` is \"stable\" or \"reference\", not {name:?}"))),
+    }
+}
+
+/// What a caller says about tools, ready for a parser.
+pub fn tools(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Tools>>> {
+    let Some(value) = read_tools(given)? else { return Ok(None) };
+    let tools = Tools::new(&value).map_err(|reason| PyValueError::new_err(reason.to_string()))?;
+    Ok(Some(Arc::new(tools)))
+}
+
+/// What to say of a prefix that is not given.
+pub fn needs_prefix(what: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "{what} requires `prefix`, the prompt that was sent to the model: chat templates often write the beginning of the \
+         answer there; pass `prefix=\"\"` where the text holds the whole message"
+    ))
+}
+
+/// What to say of required fields that the output does not have.
+fn missing(finished: &Finished) -> Option<String> {
+    let is_malformed = |name: &&String| finished.malformed.iter().any(|region| region.field == **name);
+    let names: Vec<String> =
+        finished.missing.iter().filter(|name| !is_malformed(name)).map(|name| format!("'{name}'")).collect();
+    let names = names.join(", ");
+    (!names.is_empty()).then(|| format!("Required response_template fields missing from the output: [{names}]"))
+}
+
+#[pymethods]
+impl ResponseParser {
+    #[new]
+    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends"))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        template: &Bound<'_, PyAny>,
+        prefix: Option<&Bound<'_, PyString>>,
+        tools: Option<&Bound<'_, PyAny>>,
+        mode: &str,
+        errors: &str,
+        spans: bool,
+        closers_in_strings: &str,
+    ) -> PyResult<Self> {
+        let template = template::of(template)?;
+        let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?.to_str()?;
+        let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
+        let options = Options {
+            mode,
+            tools: tools.clone(),
+            closers_in_strings: match closers_in_strings {
+                "ends" => ClosersInStrings::Ends,
+                "text" => ClosersInStrings::Text,
+                other => {
+                    let message = format!("`closers_in_strings` is \"ends\" or \"text\", not {other:?}");
+                    return Err(PyValueError::new_err(message));
+                }
+            },
+            ..Options::default()
+        };
+        let raises = raises(errors)?;
+        let parser = Parser::new(&template, prefix, options).map_err(|error| not_read(py, &error.to_string()))?;
+        let text = spans.then(|| {
+            let from = prefix.len().saturating_sub(parser.prefix_length());
+            Text { all: prefix.get(from..).unwrap_or("").to_owned(), ..Text::default() }
+        });
+        let implicit = template.implicit_field().map(|field| field.name.clone());
+        let mut told = Told { names: Vec::new(), text, prompt: 0, implicit };
+        let initial_events = PyList::empty(py);
+        for event in parser.initial_events() {
+            if let Event::Malformed { field, reason, .. } = event
+                && raises
+            {
+                return Err(not_read(py, &format!("field `{field}`: {reason}")));
+            }
+            if let Some(dict) = told.event(py, event.borrowed())? {
+                initial_events.append(dict)?;
+            }
+        }
+        told.prompt = parser.prefix_length();
+        Ok(Self {
+            parser: Some(parser),
+            initial_events: initial_events.unbind(),
+            raises,
+            tools,
+            mode,
+            told,
+            finished: None,
+        })
+    }
+
+    /// Takes the next piece of the model's text; gives what happened in it.
+    fn feed<'py>(&mut self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        let text = text.to_str()?;
+        let Self { parser, told, raises, .. } = self;
+        let parser = parser.as_mut().ok_or_else(|| finalized("feed"))?;
+        if let Some(known) = &mut told.text {
+            known.all.push_str(text);
+        }
+        let events = PyList::empty(py);
+        let mut failed: PyResult<()> = Ok(());
+        let parsed = parser.feed_into(text, &mut |event| {
+            if failed.is_ok() {
+                failed = take(py, told, *raises, &events, event);
+            }
+        });
+        failed?;
+        parsed.map_err(|error| not_read(py, &error.to_string()))?;
+        Ok(events)
+    }
+
+    /// Ends the message: gives it and the last events.
+    fn finalize<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
+        let parser = self.parser.take().ok_or_else(|| finalized("finalize"))?;
+        let finished = parser.finish().map_err(|error| not_read(py, &error.to_string()))?;
+        let message = object(py, &finished.message)?;
+        self.finished = Some(message.clone().unbind());
+        let events = PyList::empty(py);
+        for event in &finished.events {
+            take(py, &mut self.told, self.raises, &events, event.borrowed())?;
+        }
+        match missing(&finished) {
+            Some(message) => Err(not_read(py, &message)),
+            None => Ok((message, events)),
+        }
+    }
+
+    /// The message as it stands, without what is held back; a copy.
+    #[getter]
+    fn message<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match (&self.parser, &self.finished) {
+            (Some(parser), _) => object(py, &parser.message()),
+            (None, Some(message)) => message.bind(py).copy(),
+            (None, None) => Ok(PyDict::new(py)),
+        }
+    }
+
+    /// What is kept back, from which character on, and for which delimiters.
+    #[getter]
+    fn held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let class = py.import("backchat._types")?.getattr("Held")?;
+        let pending = PyList::empty(py);
+        let Some(parser) = &self.parser else { return class.call1(("", py.None(), pending)) };
+        let held = parser.held();
+        for delimiter in &held.pending {
+            let dict = PyDict::new(py);
+            dict.set_item("field", delimiter.field)?;
+            dict.set_item("closes", delimiter.closes)?;
+            dict.set_item("pattern", delimiter.pattern)?;
+            pending.append(dict)?;
+        }
+        // A place in characters is known where the text is kept.
+        let kept = self.told.text.as_ref().and_then(|text| text.all.get(..held.start));
+        class.call1((held.text, kept.map(|text| text.chars().count()), pending))
+    }
+
+    /// Gives the arguments of calls the types that their tools' schemas say.
+    fn _coerce_tool_calls<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Some(tools) = &self.tools else { return Ok(value.clone()) };
+        let mut typed = from_python(value)?;
+        tools.apply(&mut typed, self.mode).map_err(|reason| not_read(value.py(), &reason.to_string()))?;
+        to_python(value.py(), &typed)
+    }
+
+    #[getter]
+    fn current_field(&self) -> Option<&str> {
+        self.parser.as_ref().and_then(Parser::current_field)
+    }
+
+    /// What the prefix adds, then what was fed.
+    #[getter]
+    fn input_text(&self) -> PyResult<&str> {
+        let text = self.told.text.as_ref();
+        text.map(|text| text.all.as_str()).ok_or_else(|| PyRuntimeError::new_err("`input_text` needs `spans=True`"))
+    }
+}
+
+/// Whether a region without a value raises.
+fn raises(errors: &str) -> PyResult<bool> {
+    match errors {
+        "event" => Ok(false),
+        "raise" => Ok(true),
+        _ => Err(PyValueError::new_err(format!("`errors` is \"event\" or \"raise\", not {errors:?}"))),
+    }
+}
+
+/// Adds an event, or raises what it tells of.
+fn take(
+    py: Python<'_>,
+    told: &mut Told,
+    raises: bool,
+    events: &Bound<'_, PyList>,
+    event: EventRef<'_>,
+) -> PyResult<()> {
+    if let EventRef::Malformed { field, reason, .. } = event
+        && raises
+    {
+        return Err(not_read(py, &format!("field `{field}`: {reason}")));
+    }
+    match told.event(py, event)? {
+        Some(dict) => events.append(dict),
+        None => Ok(()),
+    }
+}
+
+fn finalized(method: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("ResponseParser already finalized: `{method}` comes too late"))
+}
+
+/// What reads one whole output.
+pub struct Reading {
+    pub template: Template,
+    pub tools: Option<Arc<Tools>>,
+    pub mode: Mode,
+    pub raises: bool,
+}
+
+impl Reading {
+    /// Reads a text; the error is its message.
+    pub fn read(&self, prefix: &str, text: &str) -> Result<Object, String> {
+        let options = Options { mode: self.mode, tools: self.tools.clone(), ..Options::default() };
+        let told = |error: backchat::ParseError| error.to_string();
+        let mut parser = Parser::new(&self.template, prefix, options).map_err(told)?;
+        let mut first: Option<String> = None;
+        let mut note = |event: EventRef<'_>| {
+            if let EventRef::Malformed { field, reason, .. } = event {
+                first.get_or_insert_with(|| format!("field `{field}`: {reason}"));
+            }
+        };
+        parser.initial_events().iter().for_each(|event| note(event.borrowed()));
+        parser.feed_into(text, &mut note).map_err(told)?;
+        let finished = parser.finish().map_err(told)?;
+        finished.events.iter().for_each(|event| note(event.borrowed()));
+        match first.filter(|_| self.raises).or_else(|| missing(&finished)) {
+            Some(message) => Err(message),
+            None => Ok(finished.message),
+        }
+    }
+}
+
+/// Reads a whole output. One call, no events.
+#[pyfunction]
+#[pyo3(signature = (text, template, *, prefix=None, tools=None, mode="stable", errors="raise"))]
+pub fn parse_response<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyString>,
+    template: &Bound<'py, PyAny>,
+    prefix: Option<&Bound<'py, PyString>>,
+    tools: Option<&Bound<'py, PyAny>>,
+    mode: &str,
+    errors: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?.to_str()?;
+    let template = template::of(template)?;
+    let reading = Reading { template, tools: self::tools(tools)?, mode: self::mode(mode)?, raises: raises(errors)? };
+    let text = text.to_str()?;
+    let read = if text.len() > LONG { py.detach(|| reading.read(prefix, text)) } else { reading.read(prefix, text) };
+    object(py, &read.map_err(|message| not_read(py, &message))?)
+}

@@ -1,0 +1,130 @@
+//! Response templates: loaded once, shared by any number of parsers and threads.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+use backchat::Template;
+use backchat::diagnostic::Diagnostic;
+use backchat::json::Value;
+use backchat::template::{Loaded, source};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use crate::errors::{not_loaded, problems};
+use crate::value::{from_python, to_python};
+
+/// How many templates that came as dicts are kept.
+const KEPT: usize = 64;
+
+static DICTS: Mutex<VecDeque<(Value, Template)>> = Mutex::new(VecDeque::new());
+
+/// A response template.
+#[pyclass(frozen, name = "Template", module = "backchat")]
+pub struct PyTemplate {
+    pub inner: Template,
+    warnings: Vec<Diagnostic>,
+}
+
+impl From<Loaded> for PyTemplate {
+    fn from(loaded: Loaded) -> Self {
+        Self { inner: loaded.template, warnings: loaded.warnings }
+    }
+}
+
+#[pymethods]
+impl PyTemplate {
+    /// Loads a template from a dict, JSON text or another template; raises `TemplateError` with every problem at once.
+    #[new]
+    fn new(spec: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(known) = spec.cast::<Self>() {
+            let known = known.get();
+            return Ok(Self { inner: known.inner.clone(), warnings: known.warnings.clone() });
+        }
+        let loaded = match spec.cast::<PyString>() {
+            Ok(text) => Template::load(text.to_str()?),
+            Err(_) if spec.is_instance_of::<PyDict>() => Template::from_value(&from_python(spec)?),
+            Err(_) => return Err(wrong_type(spec)),
+        };
+        loaded.map(Self::from).map_err(|error| not_loaded(spec.py(), &error.diagnostics))
+    }
+
+    /// Reads a template as every command does: its own JSON, a tokenizer_config.json, a model folder, ORG/NAME from the cache.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let path = path.str()?;
+        let opened = source::open(path.to_str()?).map_err(|error| not_loaded(py, &error.diagnostics))?;
+        Ok(opened.loaded.into())
+    }
+
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        problems(py, &self.warnings)
+    }
+
+    #[getter]
+    fn fields(&self) -> Vec<&str> {
+        self.inner.fields().iter().map(|field| field.name.as_str()).collect()
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.inner.to_value())
+    }
+
+    fn to_json(&self) -> String {
+        self.inner.to_json()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().inner == self.inner)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.inner.to_json().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Template({})", self.inner.to_value())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let arguments = (slf.get().inner.to_json(),).into_pyobject(slf.py())?;
+        (slf.get_type(), arguments).into_pyobject(slf.py())
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+}
+
+/// A template from whatever says one: itself, JSON text, or a dict, which is compiled once.
+pub fn of(spec: &Bound<'_, PyAny>) -> PyResult<Template> {
+    if let Ok(known) = spec.cast::<PyTemplate>() {
+        return Ok(known.get().inner.clone());
+    }
+    if !spec.is_instance_of::<PyDict>() {
+        return PyTemplate::new(spec).map(|template| template.inner);
+    }
+    let value = from_python(spec)?;
+    let lock = || DICTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, template)) = lock().iter().find(|(known, _)| *known == value) {
+        return Ok(template.clone());
+    }
+    let template = Template::from_value(&value).map_err(|error| not_loaded(spec.py(), &error.diagnostics))?.template;
+    let mut dicts = lock();
+    dicts.push_front((value, template.clone()));
+    dicts.truncate(KEPT);
+    Ok(template)
+}
+
+fn wrong_type(spec: &Bound<'_, PyAny>) -> PyErr {
+    let name = spec.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!("a response template is a dict, JSON text or a Template, not {name}"))
+}

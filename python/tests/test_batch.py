@@ -1,0 +1,87 @@
+"""Batches: rows in order, errors by row, the same bytes as the command."""
+
+import json
+import subprocess
+import sys
+
+import backchat
+import pytest
+from test_parser import MESSAGE, OUTPUT, SPEC
+
+BAD = "<call>nothing</call>"
+
+
+def test_rows_come_in_order_on_any_number_of_threads():
+    texts = [f"{number}<end>" for number in range(1000)]
+    for threads in (None, 1, 3):
+        rows = backchat.parse_batch(texts, SPEC, prefix="<bot>", threads=threads)
+        assert [row["content"] for row in rows] == [str(number) for number in range(1000)]
+        assert rows.errors == {}
+
+
+def test_what_becomes_of_a_row_that_cannot_be_read():
+    rows = backchat.parse_batch([OUTPUT, BAD], SPEC, prefix="<bot>")
+    assert rows == [MESSAGE, None]
+    assert list(rows.errors) == [1] and rows.errors[1].row == 1 and "tool_calls" in str(rows.errors[1])
+    with pytest.raises(backchat.ParseError) as raised:
+        backchat.parse_batch([OUTPUT, BAD], SPEC, prefix="<bot>", errors="raise")
+    assert raised.value.row == 1
+    rows = backchat.parse_batch([BAD], SPEC, prefix="<bot>", errors="text")
+    assert rows == [{"role": "assistant", "content": BAD}]
+
+
+def test_one_for_all_or_one_for_each():
+    other = {"start_anchor": "<bot>", "fields": {"answer": {"close": "<end>"}}}
+    rows = backchat.parse_batch(["a<end>", "b<end>"], [SPEC, other], prefix=["<bot><think>", "<bot>"])
+    assert rows == [{"role": "assistant", "thinking": "a<end>"}, {"answer": "b"}]
+    tools = [{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}]
+    call = '<call>{"name": "f", "args": {"a": "7"}}</call>'
+    rows = backchat.parse_batch([call, call], SPEC, prefix="<bot>", tools=[tools, None])
+    assert [row["tool_calls"][0]["function"]["arguments"]["a"] for row in rows] == [7, "7"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"prefix": ["a"]}, ValueError, "one for each"),
+        ({"prefix": "", "threads": 0}, ValueError, "threads"),
+        ({"prefix": "", "errors": "drop"}, ValueError, "collect"),
+        ({"prefix": "", "output": "xml"}, ValueError, "json"),
+        ({}, ValueError, "requires `prefix`"),
+    ],
+)
+def test_wrong_use(options, error, words):
+    with pytest.raises(error, match=words):
+        backchat.parse_batch(["a", "b"], SPEC, **options)
+    with pytest.raises(TypeError, match="list of str"):
+        backchat.parse_batch("a", SPEC, prefix="")
+
+
+def test_the_command_gives_the_same_bytes(tmp_path):
+    (tmp_path / "template.json").write_text(json.dumps(SPEC))
+    texts = [OUTPUT, "Ja<end>", "<think>cut", ""]
+    rows = [{"id": number, "text": text, "prefix": "<bot>"} for number, text in enumerate(texts)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [sys.executable, "-m", "backchat", "parse", str(tmp_path / "template.json"), "--jsonl"]
+    told = subprocess.run([*command, str(tmp_path / "rows.jsonl")], capture_output=True, text=True, check=True).stdout
+    wanted = [json.loads(line)["message"] for line in told.splitlines()]
+    assert [json.loads(row) for row in backchat.parse_batch(texts, SPEC, prefix="<bot>", output="json")] == wanted
+
+
+def test_columns_of_arrow():
+    pa = pytest.importorskip("pyarrow")
+    from backchat.arrow import parse_batches, parse_table
+
+    table = pa.table({"text": [OUTPUT, BAD], "prompt": ["<bot>", "<bot>"]})
+    found = parse_table(table, SPEC, prefix_column="prompt").column("message").to_pylist()
+    assert [row and json.loads(row) for row in found] == [MESSAGE, None]
+    found = parse_table(table, SPEC, prefix="<bot>", layout="struct").column("message").to_pylist()
+    assert found[0] == {
+        "role": "assistant",
+        "content": "Äh, yes.",
+        "reasoning_content": "Hm",
+        "tool_calls": [{"id": None, "name": "f", "arguments": '{"a": 1}'}],
+        "other": None,
+    }
+    batches = list(parse_batches(table.to_batches(), SPEC, prefix="<bot>"))
+    assert [batch.schema.names for batch in batches] == [["text", "prompt", "message"]]

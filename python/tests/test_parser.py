@@ -1,0 +1,220 @@
+"""The parser as Python's users meet it: templates, events, exceptions, threads."""
+
+import asyncio
+import copy
+import gc
+import pickle
+import sys
+import threading
+
+import backchat
+import pytest
+
+SPEC = {
+    "start_anchor": "<bot>",
+    "defaults": {"role": "assistant"},
+    "fields": {
+        "thinking": {"open": "<think>", "close": "</think>"},
+        "tool_calls": {
+            "open": "<call>",
+            "close": "</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.args}"}},
+        },
+        "content": {"close": "<end>"},
+    },
+}
+OUTPUT = '<think>Hm</think>Äh, yes.<call>{"name": "f", "args": {"a": 1}}</call><end>'
+MESSAGE = {
+    "role": "assistant",
+    "thinking": "Hm",
+    "content": "Äh, yes.",
+    "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}],
+}
+
+
+def test_a_whole_output():
+    assert backchat.parse_response(OUTPUT, SPEC, prefix="<bot>") == MESSAGE
+    assert list(backchat.parse_response(OUTPUT, SPEC, prefix="<bot>")) == list(MESSAGE)
+
+
+def test_one_message_however_the_text_is_cut():
+    template = backchat.Template(SPEC)
+    for cut in range(len(OUTPUT) + 1):
+        parser = backchat.ResponseParser(template, "<bot>")
+        parser.feed(OUTPUT[:cut])
+        parser.feed(OUTPUT[cut:])
+        assert parser.finalize()[0] == MESSAGE, cut
+
+
+def test_events_have_the_words_and_the_order_of_transformers():
+    events = list(backchat.stream(["<think>H", "m</think>Y<end>"], SPEC, prefix="<bot>"))
+    assert events == [
+        {"type": "region_open", "field": "thinking"},
+        {"type": "region_chunk", "field": "thinking", "text": "H", "dirty": False},
+        {"type": "region_chunk", "field": "thinking", "text": "m", "dirty": False},
+        {"type": "region_close", "field": "thinking", "value": "Hm"},
+        {"type": "region_open", "field": "content"},
+        {"type": "region_chunk", "field": "content", "text": "Y", "dirty": False},
+        {"type": "region_close", "field": "content", "value": "Y"},
+        {"type": "message", "message": {"role": "assistant", "thinking": "Hm", "content": "Y"}},
+    ]
+    assert [list(event) for event in events[:2]] == [["type", "field"], ["type", "field", "text", "dirty"]]
+
+
+def test_spans_are_in_characters_and_no_chunk_holds_a_piece_of_the_prompt():
+    parser = backchat.ResponseParser(SPEC, "<user>Hi<bot>Ä<thi", spans=True)
+    assert parser.input_text == "Ä<thi"
+    events = parser.initial_events + parser.feed("s") + parser.finalize()[1]
+    assert [event.get("text") for event in events if event["type"] == "region_chunk"] == ["Ä", "s"]
+    parser = backchat.ResponseParser(SPEC, "<bot>Ä", spans=True)
+    opened = parser.feed("<think>x")[1]
+    assert opened == {"type": "region_open", "field": "thinking", "start": 1, "end": 8, "captures": {}}
+
+
+def test_what_is_held_back_and_the_message_as_it_stands():
+    parser = backchat.ResponseParser(SPEC, "<bot>", spans=True)
+    parser.feed("<think>Hm</think>Ä")
+    parser.feed("<en")
+    assert parser.message == {"role": "assistant", "thinking": "Hm"}
+    assert (parser.held.text, parser.held.start, parser.current_field) == ("<en", 18, "content")
+    assert [pending["field"] for pending in parser.held.pending] == ["content"]
+
+
+def test_a_region_without_a_value():
+    parser = backchat.ResponseParser(SPEC, "<bot>")
+    events = parser.feed("<call>nothing</call>Yes")
+    assert [event["type"] for event in events if event["field"] == "tool_calls"][-1] == "region_malformed"
+    with pytest.raises(backchat.ParseError, match="tool_calls"):
+        backchat.parse_response("<call>nothing</call>", SPEC, prefix="<bot>")
+    parser = backchat.ResponseParser(SPEC, "<bot>", errors="raise")
+    with pytest.raises(ValueError, match="not JSON"):
+        parser.feed("<call>nothing</call>")
+    parser.feed("Yes<end>")
+    assert parser.finalize()[0]["content"] == "Yes"
+
+
+def test_a_name_that_nothing_fills_is_a_key_error():
+    spec = {"start_anchor": "a", "fields": {"x": {"open": "<", "close": ">", "transform": {"y": "{nope}"}}}}
+    with pytest.raises(KeyError) as raised:
+        backchat.parse_response("<b>", spec, prefix="")
+    assert isinstance(raised.value, backchat.UnknownKey) and isinstance(raised.value, backchat.ParseError)
+
+
+def test_required_fields():
+    spec = {"start_anchor": "a", "fields": {"x": {"open": "<", "close": ">", "optional": False}}}
+    with pytest.raises(backchat.ParseError, match="Required .*'x'"):
+        backchat.parse_response("b", spec, prefix="")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: backchat.ResponseParser(SPEC), ValueError, "requires `prefix`"),
+        (lambda: backchat.ResponseParser(SPEC, "", mode="fast"), ValueError, "stable"),
+        (lambda: backchat.ResponseParser(SPEC, "", errors="ignore"), ValueError, "raise"),
+        (lambda: backchat.ResponseParser(7, ""), TypeError, "not int"),
+        (lambda: backchat.Template({"fields": {1: {}}}), TypeError, "not int"),
+        (lambda: backchat.Template("{"), backchat.TemplateError, "JSON"),
+        (lambda: backchat.Template({"fields": {}}), backchat.TemplateError, "start_anchor"),
+        (lambda: backchat.parse_response("\ud800", SPEC, prefix=""), UnicodeEncodeError, "surrogates"),
+        (lambda: backchat.parse_response(b"x", SPEC, prefix=""), TypeError, "bytes"),
+        (lambda: backchat.nothing, AttributeError, "nothing"),
+    ],
+)
+def test_wrong_use_says_what_is_wrong(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_every_problem_of_a_template_at_once():
+    with pytest.raises(backchat.TemplateError) as raised:
+        backchat.Template({"fields": {"a": {"join": ""}, "b": {"content": "nope"}}})
+    text = str(raised.value)
+    assert "requires 'repeats'" in text and "unknown content parser" in text, text
+    assert {problem.path for problem in raised.value.diagnostics} >= {"fields.a.join", "fields.b.content"}
+
+
+def test_a_finalized_parser_takes_nothing_more():
+    parser = backchat.ResponseParser(SPEC, "<bot>")
+    parser.feed(OUTPUT)
+    assert parser.finalize()[0] == MESSAGE == parser.message
+    for call in (lambda: parser.feed("x"), parser.finalize):
+        with pytest.raises(RuntimeError, match="already finalized"):
+            call()
+
+
+def test_templates_are_values():
+    template = backchat.Template(SPEC)
+    assert template == backchat.Template(template.to_json()) == backchat.Template(template.to_dict())
+    assert hash(template) == hash(backchat.Template(SPEC)) and template != backchat.Template({**SPEC, "defaults": {}})
+    assert pickle.loads(pickle.dumps(template)) == copy.deepcopy(template) == copy.copy(template) == template
+    assert template.fields == ["thinking", "tool_calls", "content"] and template.warnings == []
+
+
+def test_numbers_keep_their_digits():
+    spec = {"start_anchor": "a", "fields": {"x": {"open": "<", "close": ">", "content": "json"}}}
+    text = '<{"big": 123456789012345678901234567890, "float": 1.5, "none": null, "yes": true}>'
+    found = backchat.parse_response(text, spec, prefix="")["x"]
+    assert found == {"big": 123456789012345678901234567890, "float": 1.5, "none": None, "yes": True}
+    assert backchat.Template({**spec, "defaults": found}).to_dict()["defaults"] == found
+
+
+def test_tools_give_arguments_their_types():
+    tools = [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}]
+    text = '<call>{"name": "f", "args": {"a": "7"}}</call>'
+    call = backchat.parse_response(text, SPEC, prefix="<bot>", tools=tools)["tool_calls"][0]
+    assert call["function"]["arguments"] == {"a": 7}
+
+
+def test_an_asynchronous_source():
+    async def pieces():
+        for character in OUTPUT:
+            yield character
+
+    async def last():
+        return [event async for event in backchat.astream(pieces(), SPEC, prefix="<bot>")][-1]
+
+    assert asyncio.run(last()) == {"type": "message", "message": MESSAGE}
+
+
+def test_chunks_for_clients_of_openai():
+    chunks = list(backchat.openai_chunks(backchat.stream([OUTPUT], SPEC, prefix="<bot>"), model="m", id="1"))
+    deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+    assert "".join(delta.get("reasoning_content", "") for delta in deltas) == "Hm"
+    assert "".join(delta.get("content", "") for delta in deltas) == "Äh, yes."
+    assert [call["function"] for delta in deltas for call in delta.get("tool_calls", [])] == [
+        {"name": "f", "arguments": '{"a": 1}'}
+    ]
+    assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_threads_share_a_template():
+    template, wrong = backchat.Template(SPEC), []
+
+    def work():
+        for _ in range(200):
+            if backchat.parse_response(OUTPUT, template, prefix="<bot>") != MESSAGE:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert wrong == []
+
+
+def test_no_reference_is_leaked():
+    template, prefix = backchat.Template(SPEC), "<bot>".join(["", ""])
+    for _ in range(100):
+        backchat.parse_response(OUTPUT, template, prefix=prefix)
+    gc.collect()
+    before = sys.getrefcount(template), sys.getrefcount(prefix), len(gc.get_objects())
+    for _ in range(10_000):
+        parser = backchat.ResponseParser(template, prefix)
+        parser.feed(OUTPUT)
+        parser.finalize()
+    del parser
+    gc.collect()
+    after = sys.getrefcount(template), sys.getrefcount(prefix), len(gc.get_objects())
+    assert after[:2] == before[:2] and abs(after[2] - before[2]) < 100

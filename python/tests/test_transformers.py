@@ -1,0 +1,69 @@
+"""Beside the transformers that is installed: the same messages and events."""
+
+import backchat
+import pytest
+from test_parser import MESSAGE, OUTPUT, SPEC
+
+transformers = pytest.importorskip("transformers", minversion="5.13")
+
+
+@pytest.fixture
+def patched():
+    import backchat.integrations.transformers as integration
+
+    integration.patch(mode="reference")
+    yield integration
+    integration.unpatch()
+
+
+def events(parser, pieces):
+    found = list(parser.initial_events)
+    for piece in pieces:
+        found += parser.feed(piece)
+    message, last = parser.finalize()
+    return message, found + last
+
+
+def test_it_answers_as_transformers_does(patched):
+    from transformers.utils.chat_parsing import response_parser
+
+    theirs = patched._before["transformers.utils.chat_parsing.response_parser", "ResponseParser"]
+    assert response_parser.ResponseParser is patched.ResponseParser is not theirs
+    for pieces in ([OUTPUT], list(OUTPUT)):
+        ours = events(response_parser.ResponseParser(SPEC, prefix="<bot>"), pieces)
+        assert ours == events(theirs(SPEC, prefix="<bot>"), pieces)
+    assert response_parser.parse_response(OUTPUT, SPEC, prefix="<bot>") == MESSAGE
+
+
+def test_a_template_that_transformers_loaded(patched):
+    from transformers.utils.chat_parsing.response_templates import load_response_template
+
+    assert patched.parse_response(OUTPUT, load_response_template(SPEC), prefix="<bot>") == MESSAGE
+
+
+def test_everything_is_put_back(patched):
+    from transformers.utils import chat_parsing
+
+    patched.unpatch()
+    patched.unpatch()
+    assert chat_parsing.ResponseParser is not patched.ResponseParser
+    with pytest.raises(ValueError, match="stable"):
+        patched.patch(mode="fast")
+
+
+def test_a_tokenizer_gets_the_derived_template():
+    from backchat.integrations.transformers import NotProved, add_response_template
+
+    class Tokenizer:
+        response_template = None
+        special_tokens_map = {"eos_token": "<end>"}
+        chat_template = (
+            "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
+            "{% if add_generation_prompt %}[assistant]{% endif %}"
+        )
+
+    tokenizer = add_response_template(Tokenizer())
+    assert backchat.parse_response("Yes.<end>", tokenizer.response_template, prefix="[assistant]")["content"] == "Yes."
+    Tokenizer.chat_template = "{{ messages | length }}"
+    with pytest.raises(NotProved):
+        add_response_template(Tokenizer())

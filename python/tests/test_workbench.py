@@ -1,0 +1,82 @@
+"""The workbench's functions: the same answers as the command's JSON."""
+
+import doctest
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import backchat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEMPLATES = ROOT / "chat_templates"
+MESSAGES = json.loads((ROOT / "examples/weather/messages.json").read_text())
+TOOLS = json.loads((ROOT / "examples/weather/tools.json").read_text())
+
+
+def command(*arguments):
+    told = subprocess.run([sys.executable, "-m", "backchat", *map(str, arguments)], capture_output=True, text=True)
+    assert told.returncode in (0, 1), told.stderr
+    return told.stdout
+
+
+@pytest.mark.parametrize("name", ["hermes", "gemma_4", "kimi_k2"])
+def test_the_command_says_the_same(name):
+    file = TEMPLATES / f"{name}.jinja"
+    assert backchat.derive(file).report == json.loads(command("derive", "--format", "json", file))
+    assert backchat.doctor(file) == json.loads(command("doctor", "--format", "json", file))
+    rendered = backchat.render(file, MESSAGES, tools=TOOLS, add_generation_prompt=True).text
+    options = ("--messages", ROOT / "examples/weather/messages.json", "--tools", ROOT / "examples/weather/tools.json")
+    assert rendered == command("render", file, *options, "--add-generation-prompt")
+    grammar = json.loads(command("grammar", "-q", file, "--tools", ROOT / "examples/weather/tools.json", "--json"))
+    assert backchat.grammar(file, TOOLS) == grammar
+
+
+def test_a_derived_template_reads_what_its_chat_template_renders():
+    text = (TEMPLATES / "qwen3.jinja").read_text()
+    derivation = backchat.derive(text)
+    assert derivation.status == "proved" and derivation.proved == derivation.total > 0
+    assert derivation.evidence.startswith("# ") and derivation.failures == []
+    assert backchat.prove(text, derivation.response_template).status == "proved"
+    answer = {"role": "assistant", "content": "Yes."}
+    prompt = backchat.render(text, MESSAGES, add_generation_prompt=True).text
+    whole = backchat.render(text, [*MESSAGES, answer]).text
+    assert backchat.parse_response(whole[len(prompt) :], derivation.response_template, prefix=prompt) == answer
+    masked = backchat.mask(text, [*MESSAGES, answer], offsets=[[0, len(prompt)], [len(prompt), len(whole)]])
+    assert masked.mask == [0, 1] and masked.text == whole
+    assert backchat.unrender(text, whole).messages == [*MESSAGES, answer]
+    blocks = backchat.add_generation_blocks(text)
+    assert blocks.proof > 0 and backchat.render(blocks.chat_template, [*MESSAGES, answer]).text == whole
+
+
+def test_fixtures_are_checked():
+    report = backchat.check(ROOT / "tests/fixtures/formats/hermes.fixture")
+    assert report.ok and report.passed > 5
+
+
+def test_lint_and_what_does_not_load():
+    found = backchat.lint({"start_anchor": "a", "fields": {"x": {"open": "<x>", "close": "</x>", "content": "json"}}})
+    assert all(problem.id and problem.message for problem in found)
+    with pytest.raises(backchat.TemplateError):
+        backchat.render("{% if %}", [])
+    with pytest.raises(backchat.TemplateError, match="no/such"):
+        backchat.derive("no/such/folder")
+    with pytest.raises(ValueError, match="no target"):
+        backchat.derive("{{ messages }}", target="nobody")
+
+
+@pytest.mark.parametrize("module", ["backchat", "backchat._stream", "backchat._workbench"])
+def test_the_examples_of_docstrings(module):
+    found = doctest.testmod(import_module(module))
+    assert found.attempted > 0 and found.failed == 0
+
+
+def test_the_command_ends_with_its_own_code(tmp_path):
+    (tmp_path / "bad.json").write_text("{}")
+    (tmp_path / "wrong.json").write_text('{"start_anchor": "<bot>", "fields": {"content": {}}}')
+    wrong = ["prove", "wrong.json", "--chat-template", str(TEMPLATES / "hermes.jinja")]
+    for arguments, code in ((["--version"], 0), (wrong, 1), (["lint", "bad.json"], 2)):
+        arguments = [sys.executable, "-m", "backchat", *arguments]
+        assert subprocess.run(arguments, capture_output=True, cwd=tmp_path).returncode == code, arguments
