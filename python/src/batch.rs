@@ -2,6 +2,8 @@
 
 use std::num::NonZero;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use backchat::Template;
@@ -19,6 +21,9 @@ use crate::value::object;
 
 /// Fewer rows than this run on the calling thread.
 const FEW: usize = 256;
+
+/// How many rows are read at a time before they become objects: few enough to stay in the processor's cache.
+const BLOCK: usize = 64;
 
 /// What is one for all rows, or one for each.
 enum Each<T> {
@@ -150,42 +155,101 @@ pub fn parse_batch<'py>(
         Some(threads) => threads,
         None => thread::available_parallelism().map_or(1, NonZero::get),
     };
-    let rows: Vec<Row> = py.detach(|| match threads {
-        1 => (0..texts.len()).map(read).collect(),
-        threads => on_threads(texts.len(), threads, &read),
-    });
-    answer(py, rows, errors)
+    let mut answer = Answer::new(py, texts.len(), errors)?;
+    match threads {
+        1 => {
+            for start in (0..texts.len()).step_by(BLOCK) {
+                let rows = py.detach(|| block(start, texts.len(), &read));
+                answer.take(py, start, rows)?;
+            }
+        }
+        threads => on_threads(py, texts.len(), threads, &read, &mut answer)?,
+    }
+    answer.give(py)
 }
 
-/// Reads the rows in as many parts as there are threads, in order.
-fn on_threads(rows: usize, threads: usize, read: &(impl Fn(usize) -> Row + Sync)) -> Vec<Row> {
-    let part = rows.div_ceil(threads).max(1);
+/// Reads the rows of one block.
+fn block(start: usize, rows: usize, read: &impl Fn(usize) -> Row) -> Vec<Row> {
+    (start..rows.min(start + BLOCK)).map(read).collect()
+}
+
+/// Reads blocks of rows on threads, while this one turns those that are done into objects.
+fn on_threads(
+    py: Python<'_>,
+    rows: usize,
+    threads: usize,
+    read: &(impl Fn(usize) -> Row + Sync),
+    answer: &mut Answer,
+) -> PyResult<()> {
+    let next = AtomicUsize::new(0);
+    // What is done and not yet taken is bounded, so that memory is.
+    let (tell, done) = sync_channel(2 * threads);
     thread::scope(|scope| {
-        let starts = (0..rows).step_by(part);
-        let parts: Vec<_> = starts
-            .map(|start| scope.spawn(move || (start..rows.min(start + part)).map(read).collect::<Vec<Row>>()))
-            .collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        for _ in 0..threads {
+            let (tell, next) = (tell.clone(), &next);
+            scope.spawn(move || {
+                loop {
+                    let start = next.fetch_add(BLOCK, Ordering::Relaxed);
+                    if start >= rows || tell.send((start, block(start, rows, read))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(tell);
+        let mut done = done;
+        loop {
+            let (block, still) = py.detach(move || (done.recv().ok(), done));
+            done = still;
+            let Some((start, rows)) = block else { break Ok(()) };
+            answer.take(py, start, rows)?;
+        }
     })
 }
 
-fn answer(py: Python<'_>, rows: Vec<Row>, errors: Errors) -> PyResult<Bound<'_, PyAny>> {
-    let list = PyList::empty(py);
-    let failed = PyDict::new(py);
-    for (number, row) in rows.into_iter().enumerate() {
-        match row {
-            Row::Message(message) => list.append(object(py, &message)?)?,
-            Row::Json(text) => list.append(text)?,
-            Row::Failed(message) => {
-                let error = not_read(py, &message);
-                error.value(py).setattr("row", number)?;
-                if errors == Errors::Raise {
-                    return Err(error);
+/// The rows as Python has them.
+struct Answer {
+    rows: Py<PyList>,
+    failed: Py<PyDict>,
+    errors: Errors,
+    /// The first row that raises. Blocks come in any order, so that it is known at the end.
+    first: Option<(usize, PyErr)>,
+}
+
+impl Answer {
+    fn new(py: Python<'_>, rows: usize, errors: Errors) -> PyResult<Self> {
+        let none = py.None();
+        let rows = PyList::new(py, (0..rows).map(|_| &none))?.unbind();
+        Ok(Self { rows, failed: PyDict::new(py).unbind(), errors, first: None })
+    }
+
+    /// Takes a block of rows.
+    fn take(&mut self, py: Python<'_>, start: usize, rows: Vec<Row>) -> PyResult<()> {
+        let list = self.rows.bind(py);
+        for (number, row) in (start..).zip(rows) {
+            match row {
+                Row::Message(message) => list.set_item(number, object(py, &message)?)?,
+                Row::Json(text) => list.set_item(number, text)?,
+                Row::Failed(message) => {
+                    let error = not_read(py, &message);
+                    error.value(py).setattr("row", number)?;
+                    if self.errors == Errors::Raise {
+                        if self.first.as_ref().is_none_or(|(first, _)| number < *first) {
+                            self.first = Some((number, error));
+                        }
+                        continue;
+                    }
+                    self.failed.bind(py).set_item(number, error.into_value(py))?;
                 }
-                failed.set_item(number, error.into_value(py))?;
-                list.append(py.None())?;
             }
         }
+        Ok(())
     }
-    py.import("backchat._types")?.getattr("BatchResult")?.call1((list, failed))
+
+    fn give(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        if let Some((_, error)) = self.first {
+            return Err(error);
+        }
+        py.import("backchat._types")?.getattr("BatchResult")?.call1((self.rows, self.failed))
+    }
 }
