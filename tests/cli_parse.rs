@@ -346,10 +346,10 @@ fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
     assert_eq!(code(&parse(&[&path, "-q"], text)), 1);
 }
 
-/// Runs `backchat parse` with so much memory, beside the 64 MiB that it may need whatever it reads.
+/// Runs `backchat parse` with so much memory, beside the 32 MiB that it may need whatever it reads.
 #[cfg(target_os = "linux")]
 fn parse_within(bytes: u64, arguments: &[&str]) -> Output {
-    let script = format!("ulimit -v {}; exec \"$@\"", (bytes + (64 << 20)) >> 10);
+    let script = format!("ulimit -v {}; exec \"$@\"", (bytes + (32 << 20)) >> 10);
     let mut command = Command::new("sh");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_backchat"), "parse", "-q"]).args(arguments);
     command.stdin(Stdio::null()).output().unwrap()

@@ -30,9 +30,8 @@ impl Reading {
     /// Ends a text whose events so far are known.
     pub(super) fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
         let mut notes = Vec::new();
-        let outcome = parser.finish().map(|finished| {
+        let outcome = parser.finish_into(&mut |event| join(&mut events, event)).map(|finished| {
             notes = finished.notes;
-            finished.events.iter().for_each(|event| join(&mut events, event.borrowed()));
             (finished.message, finished.missing)
         });
         Self { events, outcome, notes }

@@ -27,8 +27,9 @@ pub(super) static CHUNK_DEPENDENT: Rule = Rule {
     source: Source::Run(check),
 };
 
-/// How many texts are tried for a delimiter.
+/// How many texts are tried for a delimiter, at least and at most.
 const TEXTS: usize = 80;
+const MOST_TEXTS: usize = 100;
 /// How many of the texts that a delimiter alone reads otherwise in pieces are read with the whole template.
 const SUSPECTS: usize = 16;
 /// Texts up to this many bytes are cut in two at every place, longer ones at a few.
@@ -238,8 +239,10 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
         texts.push((0..count).filter_map(|_| all.get(draw(all.len()))).map(|text| text.as_str()).collect());
     }
     texts.retain(|text| !text.is_empty() && text.len() <= LONGEST);
-    texts.sort_by_key(String::len);
+    texts.sort_by(|one, other| one.len().cmp(&other.len()).then_with(|| one.cmp(other)));
     texts.dedup();
+    // Short ones show as much, and cost less to read one character at a time.
+    texts.truncate(MOST_TEXTS);
     texts
 }
 

@@ -48,11 +48,8 @@ pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c 
             return Answer { message: Err(error.kind), regions: Vec::new() };
         }
     }
-    match parser.finish() {
-        Ok(finished) => {
-            finished.events.iter().for_each(|event| note(event.borrowed()));
-            Answer { message: Ok(finished.message), regions }
-        }
+    match parser.finish_into(&mut note) {
+        Ok(finished) => Answer { message: Ok(finished.message), regions },
         Err(error) => Answer { message: Err(error.kind), regions: Vec::new() },
     }
 }

@@ -94,7 +94,7 @@ pub struct Finished {
     pub malformed: Vec<Malformed>,
     /// What makes the answer doubtful, a sentence for each thing.
     pub notes: Vec<String>,
-    /// The last events.
+    /// The last events, unless they went to a sink.
     pub events: Vec<Event>,
 }
 
@@ -213,17 +213,23 @@ impl Parser {
     }
 
     /// Ends the text: what was held is settled, and the message is complete.
-    pub fn finish(mut self) -> Result<Finished, ParseError> {
+    pub fn finish(self) -> Result<Finished, ParseError> {
         let mut events = Vec::new();
+        let finished = self.finish_into(&mut |event| events.push(event.to_owned()))?;
+        Ok(Finished { events, ..finished })
+    }
+
+    /// Ends the text and hands the last events to a sink, without a copy of the values they tell.
+    pub fn finish_into(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         if self.mode == Mode::Reference {
             self.stage = Stage::Finalize;
         }
-        self.step(true, &mut |event| events.push(event.to_owned()))?;
+        self.step(true, sink)?;
         if !self.stalled {
-            self.release(self.buffer.end(), &mut |event| events.push(event.to_owned()));
+            self.release(self.buffer.end(), sink);
         }
         let end = self.buffer.end();
-        self.close(Span::new(end, end), &mut |event| events.push(event.to_owned()))?;
+        self.close(Span::new(end, end), sink)?;
         let fields = self.template.fields();
         let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
         let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
@@ -232,7 +238,7 @@ impl Parser {
         }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
-        Ok(Finished { message, missing, malformed: self.signals.malformed, notes, events })
+        Ok(Finished { message, missing, malformed: self.signals.malformed, notes, events: Vec::new() })
     }
 
     /// The text that is held back, and the delimiters it could be part of.

@@ -132,7 +132,7 @@ impl Hunt {
             parser.feed_into(self.text.get(start..end).unwrap_or(""), &mut |_| {})?;
             start = end;
         }
-        parser.finish().map(|finished| finished.message)
+        parser.finish_into(&mut |_| {}).map(|finished| finished.message)
     }
 }
 

@@ -81,9 +81,11 @@ impl Recording {
         }
     }
 
-    fn kept(&self, events: &[Event]) -> Vec<Event> {
+    /// Begins with what the prefix wrote.
+    fn begin(&mut self, parser: &Parser) {
+        self.prefix_length = parser.prefix_length();
         let keeps = |event: &&Event| !self.malformed_only || matches!(event, Event::Malformed { .. });
-        events.iter().filter(keeps).cloned().collect()
+        self.initial = parser.initial_events().iter().filter(keeps).cloned().collect();
     }
 }
 
@@ -269,29 +271,23 @@ pub fn parse<'t>(
     let at = |stage: &'static str| move |error: ParseError| RowError::new(stage, error.to_string());
     let mut parser = begin(template, prefix, asked, tools)?;
     if let Some(recording) = recording.as_deref_mut() {
-        recording.prefix_length = parser.prefix_length();
-        recording.initial = recording.kept(parser.initial_events());
+        recording.begin(&parser);
     }
     for feed in feeds {
         match recording.as_deref_mut() {
             Some(recording) if recording.malformed_only => {
-                let mut malformed = Vec::new();
-                let fed = parser.feed_into(feed, &mut |event| {
-                    if matches!(event, EventRef::Malformed { .. }) {
-                        malformed.push(event.to_owned());
-                    }
-                });
-                fed.map_err(at("feed"))?;
-                recording.initial.append(&mut malformed);
+                parser.feed_into(feed, &mut |event| recording.keep(event)).map_err(at("feed"))?;
             }
             Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?),
             None => parser.feed_into(feed, &mut |_| {}).map_err(at("feed"))?,
         }
     }
-    let mut finished = parser.finish().map_err(at("finalize"))?;
-    if let Some(recording) = recording {
-        recording.last = Some(recording.kept(&std::mem::take(&mut finished.events)));
+    let Some(recording) = recording else { return parser.finish_into(&mut |_| {}).map_err(at("finalize")) };
+    if recording.malformed_only {
+        return parser.finish_into(&mut |event| recording.keep(event)).map_err(at("finalize"));
     }
+    let mut finished = parser.finish().map_err(at("finalize"))?;
+    recording.last = Some(std::mem::take(&mut finished.events));
     Ok(finished)
 }
 

@@ -74,11 +74,8 @@ fn read<'t>(
         out.write_all(b"]")?;
     }
     events.clear();
-    Ok(match parser.finish() {
-        Ok(finished) => {
-            finished.events.iter().for_each(|event| add(&mut events, event.borrowed(), recording));
-            Ok((finished, events))
-        }
+    Ok(match parser.finish_into(&mut |event| add(&mut events, event, recording)) {
+        Ok(finished) => Ok((finished, events)),
         Err(error) => Err(failed("finalize", &error)),
     })
 }

@@ -117,8 +117,7 @@ impl<'a, 't> Judge<'a, 't> {
         for chunk in chunks {
             parser.feed_into(chunk, &mut |event| events.push(event.to_owned()))?;
         }
-        let finished = parser.finish()?;
-        events.extend(finished.events);
+        let finished = parser.finish_into(&mut |event| events.push(event.to_owned()))?;
         Ok((finished.message, events, offset))
     }
 
