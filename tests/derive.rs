@@ -73,6 +73,7 @@ fn peculiar_wire_formats() {
         ("prompt_begins_the_call", Status::Proved),
         ("reasoning_behind_the_answer", Status::Partial),
         ("variable_nobody_gave", Status::Proved),
+        ("words_of_a_sentence", Status::Inexpressible),
         ("no_content", Status::Failed),
         ("runs_forever", Status::Failed),
     ];
@@ -81,6 +82,28 @@ fn peculiar_wire_formats() {
         assert_eq!(derivation.status, status, "{name}\n{}", shown(&derivation));
         insta::assert_snapshot!(name, shown(&derivation));
     }
+}
+
+#[test]
+fn what_no_template_can_say_is_shown_by_two_turns() {
+    let report = derive(&read("words_of_a_sentence"), &options()).to_value();
+    let shown =
+        report.get("verification").and_then(|proof| proof.get("inexpressible")).and_then(|turns| turns.as_list());
+    let turns: Vec<_> =
+        shown.unwrap().iter().map(|turn| turn.get("text").and_then(|text| text.as_str()).unwrap()).collect();
+    assert_eq!(turns, ["so run get_time.<|end|>", "\"Ghent\" is the city, so run get_route.<|end|>"]);
+}
+
+#[test]
+fn deviations_are_tried_and_told() {
+    // What the marks of this format allow: a template that reads it knows nothing of a stray closing mark.
+    let derivation = derive(&read("whole_call_objects"), &options());
+    let tolerance = &derivation.verdict.tolerance;
+    let notes: Vec<_> = derivation.diagnostics.iter().filter(|note| note.id == "derive-tolerance").collect();
+    assert!(tolerance.tried > 20 && tolerance.tolerated < tolerance.tried, "{tolerance:?}");
+    insta::assert_snapshot!(notes[0].message);
+    // A draft that is wrong is told about its failures first.
+    assert_eq!(derive(&read("arguments_as_text"), &options()).verdict.tolerance.tried, 0);
 }
 
 #[test]

@@ -364,3 +364,12 @@ fn rows_of_chat_templates_give_rows_of_reports() {
         assert!(answer.get("verification").unwrap().get("losses").is_some());
     }
 }
+
+#[test]
+fn variables_that_nobody_gave_are_filled_and_named() {
+    let chat = format!("{{{{ 'In ' + place }}}}{CHAT}");
+    let proven = prove(&chat, &template(&[]), &Options::default());
+    assert_eq!(proven.status, Status::Proved, "{}", proven.headline());
+    let filled = &proven.diagnostics[0];
+    assert_eq!((filled.id, filled.help.as_deref()), ("derive-filled", Some("give it as it is: `--set place=…`")));
+}

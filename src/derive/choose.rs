@@ -35,6 +35,10 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, 
     let mut best: Option<Chosen> = None;
     // Where one mark ends and the next begins has two readings: the second is tried where the first reads less than all.
     for segmentation in marks::Segmentation::ALL {
+        #[cfg(test)]
+        if super::ablation::leaves_out_segmentation(segmentation) {
+            continue;
+        }
         prober.manner = manner;
         let found = marks::cut_by(segmentation, || candidate(prober, proof, options, wish));
         let Some(found) = found else { continue };

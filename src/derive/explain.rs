@@ -258,7 +258,6 @@ fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std:
             Place::Before => "Content stands before calls.",
             Place::After => "Content stands after calls.",
             Place::Dropped => "Content beside calls is dropped.",
-            Place::AsReasoning => "Content beside calls stands where reasoning does.",
         };
         writeln!(page, "{content} Calls are given with {}.\n", calls.manner.describe())?;
     }

@@ -4,6 +4,8 @@
 //! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
 //! the choices, led by what `proof` refutes: it renders other conversations and parses them back.
 
+#[cfg(test)]
+mod ablation;
 mod choose;
 mod compile;
 mod evidence;
@@ -21,7 +23,7 @@ pub use crate::targets::{Reader, Target};
 pub use findings::Findings;
 #[doc(hidden)]
 pub use proof::tools as proof_tools;
-pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Unverified, Verdict};
+pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Tolerance, Unverified, Verdict};
 pub use prove::{Proven, prove};
 pub use readers::{Reading, Rewritten, rewrite};
 pub use recorded::{Departure, Explained, Sample};

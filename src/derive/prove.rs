@@ -2,11 +2,12 @@
 
 use super::proof::{Proof, Verdict};
 use super::recorded::Explained;
-use super::{Options, Status};
+use super::{Options, Status, needed};
 use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::template::Template;
+use crate::wire::probe::Prober;
 
 /// What the proof of a response template came to.
 #[derive(Clone, Debug)]
@@ -50,10 +51,22 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
         Ok(chat_template) => chat_template,
         Err(error) => return failed(error.diagnostic(source, "")),
     };
-    let Some(mut proof) = Proof::new(&chat_template, &options.variables, options.now.clone()) else {
-        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
-        return failed(super::no_content(&chat_template, source, &prober));
-    };
+    let proof = |options: &Options| hold_against(&chat_template, template, options);
+    let found = proof(options).or_else(|| {
+        let (options, names) = needed::fill(&chat_template, options)?;
+        let mut proven = proof(&options)?;
+        proven.diagnostics.insert(0, needed::note(&names));
+        Some(proven)
+    });
+    found.unwrap_or_else(|| {
+        let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
+        failed(super::no_content(&chat_template, source, &prober))
+    })
+}
+
+/// Proves with these variables; nothing where no answer leaves a trace.
+fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Options) -> Option<Proven> {
+    let mut proof = Proof::new(chat_template, &options.variables, options.now.clone())?;
     proof.any_reasoning_name = options.reasoning_field.is_some();
     let verdict = proof.judge(template);
     let explained = proof.explain(&options.samples, template);
@@ -64,7 +77,7 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
     };
     let mut diagnostics = verdict.diagnostics();
     diagnostics.extend(explained.diagnostics());
-    Proven { status, verdict, explained, diagnostics, template: template.to_value() }
+    Some(Proven { status, verdict, explained, diagnostics, template: template.to_value() })
 }
 
 impl Proven {

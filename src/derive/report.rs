@@ -143,6 +143,13 @@ impl Verdict {
             let note = Diagnostic::new(Severity::Note, "derive-unverified", message);
             diagnostics.push(note.help("check it with recorded outputs: --samples FILE"));
         }
+        if let (Some(told), Some(example)) = (self.tolerance.describe(), self.tolerance.example()) {
+            let help = format!(
+                "if the model writes so, give such outputs with --samples; one is {:?}",
+                shortened(example, 160)
+            );
+            diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", told).help(help));
+        }
         diagnostics
     }
 }
@@ -175,7 +182,7 @@ pub(super) fn report(
     let told = readers::of(wish, &chosen);
     let Chosen { wire, reasoning_field, attempt } = chosen;
     let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
-    let Attempt { draft, verdict, explained, lessons, .. } = attempt;
+    let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
     let mut diagnostics = limits::find(&wire);
@@ -186,8 +193,17 @@ pub(super) fn report(
     };
     if proof.shows_calls() && !reads_calls {
         let message = "the chat template renders tool calls in a form no response template was found for";
-        let help = "the draft reads content and reasoning; calls stay in the content as text";
-        warn(Severity::Warning, "derive-calls-unknown", message, help);
+        verdict.inexpressible = proof.turns_with_calls();
+        let turns: Vec<String> = verdict
+            .inexpressible
+            .iter()
+            .map(|turn| format!("{:?} ({})", shortened(&turn.text, 160), turn.case))
+            .collect();
+        let help = format!(
+            "the draft reads content and reasoning; calls stay in the content as text: {}",
+            turns.join(" and ")
+        );
+        warn(Severity::Warning, "derive-calls-unknown", message, &help);
     }
     let knows_reasoning = wire.reasoning.is_some() || !proof.shows_reasoning();
     if !knows_reasoning {

@@ -7,7 +7,7 @@ use super::marks;
 use super::probe::{Prober, Setting, needle};
 use super::reads::Reads;
 use super::shapes;
-use super::structure::{Calls, Content, Cut, Frames, History, Place, Prompt, Reasoning, Source, Wire};
+use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, Wire};
 use super::trace::{Kind, Trace};
 use super::turn::{self, Leads, trace};
 
@@ -103,7 +103,7 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
         .iter_mut()
         .filter(|prompt| !prompt.header_in_prompt_only)
         .for_each(|prompt| begin_at(prompt, &content.open));
-    Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops, frames: Frames::default() })
+    Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops })
 }
 
 /// Tools that no probe calls, so that no needle stands in the list a prompt prints.

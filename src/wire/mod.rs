@@ -17,7 +17,6 @@ pub(crate) mod probe;
 pub(crate) mod python;
 pub(crate) mod reads;
 mod shapes;
-#[allow(dead_code)]
 pub(crate) mod structure;
 mod trace;
 mod turn;

@@ -20,8 +20,6 @@ pub(crate) struct Wire {
     pub end: String,
     /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
     pub stops: Vec<String>,
-    /// How the turns of others stand around their text.
-    pub frames: Frames,
 }
 
 /// What the model's turn may follow.
@@ -46,37 +44,6 @@ pub(crate) struct Prompt {
     pub before: String,
     /// Whether renders of the whole turn lack the header.
     pub header_in_prompt_only: bool,
-}
-
-/// What stands around the text of other turns.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Frames {
-    /// What the conversation begins with, whatever comes first.
-    pub start: String,
-    pub system: Option<Frame>,
-    pub user: Option<Frame>,
-    /// The model's own turn where others follow it; its texts may differ from those of the last turn.
-    pub assistant: Option<Frame>,
-    pub result: Option<Frame>,
-    /// What stands between the results of two calls of one turn, where that is not two frames.
-    pub results_together: Option<String>,
-    /// What stands around the list of tools, and how it is written.
-    pub tools: Option<Tools>,
-}
-
-/// The text before and after a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub open: String,
-    pub close: String,
-}
-
-/// How the offered tools are printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tools {
-    pub frame: Frame,
-    /// Between two tools; the whole list is one JSON array where there is none.
-    pub separator: Option<String>,
 }
 
 /// How reasoning is set off.
@@ -143,8 +110,6 @@ pub(crate) enum Place {
     After,
     /// Nowhere: the template leaves it out.
     Dropped,
-    /// Between the marks of reasoning.
-    AsReasoning,
 }
 
 /// How tool calls are written.

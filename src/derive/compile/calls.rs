@@ -1,7 +1,7 @@
 //! The field that reads calls.
 
 use super::Choices;
-use super::choices::{Guard, Inside, Outer, Region, Section, Space};
+use super::choices::{Guard, Inside, Region, Section, Space};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
@@ -183,7 +183,7 @@ impl Plan<'_> {
         let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
         self.close(&mut field, &tail, &self.cut.close);
         field.insert("repeats".to_owned(), true.into());
-        pairs::content(&mut field, &body.arguments, self.choices);
+        pairs::content(&mut field, &body.arguments);
         let id = groups.has_id.then_some("{id}");
         field.insert("transform".to_owned(), shape(id, "{name}", "{content}"));
         field
@@ -278,7 +278,7 @@ impl Plan<'_> {
         // Beside the name, so that what it opens cannot be taken for prose.
         let is_call = open.trim_end().len() == open.len() && frame::stands_out(outer) && frame::stands_out(inner);
         let interrupted = !inner.trim_end().ends_with(marks::shuts);
-        (is_call && interrupted && self.choices.outer == Outer::Optional).then_some((outer, inner))
+        (is_call && interrupted).then_some((outer, inner))
     }
 
     /// Where nothing opens a call, it begins the turn or follows reasoning.
@@ -396,7 +396,6 @@ impl Plan<'_> {
         let guarded = match self.choices.guard {
             Guard::Weak => !frame::stands_out(own),
             Guard::Always => true,
-            Guard::Never => false,
         };
         // White space that parts two calls is left to the opening that needs it.
         let keeps = self.cut.open.trim().is_empty() && self.cut.separator.trim().is_empty();

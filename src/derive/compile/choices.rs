@@ -1,7 +1,7 @@
 //! What the structure of a wire leaves open: one small record, each choice with its alternatives, the cheapest first.
 
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, Calls, Cut, Encoding, Wire};
+use crate::wire::structure::{Calls, Cut, Wire};
 
 /// One reading of a wire among those the format allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -9,13 +9,11 @@ pub(in crate::derive) struct Choices {
     /// Which cut of the calls.
     pub cut: usize,
     pub region: Region,
-    pub values: Reading,
     pub guard: Guard,
     pub space: Space,
     pub section: Section,
     pub stray: Stray,
     pub thought_end: ThoughtEnd,
-    pub outer: Outer,
     pub inside: Inside,
 }
 
@@ -27,14 +25,6 @@ pub(in crate::derive) enum Inside {
     Neighbor,
     /// By the mark of their section, too, with no end of it since.
     Section,
-}
-
-/// Whether the outer ones of several marks around a call may be missing, as models leave them out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Outer {
-    #[default]
-    Optional,
-    Required,
 }
 
 /// What one region of `tool_calls` holds.
@@ -49,18 +39,6 @@ pub(in crate::derive) enum Region {
     Whole,
 }
 
-/// How a bare value is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Reading {
-    /// Strings as text that the tool's schema types, others as JSON.
-    #[default]
-    Typed,
-    /// As JSON where it is that, else as text.
-    Json,
-    /// As text, white space included.
-    Exact,
-}
-
 /// Whether a close needs what follows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
@@ -68,7 +46,6 @@ pub(in crate::derive) enum Guard {
     #[default]
     Weak,
     Always,
-    Never,
 }
 
 /// How exact white space around marks is.
@@ -119,22 +96,20 @@ impl Choices {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
-            found.extend([Guard::Always, Guard::Never, Guard::Weak].map(|guard| Choices { guard, ..*self }));
+            found.extend([Guard::Always, Guard::Weak].map(|guard| Choices { guard, ..*self }));
             found.extend([Region::Arguments, Region::Whole, Region::Natural].map(|region| Choices { region, ..*self }));
             found.push(Choices { space: Space::Exact, ..*self });
             found.push(Choices { section: Section::Required, ..*self });
-            found.push(Choices { outer: Outer::Required, ..*self });
             found.push(Choices { inside: Inside::Section, ..*self });
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
-        }
-        if topics.contains(&Topic::Calls) {
-            found.extend([Reading::Json, Reading::Exact, Reading::Typed].map(|values| Choices { values, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
             found.push(Choices { thought_end: ThoughtEnd::FirstMark, ..*self });
             found.push(Choices { stray: Stray::Swallowed, ..*self });
         }
         found.retain(|choices| choices != self);
+        #[cfg(test)]
+        found.retain(|choices| !crate::derive::ablation::leaves_out(choices));
         found
     }
 
@@ -142,13 +117,11 @@ impl Choices {
     pub fn cost(&self) -> usize {
         let odd = [
             self.region != Region::Natural,
-            self.values != Reading::Typed,
             self.guard != Guard::Weak,
             self.space != Space::Any,
             self.section != Section::Weak,
             self.stray != Stray::Seen,
             self.thought_end != ThoughtEnd::Whole,
-            self.outer != Outer::Optional,
             self.inside != Inside::Neighbor,
         ];
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
@@ -177,13 +150,5 @@ impl Choices {
     /// Whether content leaves out a stray closing mark.
     pub fn stray_close(&self, seen: bool) -> bool {
         seen || self.stray == Stray::Swallowed
-    }
-
-    /// Whether a bare value is read as JSON where it can be.
-    pub fn reads_json(&self, arguments: &Arguments) -> bool {
-        match arguments {
-            Arguments::Pairs(pairs) => pairs.values.strings != Encoding::Bare || self.values == Reading::Json,
-            _ => false,
-        }
     }
 }

@@ -10,6 +10,8 @@ mod pairs;
 mod pattern;
 
 pub(super) use choices::{Choices, Topic};
+#[cfg(test)]
+pub(super) use choices::{Guard, Inside, Region, Section, Space, Stray, ThoughtEnd};
 
 use crate::json::{Object, Value};
 use crate::wire::probe::needle;

@@ -1,14 +1,12 @@
 //! The parser of a region that holds a call's arguments.
 
-use super::Choices;
-use super::choices::Reading;
 use super::pattern::{escape, spaced, word_before};
 use crate::json::{Object, Value};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
 
 /// Writes `content` and its arguments.
-pub(super) fn content(field: &mut Object, arguments: &Arguments, choices: &Choices) {
+pub(super) fn content(field: &mut Object, arguments: &Arguments) {
     match arguments {
         Arguments::Json | Arguments::JsonText => put(field, "content", "json".into()),
         Arguments::Python => {
@@ -26,7 +24,7 @@ pub(super) fn content(field: &mut Object, arguments: &Arguments, choices: &Choic
             put(field, "content", "json".into());
             put(field, "content_args", Value::Object(args));
         }
-        Arguments::Pairs(pairs) => inline(field, pairs, choices, arguments),
+        Arguments::Pairs(pairs) => inline(field, pairs),
     }
 }
 
@@ -38,7 +36,7 @@ fn delims(open: &str, close: &str) -> Value {
     Value::List(vec![Value::List(vec![open.into(), close.into()])])
 }
 
-fn inline(field: &mut Object, pairs: &Pairs, choices: &Choices, arguments: &Arguments) {
+fn inline(field: &mut Object, pairs: &Pairs) {
     let cut = &pairs.cut;
     let open = spaced(cut.open.trim_start());
     let (gap, key_end) = gap(pairs);
@@ -80,17 +78,13 @@ fn inline(field: &mut Object, pairs: &Pairs, choices: &Choices, arguments: &Argu
         format!("{key}{gap}{value}{}", if value.contains(&end) { "" } else { &end }).into(),
     )]);
     let parser = match &pairs.values.strings {
-        Encoding::Json => Some(Object::new()),
         Encoding::Quoted { open, close, .. } => Some(Object::from([("string_delims".to_owned(), delims(open, close))])),
-        _ if choices.reads_json(arguments) => Some(Object::new()),
-        _ => None,
+        Encoding::Bare => None,
+        _ => Some(Object::new()),
     };
     if let Some(mut parser) = parser {
         parser.insert("allow_non_json".to_owned(), true.into());
         let value = Value::from([("name", "json".into()), ("args", Value::Object(parser))]);
-        args.insert("value_parser".to_owned(), value);
-    } else if choices.values == Reading::Exact {
-        let value = Value::from([("name", "text".into()), ("args", Value::from([("strip", false.into())]))]);
         args.insert("value_parser".to_owned(), value);
     }
     put(field, "content", "xml-inline".into());

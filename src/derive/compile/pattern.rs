@@ -16,7 +16,7 @@ impl Delimiter {
             Delimiter::Literals(texts) => field.insert(side.to_owned(), one_or_many(texts)),
             Delimiter::Pattern(pattern) => match literal(&pattern) {
                 Some(text) => field.insert(side.to_owned(), text.into()),
-                None => field.insert(format!("{side}_pattern"), pattern.into()),
+                None => field.insert(format!("{side}_pattern"), without_doubled_space(&pattern).into()),
             },
         };
     }
@@ -76,6 +76,29 @@ fn is_syntax(c: char) -> bool {
     "\\.^$|?*+()[]{}".contains(c)
 }
 
+/// A pattern whose parts end and begin with any white space, said once.
+fn without_doubled_space(pattern: &str) -> String {
+    const SPACE: &str = "\\s*";
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    let mut after_space = false;
+    while let Some(first) = rest.chars().next() {
+        // An escape is a whole, so that the `s*` after an escaped backslash is none.
+        let is_space = rest.starts_with(SPACE) && !rest.starts_with("\\s*?");
+        let length = match first {
+            _ if is_space => SPACE.len(),
+            '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            _ => first.len_utf8(),
+        };
+        let (part, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        if !(is_space && after_space) {
+            out.push_str(part);
+        }
+        (after_space, rest) = (is_space, after);
+    }
+    out
+}
+
 /// A text as a pattern in which any white space stands for a run with a line break, and at its edges for any.
 pub(super) fn spaced(text: &str) -> String {
     let inner = text.trim();
@@ -129,6 +152,19 @@ mod tests {
             [("<a>\n<b>", "<a>\\s*<b>"), ("\n<a> x", "\\s*<a> x"), ("<a>\n", "<a>\\s*"), ("\n", "\\s*"), ("", "")];
         for (text, pattern) in table {
             assert_eq!(spaced(text), pattern, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_is_said_once() {
+        let table = [
+            ("\\}\\s*\\s*a", "\\}\\s*a"),
+            ("\\\\s*\\s*", "\\\\s*\\s*"),
+            ("\\s*\\s*?", "\\s*\\s*?"),
+            ("é\\s*", "é\\s*"),
+        ];
+        for (pattern, once) in table {
+            assert_eq!(without_doubled_space(pattern), once);
         }
     }
 

@@ -105,7 +105,7 @@ impl<'a, 't> Judge<'a, 't> {
     }
 
     /// The message, what happened on the way, and how much of the prompt's end the parser read.
-    fn read<'x>(
+    pub fn read<'x>(
         &self,
         case: &Case,
         chunks: impl IntoIterator<Item = &'x str>,

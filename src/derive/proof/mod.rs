@@ -25,6 +25,7 @@ mod judge;
 mod reading;
 mod request;
 mod scope;
+mod tolerance;
 mod verdict;
 
 use std::cell::{OnceCell, RefCell};
@@ -47,6 +48,8 @@ use request::Request;
 pub use boundary::{Boundary, Fault};
 pub use conversations::tools;
 pub use reading::Part;
+pub use tolerance::Tolerance;
+pub(super) use verdict::Turn;
 pub use verdict::{Failure, Loss, Scope, Unverified, Verdict};
 
 /// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
@@ -157,6 +160,22 @@ impl<'t> Proof<'t> {
         self.request.calls.shown
     }
 
+    /// The two shortest turns with calls, whose calls differ.
+    pub fn turns_with_calls(&self) -> Vec<Turn> {
+        let mut cases: Vec<&Case> = self.cases.iter().filter(|case| !case.expected.calls.is_empty()).collect();
+        cases.sort_by_key(|case| case.text.len());
+        let turn = |case: &Case| Turn {
+            case: case.name.clone(),
+            prefix: case.prefix.clone(),
+            text: case.text.clone(),
+            expected: reading::message_of(&case.expected, None),
+        };
+        let mut turns: Vec<Turn> = cases.into_iter().map(turn).collect();
+        turns.dedup_by(|one, other| one.expected == other.expected);
+        turns.truncate(2);
+        turns
+    }
+
     /// Whether reasoning leaves a trace in renders.
     pub fn shows_reasoning(&self) -> bool {
         self.request.carrier.is_some()
@@ -196,6 +215,9 @@ impl<'t> Proof<'t> {
         verdict.failures.sort_by_key(|failure| failure.text.len());
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
+        if verdict.holds() {
+            verdict.tolerance = tolerance::find(&judge, &passed);
+        }
         if let Some(failure) = verdict.failures.first() {
             let (draft, failed, refuted) = (template.to_value(), verdict.failed(), failure.describe());
             self.tried.borrow_mut().push(Tried { draft, failed, refuted });

@@ -2,6 +2,7 @@
 
 use super::boundary::Boundary;
 use super::reading::Part;
+use super::tolerance::Tolerance;
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
 
@@ -23,6 +24,19 @@ pub struct Verdict {
     pub scope: Scope,
     /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
     pub recut: usize,
+    /// What the response template makes of outputs that deviate, where it reads every conversation.
+    pub tolerance: Tolerance,
+    /// Two turns whose calls no response template was found for.
+    pub(in crate::derive) inexpressible: Vec<Turn>,
+}
+
+/// A turn as the chat template writes it, and what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::derive) struct Turn {
+    pub case: String,
+    pub prefix: String,
+    pub text: String,
+    pub expected: Value,
 }
 
 /// Conversations that come back differently, all for one cause.
@@ -114,6 +128,8 @@ impl Verdict {
             ("unverified", list(self.unverified.iter().map(Unverified::to_value).collect())),
             ("scope", self.scope.to_value()),
             ("recut", count(self.recut)),
+            ("tolerance", self.tolerance.to_value()),
+            ("inexpressible", list(self.inexpressible.iter().map(Turn::to_value).collect())),
         ])
     }
 }
@@ -154,6 +170,17 @@ impl Failure {
             ("text", self.text.as_str().into()),
             ("expected", self.expected.clone()),
             ("got", self.got.clone()),
+        ])
+    }
+}
+
+impl Turn {
+    fn to_value(&self) -> Value {
+        Value::from([
+            ("case", self.case.as_str().into()),
+            ("prefix", self.prefix.as_str().into()),
+            ("text", self.text.as_str().into()),
+            ("expected", self.expected.clone()),
         ])
     }
 }
