@@ -36,10 +36,11 @@ def parse_table(
     layout: str = "json",
     tools: Any = None,
     threads: int | None = 1,
+    errors_into: str | None = None,
 ) -> Any:
     """Add a column of messages to a table or a record batch; a row that cannot be read gets null.
 
-    `layout` is `json`, or `struct` with arguments as JSON text and fields of other names in `other`.
+    `errors_into` names a second column for the reasons. `layout` is `json`, or `struct` with arguments as JSON text and fields of other names in `other`.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> parse_table(pa.table({"text": ["Hi<end>"]}), template, prefix="[bot]").column("message").to_pylist()
@@ -53,10 +54,15 @@ def parse_table(
     texts = table.column(text).to_pylist()
     output: Literal["json", "python"] = "json" if layout == "json" else "python"
     rows = parse_batch(texts, template, prefix=prefixes, tools=tools, threads=threads, output=output)
-    column = pa.array(rows, pa.string()) if layout == "json" else pa.array(map(_row, rows), MESSAGE)
+    columns = {into: pa.array(rows, pa.string()) if layout == "json" else pa.array(map(_row, rows), MESSAGE)}
+    if errors_into is not None:
+        reasons = (str(rows.errors[row]) if row in rows.errors else None for row in range(len(rows)))
+        columns[errors_into] = pa.array(reasons, pa.string())
     if isinstance(table, pa.RecordBatch):
-        return pa.RecordBatch.from_arrays([*table.columns, column], [*table.schema.names, into])
-    return table.append_column(into, column)
+        return pa.RecordBatch.from_arrays([*table.columns, *columns.values()], [*table.schema.names, *columns])
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return table
 
 
 def parse_batches(batches: Iterable[Any], template: Any, **options: Any) -> Iterator[Any]:
