@@ -8,24 +8,16 @@
 
 from backchat._backchat import ResponseParser, Template, parse_batch, parse_response
 
-_LAZY = {
-    **dict.fromkeys(("astream", "openai_chunks", "stream"), "_stream"),
-    **dict.fromkeys(
-        (
-            "add_generation_blocks check convert derive doctor grammar lint mask prove render unrender"
-        ).split(),
-        "_workbench",
-    ),
-    **dict.fromkeys(
-        (
-            "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked ParseError Patched Proof "
-            "Rendered TemplateError UnknownKey"
-        ).split(),
-        "_types",
-    ),
+#: What is imported where it is used, by its module.
+_MODULES = {
+    "_stream": "astream openai_chunks stream",
+    "_workbench": "add_generation_blocks check convert derive doctor grammar lint mask prove render unrender",
+    "_types": "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked ParseError Patched Proof Rendered "
+    "TemplateError UnknownKey",
 }
+_LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = ["ResponseParser", "Template", "parse_batch", "parse_response", *_LAZY]
+__all__ = ["ResponseParser", "Template", "parse_batch", "parse_response", *_LAZY]  # noqa: PLE0604
 
 
 def __getattr__(name: str):

@@ -1,34 +1,67 @@
-from backchat._backchat import ResponseParser as ResponseParser
-from backchat._backchat import Template as Template
-from backchat._backchat import parse_batch as parse_batch
-from backchat._backchat import parse_response as parse_response
-from backchat._stream import astream as astream
-from backchat._stream import openai_chunks as openai_chunks
-from backchat._stream import stream as stream
-from backchat._types import BatchResult as BatchResult
-from backchat._types import Chat as Chat
-from backchat._types import CheckReport as CheckReport
-from backchat._types import Conversion as Conversion
-from backchat._types import Derivation as Derivation
-from backchat._types import Diagnostic as Diagnostic
-from backchat._types import Held as Held
-from backchat._types import Masked as Masked
-from backchat._types import ParseError as ParseError
-from backchat._types import Patched as Patched
-from backchat._types import Proof as Proof
-from backchat._types import Rendered as Rendered
-from backchat._types import TemplateError as TemplateError
-from backchat._types import UnknownKey as UnknownKey
-from backchat._workbench import add_generation_blocks as add_generation_blocks
-from backchat._workbench import check as check
-from backchat._workbench import convert as convert
-from backchat._workbench import derive as derive
-from backchat._workbench import doctor as doctor
-from backchat._workbench import grammar as grammar
-from backchat._workbench import lint as lint
-from backchat._workbench import mask as mask
-from backchat._workbench import prove as prove
-from backchat._workbench import render as render
-from backchat._workbench import unrender as unrender
+from backchat._backchat import ResponseParser, Template, parse_batch, parse_response
+from backchat._stream import astream, openai_chunks, stream
+from backchat._types import (
+    BatchResult,
+    Chat,
+    CheckReport,
+    Conversion,
+    Derivation,
+    Diagnostic,
+    Held,
+    Masked,
+    ParseError,
+    Patched,
+    Proof,
+    Rendered,
+    TemplateError,
+    UnknownKey,
+)
+from backchat._workbench import (
+    add_generation_blocks,
+    check,
+    convert,
+    derive,
+    doctor,
+    grammar,
+    lint,
+    mask,
+    prove,
+    render,
+    unrender,
+)
 
+__all__ = [
+    "BatchResult",
+    "Chat",
+    "CheckReport",
+    "Conversion",
+    "Derivation",
+    "Diagnostic",
+    "Held",
+    "Masked",
+    "ParseError",
+    "Patched",
+    "Proof",
+    "Rendered",
+    "ResponseParser",
+    "Template",
+    "TemplateError",
+    "UnknownKey",
+    "add_generation_blocks",
+    "astream",
+    "check",
+    "convert",
+    "derive",
+    "doctor",
+    "grammar",
+    "lint",
+    "mask",
+    "openai_chunks",
+    "parse_batch",
+    "parse_response",
+    "prove",
+    "render",
+    "stream",
+    "unrender",
+]
 __version__: str

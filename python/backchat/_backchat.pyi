@@ -1,18 +1,41 @@
 from collections.abc import Iterable, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, final
 
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 from backchat._types import BatchResult, Diagnostic, Held
 
-Mode = Literal["stable", "reference"]
-Spec = dict[str, Any] | str | Template
+__all__ = [
+    "ResponseParser",
+    "Template",
+    "add_generation_blocks",
+    "check",
+    "convert",
+    "derive",
+    "doctor",
+    "grammar",
+    "lint",
+    "main",
+    "mask",
+    "parse_batch",
+    "parse_response",
+    "prove",
+    "render",
+    "unrender",
+]
 
+_Mode: TypeAlias = Literal["stable", "reference"]
+_Spec: TypeAlias = dict[str, Any] | str | Template
+_Target: TypeAlias = str | list[str] | None
+_ChatTemplate: TypeAlias = str | PathLike[str]
+_Variables: TypeAlias = dict[str, Any] | None
+
+@final
 class Template:
     """A response template: loaded once, shared by any number of parsers and threads."""
 
-    def __new__(cls, spec: Spec) -> Template: ...
+    def __new__(cls, spec: _Spec) -> Self: ...
     @staticmethod
     def open(path: str | PathLike[str]) -> Template: ...
     @property
@@ -25,16 +48,17 @@ class Template:
     def __copy__(self) -> Template: ...
     def __deepcopy__(self, memo: Any, /) -> Template: ...
 
+@disjoint_base
 class ResponseParser:
     """A stateful parser of one generation."""
 
     def __new__(
         cls,
-        template: Spec,
+        template: _Spec,
         prefix: str | None = None,
         *,
         tools: Iterable[Any] | None = None,
-        mode: Mode = "stable",
+        mode: _Mode = "stable",
         errors: Literal["event", "raise"] = "event",
         spans: bool = False,
         closers_in_strings: Literal["ends", "text"] = "ends",
@@ -54,16 +78,16 @@ class ResponseParser:
 
 def parse_response(
     text: str,
-    template: Spec,
+    template: _Spec,
     *,
     prefix: str | None = None,
     tools: Iterable[Any] | None = None,
-    mode: Mode = "stable",
+    mode: _Mode = "stable",
     errors: Literal["event", "raise"] = "raise",
 ) -> dict[str, Any]: ...
 def parse_batch(
     texts: Any,
-    template: Spec | list[Spec],
+    template: _Spec | list[_Spec],
     *,
     prefix: str | Sequence[str] | None = None,
     tools: Iterable[Any] | None = None,
@@ -72,14 +96,59 @@ def parse_batch(
     output: Literal["python", "json"] = "python",
 ) -> BatchResult: ...
 def main(arguments: list[str]) -> int: ...
-def derive(chat_template: Any, **options: Any) -> tuple[dict[str, Any], str]: ...
-def prove(chat_template: Any, template: Any, **options: Any) -> dict[str, Any]: ...
-def lint(template: Any, **options: Any) -> list[Diagnostic]: ...
-def render(chat_template: Any, messages: Any, **options: Any) -> tuple[str, list[tuple[int, int]]]: ...
-def mask(chat_template: Any, messages: Any, **options: Any) -> dict[str, Any]: ...
-def doctor(chat_template: Any, **options: Any) -> dict[str, Any]: ...
-def unrender(chat_template: Any, text: str, **options: Any) -> dict[str, Any]: ...
-def add_generation_blocks(chat_template: Any, **options: Any) -> tuple[str, int, list[str], bool]: ...
-def grammar(chat_template: Any, tools: Any = None, **options: Any) -> dict[str, Any]: ...
-def convert(schema: Any, **options: Any) -> dict[str, Any]: ...
+def derive(
+    chat_template: _ChatTemplate,
+    *,
+    target: _Target = None,
+    variables: _Variables = None,
+    samples: Iterable[Any] | None = None,
+    reasoning_field: str | None = None,
+) -> tuple[dict[str, Any], str]: ...
+def prove(
+    chat_template: _ChatTemplate,
+    template: _Spec,
+    *,
+    samples: Iterable[Any] | None = None,
+    variables: _Variables = None,
+) -> dict[str, Any]: ...
+def lint(template: _Spec, *, target: _Target = None) -> list[Diagnostic]: ...
+def render(
+    chat_template: _ChatTemplate,
+    messages: Sequence[dict[str, Any]],
+    *,
+    tools: Sequence[Any] | None = None,
+    add_generation_prompt: bool = False,
+    variables: _Variables = None,
+) -> tuple[str, list[tuple[int, int]]]: ...
+def mask(
+    chat_template: _ChatTemplate,
+    messages: Sequence[dict[str, Any]],
+    *,
+    tools: Sequence[Any] | None = None,
+    parts: list[str] = ...,
+    offsets: Sequence[Sequence[int]] | None = None,
+    variables: _Variables = None,
+) -> dict[str, Any]: ...
+def doctor(chat_template: _ChatTemplate, *, variables: _Variables = None) -> dict[str, Any]: ...
+def unrender(chat_template: _ChatTemplate, text: str, *, variables: _Variables = None) -> dict[str, Any]: ...
+def add_generation_blocks(
+    chat_template: _ChatTemplate, *, variables: _Variables = None
+) -> tuple[str, int, list[str], bool]: ...
+def grammar(
+    chat_template: _ChatTemplate,
+    tools: Sequence[Any] | None = None,
+    *,
+    tool_choice: str | dict[str, Any] | None = None,
+    parallel: bool | None = None,
+    prompt: str | None = None,
+    format: str = "gbnf",
+    variables: _Variables = None,
+) -> dict[str, Any]: ...
+def convert(
+    schema: dict[str, Any],
+    *,
+    chat_template: _ChatTemplate | None = None,
+    samples: Iterable[Any] | None = None,
+    start_anchor: str | None = None,
+) -> dict[str, Any]: ...
 def check(path: str) -> tuple[int, int, int, list[Diagnostic]]: ...

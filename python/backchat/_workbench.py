@@ -149,9 +149,7 @@ def doctor(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] |
     return _backchat.doctor(chat_template, variables=variables)
 
 
-def unrender(
-    chat_template: str | os.PathLike[str], text: str, *, variables: dict[str, Any] | None = None
-) -> Chat:
+def unrender(chat_template: str | os.PathLike[str], text: str, *, variables: dict[str, Any] | None = None) -> Chat:
     """Read the messages of a rendered conversation back; raises `ValueError` where the template renders no such text.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
@@ -162,9 +160,7 @@ def unrender(
     return Chat(report["messages"], report.get("tools"), report["offsets"], report["exact"], report)
 
 
-def add_generation_blocks(
-    chat_template: str | os.PathLike[str], *, variables: dict[str, Any] | None = None
-) -> Patched:
+def add_generation_blocks(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] | None = None) -> Patched:
     """Put generation blocks into a chat template, and prove that it renders the same.
 
     >>> patched = add_generation_blocks("{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}")

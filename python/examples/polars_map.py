@@ -1,6 +1,6 @@
-"""Parse folders of Parquet files with Polars, on all cores. A job that was killed goes on where it stopped:
+"""Parse folders of Parquet files with Polars, on all cores. A job that was killed resumes at the first missing file.
 
-    python polars_map.py MODEL outputs/ messages/
+Usage: python polars_map.py MODEL outputs/ messages/
 """
 
 import sys

@@ -1,19 +1,19 @@
-"""Parse a column of outputs with Ray Data, on a machine or a cluster:
+"""Parse a column of outputs with Ray Data, on a machine or a cluster.
 
-    python ray_job.py MODEL outputs/ messages/
+Usage: python ray_job.py MODEL outputs/ messages/
 """
 
 import sys
+from functools import partial
 
 import backchat.arrow
 import ray
 
 
-def main(model, source, target):
-    options = {"template": backchat.Template.open(model), "prefix_column": "prompt", "errors_into": "error"}
-    dataset = ray.data.read_parquet(source)
-    dataset = dataset.map_batches(backchat.arrow.parse_table, fn_kwargs=options, batch_format="pyarrow")
-    dataset.write_parquet(target)
+def main(model: str, source: str, target: str) -> None:
+    template = backchat.Template.open(model)
+    parse = partial(backchat.arrow.parse_table, template=template, prefix_column="prompt", errors_into="error")
+    ray.data.read_parquet(source).map_batches(parse, batch_format="pyarrow").write_parquet(target)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Parse a column of outputs with Spark:
+"""Parse a column of outputs with Spark.
 
-    spark-submit spark_job.py MODEL outputs/ messages/
+Usage: spark-submit spark_job.py MODEL outputs/ messages/
 """
 
 import sys
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 
-def main(model, source, target):
+def main(model: str, source: str, target: str) -> None:
     template = backchat.Template.open(model)
     parse = partial(backchat.arrow.parse_batches, template=template, prefix_column="prompt", errors_into="error")
     frame = SparkSession.builder.getOrCreate().read.parquet(source)

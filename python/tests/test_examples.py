@@ -27,6 +27,7 @@ def output(row):
 def content(row):
     return MESSAGE["content"].replace("yes", f"{row:05}")
 
+
 pytest.importorskip("pyarrow")
 
 
@@ -62,7 +63,12 @@ def read(path):
 
 
 def start(example, *arguments):
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYSPARK_PYTHON": sys.executable, "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "PYSPARK_PYTHON": sys.executable,
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
     command = [sys.executable, str(EXAMPLES / example), *map(str, arguments)]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True

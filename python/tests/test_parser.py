@@ -205,7 +205,7 @@ def test_threads_share_a_template():
 
 
 def test_no_reference_is_leaked():
-    template, prefix = backchat.Template(SPEC), "<bot>".join(["", ""])
+    template, prefix = backchat.Template(SPEC), "".join(["<bot", ">"])  # noqa: FLY002 (a str of its own)
     for _ in range(100):
         backchat.parse_response(OUTPUT, template, prefix=prefix)
     gc.collect()

@@ -7,7 +7,8 @@ from test_parser import SPEC
 def test_spans_captures_and_errors():
     parser = ResponseParser(SPEC, "<bot>")
     events = parser.feed("<call>x</call>Yes<end>")
-    assert [list(event) for event in events if event["type"] in ("region_malformed", "region_open")][0] == [
+    first = next(event for event in events if event["type"] in ("region_malformed", "region_open"))
+    assert list(first) == [
         "type",
         "field",
         "start",

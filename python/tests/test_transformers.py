@@ -1,5 +1,7 @@
 """Beside the transformers that is installed: the same messages and events."""
 
+from typing import ClassVar
+
 import backchat
 import pytest
 from test_parser import MESSAGE, OUTPUT, SPEC
@@ -56,7 +58,7 @@ def test_a_tokenizer_gets_the_derived_template():
 
     class Tokenizer:
         response_template = None
-        special_tokens_map = {"eos_token": "<end>"}
+        special_tokens_map: ClassVar = {"eos_token": "<end>"}
         chat_template = (
             "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
             "{% if add_generation_prompt %}[assistant]{% endif %}"

@@ -65,7 +65,7 @@ def template_for(tokenizer: Any) -> dict[str, Any]:
     """The response template derived from a tokenizer's chat template, where it is proved."""
     chat_template = getattr(tokenizer, "chat_template", None)
     if not isinstance(chat_template, str):
-        raise ValueError("the model has neither a response template nor a chat template to derive one from")
+        raise ValueError("the model has neither a response template nor a chat template to derive one from")  # noqa: TRY004
     tokens = getattr(tokenizer, "special_tokens_map", None) or {}
     variables = {name: token for name, token in tokens.items() if isinstance(token, str)}
     derivation = backchat.derive(chat_template, variables=variables, reasoning_field="thinking")

@@ -40,7 +40,9 @@ class NotProved(ValueError):
 
 def _why(derivation: backchat.Derivation) -> str:
     if derivation.failures:
-        return f"{derivation.proved} of {derivation.total} conversations come back; first lost: {derivation.failures[0]}"
+        return (
+            f"{derivation.proved} of {derivation.total} conversations come back; first lost: {derivation.failures[0]}"
+        )
     return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
 
 
@@ -79,7 +81,7 @@ def patch(mode: Literal["stable", "reference"] = "stable") -> None:
             f"install transformers>={FIRST[0]}.{FIRST[1]}"
         )
     import transformers.tokenization_utils_base
-    import transformers.utils.chat_parsing  # noqa: F401
+    import transformers.utils.chat_parsing
 
     _mode = mode
     for module_name, parser, function in PLACES:
@@ -116,7 +118,9 @@ def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
     tokens = getattr(tokenizer, "special_tokens_map", None) or {}
     variables = {name: token for name, token in tokens.items() if isinstance(token, str)}
     # A template's text, even one without any mark of Jinja.
-    derivation = backchat.derive(f"{chat_template}\n" if "{" not in chat_template else chat_template, variables=variables)
+    derivation = backchat.derive(
+        f"{chat_template}\n" if "{" not in chat_template else chat_template, variables=variables
+    )
     if derivation.status != "proved":
         raise NotProved(derivation)
     tokenizer.response_template = derivation.response_template
