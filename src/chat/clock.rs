@@ -1,9 +1,15 @@
-//! What time a template is told.
+//! What time a template is told, and the clock that limits are measured with.
 
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::{BrokenDownTime, Config};
 
 use super::python::{Result, error};
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+pub(crate) use std::time::Instant;
+// In a browser the standard library's panics.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+pub(crate) use web_time::Instant;
 
 /// The time where the reader is.
 pub(crate) fn local_now() -> DateTime {

@@ -3,10 +3,11 @@
 //! The engine counts instructions and nesting; what happens inside a filter or an operator is bounded here.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use minijinja::Value;
 
+use super::clock::Instant;
 use super::python::{Kind, Result, error};
 
 /// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.

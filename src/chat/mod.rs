@@ -26,6 +26,7 @@ mod watch;
 
 #[doc(hidden)]
 pub use aliases::alias_reasoning;
+pub(crate) use clock::Instant;
 #[cfg(feature = "cli")]
 pub(crate) use clock::check_time;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};

@@ -1,7 +1,7 @@
 //! One case, checked in every way.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::compare::differences;
 use super::constrained;
@@ -10,6 +10,7 @@ use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation};
 use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
+use crate::chat::Instant;
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::diagnostic::{Diagnostic, Place, Severity, shell_word, shortened};

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::chats::check_chat;
 use super::drift::{Derived, check_derived};
 use super::fixture::{Blessed, BlessedChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
 use super::round_trip::Chat;
 use super::run::{Settings, Verdict, check_case, check_schema_case};
-use crate::chat::ChatTemplate;
+use crate::chat::{ChatTemplate, Instant};
 use crate::chats::Unrenderer;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
 use crate::json::Value;

@@ -3,11 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Options;
 use super::messages::in_parts;
-use crate::chat::{ChatTemplate, RenderError, RenderOptions};
+use crate::chat::{ChatTemplate, Instant, RenderError, RenderOptions};
 use crate::json::{Object, Value};
 
 /// How long all renders together may take. A real template needs a hundredth of it.
