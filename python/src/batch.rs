@@ -1,13 +1,14 @@
 //! Many outputs at once, parsed on several threads without the interpreter's lock.
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use backchat::Template;
-use backchat::json::{Object, Value};
+use backchat::json::Value;
 use backchat::parser::{Mode, Tools};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,14 +17,15 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::not_read;
 use crate::parser::{Reading, needs_prefix, tools as read_tools};
+use crate::tape::{Keys, Tape};
 use crate::template;
-use crate::value::object;
 
 /// Fewer rows than this run on the calling thread.
 const FEW: usize = 256;
 
-/// How many rows are read at a time before they become objects: few enough to stay in the processor's cache.
-const BLOCK: usize = 64;
+/// How many rows are read at a time before they become objects: enough to keep the collector away, few enough to stay in
+/// the processor's cache.
+const BLOCK: usize = 512;
 
 /// What is one for all rows, or one for each.
 enum Each<T> {
@@ -61,11 +63,13 @@ enum Errors {
     Text,
 }
 
-/// What a row gives.
-enum Row {
-    Message(Object),
-    Json(String),
-    Failed(String),
+/// What some rows give, one after another.
+#[derive(Default)]
+struct Rows {
+    /// A message, or its JSON; null where there is none.
+    tape: Tape,
+    /// The rows without a message, and why.
+    failed: Vec<(usize, String)>,
 }
 
 /// The texts of a list, or of a column that becomes one.
@@ -131,13 +135,13 @@ pub fn parse_batch<'py>(
         "json" => true,
         _ => return Err(PyValueError::new_err(format!("`output` is \"python\" or \"json\", not {output:?}"))),
     };
-    let read = |row: usize| -> Row {
+    let read = |row: usize, rows: &mut Rows| {
         let (Some(text), Some(prefix), Some(template), Some(tools)) =
             (texts.get(row), prefixes.at(row), templates.at(row), tools.at(row))
         else {
-            return Row::Failed("the row is not there".to_owned());
+            return;
         };
-        let reading = Reading { template: template.clone(), tools: tools.clone(), mode: Mode::Stable, raises: true };
+        let reading = Reading { template, tools: tools.clone(), mode: Mode::Stable, raises: true };
         let message = match reading.read(prefix, text) {
             Ok(message) => message,
             Err(_) if errors == Errors::Text => {
@@ -145,9 +149,12 @@ pub fn parse_batch<'py>(
                 message.insert("content".to_owned(), Value::from(&**text));
                 message
             }
-            Err(message) => return Row::Failed(message),
+            Err(message) => {
+                rows.failed.push((row, message));
+                return rows.tape.write(&Value::Null);
+            }
         };
-        if as_json { Row::Json(Value::Object(message).to_string()) } else { Row::Message(message) }
+        if as_json { rows.tape.write_json(&Value::Object(message)) } else { rows.tape.write_object(&message) }
     };
     let threads = match threads {
         Some(0) => return Err(PyValueError::new_err("`threads` is at least 1")),
@@ -155,22 +162,27 @@ pub fn parse_batch<'py>(
         Some(threads) => threads,
         None => thread::available_parallelism().map_or(1, NonZero::get),
     };
-    let mut answer = Answer::new(py, texts.len(), errors)?;
+    // Several blocks for each thread, so that none of them waits long for the last one.
+    let size = (texts.len() / (8 * threads)).clamp(16, BLOCK);
+    let mut answer = Answer::new(py, texts.len())?;
     match threads {
         1 => {
-            for start in (0..texts.len()).step_by(BLOCK) {
-                let rows = py.detach(|| block(start, texts.len(), &read));
-                answer.take(py, start, rows)?;
+            for start in (0..texts.len()).step_by(size) {
+                let end = texts.len().min(start + size);
+                let rows = py.detach(|| block(start..end, &read));
+                answer.take(py, start..end, rows)?;
             }
         }
-        threads => on_threads(py, texts.len(), threads, &read, &mut answer)?,
+        threads => on_threads(py, texts.len(), threads, size, &read, &mut answer)?,
     }
-    answer.give(py)
+    answer.give(py, errors == Errors::Raise)
 }
 
 /// Reads the rows of one block.
-fn block(start: usize, rows: usize, read: &impl Fn(usize) -> Row) -> Vec<Row> {
-    (start..rows.min(start + BLOCK)).map(read).collect()
+fn block(numbers: Range<usize>, read: &impl Fn(usize, &mut Rows)) -> Rows {
+    let mut rows = Rows::default();
+    numbers.for_each(|number| read(number, &mut rows));
+    rows
 }
 
 /// Reads blocks of rows on threads, while this one turns those that are done into objects.
@@ -178,7 +190,8 @@ fn on_threads(
     py: Python<'_>,
     rows: usize,
     threads: usize,
-    read: &(impl Fn(usize) -> Row + Sync),
+    size: usize,
+    read: &(impl Fn(usize, &mut Rows) + Sync),
     answer: &mut Answer,
 ) -> PyResult<()> {
     let next = AtomicUsize::new(0);
@@ -189,8 +202,9 @@ fn on_threads(
             let (tell, next) = (tell.clone(), &next);
             scope.spawn(move || {
                 loop {
-                    let start = next.fetch_add(BLOCK, Ordering::Relaxed);
-                    if start >= rows || tell.send((start, block(start, rows, read))).is_err() {
+                    let start = next.fetch_add(size, Ordering::Relaxed);
+                    let numbers = start..rows.min(start + size);
+                    if start >= rows || tell.send((numbers.clone(), block(numbers, read))).is_err() {
                         break;
                     }
                 }
@@ -201,55 +215,73 @@ fn on_threads(
         loop {
             let (block, still) = py.detach(move || (done.recv().ok(), done));
             done = still;
-            let Some((start, rows)) = block else { break Ok(()) };
-            answer.take(py, start, rows)?;
+            let Some((numbers, rows)) = block else { break Ok(()) };
+            answer.take(py, numbers, rows)?;
         }
     })
+}
+
+/// Keeps Python's collector from going through all rows again and again as they are made: they have no cycles.
+struct Paused<'py>(Option<Bound<'py, PyModule>>);
+
+impl<'py> Paused<'py> {
+    fn new(py: Python<'py>) -> PyResult<Self> {
+        let collector = py.import("gc")?;
+        let runs = collector.call_method0("isenabled")?.is_truthy()?;
+        if runs {
+            collector.call_method0("disable")?;
+        }
+        Ok(Self(runs.then_some(collector)))
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        if let Some(collector) = &self.0 {
+            // It does not fail, and there is nobody left to tell.
+            let _ = collector.call_method0("enable");
+        }
+    }
 }
 
 /// The rows as Python has them.
 struct Answer {
     rows: Py<PyList>,
-    failed: Py<PyDict>,
-    errors: Errors,
-    /// The first row that raises. Blocks come in any order, so that it is known at the end.
-    first: Option<(usize, PyErr)>,
+    failed: Vec<(usize, String)>,
+    keys: Keys,
 }
 
 impl Answer {
-    fn new(py: Python<'_>, rows: usize, errors: Errors) -> PyResult<Self> {
+    fn new(py: Python<'_>, rows: usize) -> PyResult<Self> {
         let none = py.None();
         let rows = PyList::new(py, (0..rows).map(|_| &none))?.unbind();
-        Ok(Self { rows, failed: PyDict::new(py).unbind(), errors, first: None })
+        Ok(Self { rows, failed: Vec::new(), keys: Keys::default() })
     }
 
     /// Takes a block of rows.
-    fn take(&mut self, py: Python<'_>, start: usize, rows: Vec<Row>) -> PyResult<()> {
+    fn take(&mut self, py: Python<'_>, numbers: Range<usize>, rows: Rows) -> PyResult<()> {
         let list = self.rows.bind(py);
-        for (number, row) in (start..).zip(rows) {
-            match row {
-                Row::Message(message) => list.set_item(number, object(py, &message)?)?,
-                Row::Json(text) => list.set_item(number, text)?,
-                Row::Failed(message) => {
-                    let error = not_read(py, &message);
-                    error.value(py).setattr("row", number)?;
-                    if self.errors == Errors::Raise {
-                        if self.first.as_ref().is_none_or(|(first, _)| number < *first) {
-                            self.first = Some((number, error));
-                        }
-                        continue;
-                    }
-                    self.failed.bind(py).set_item(number, error.into_value(py))?;
-                }
-            }
+        let _paused = Paused::new(py)?;
+        let mut tape = rows.tape.read();
+        for number in numbers {
+            list.set_item(number, tape.next(py, &mut self.keys)?)?;
         }
+        self.failed.extend(rows.failed);
         Ok(())
     }
 
-    fn give(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        if let Some((_, error)) = self.first {
-            return Err(error);
+    fn give(mut self, py: Python<'_>, raises: bool) -> PyResult<Bound<'_, PyAny>> {
+        // Blocks come in any order.
+        self.failed.sort_unstable_by_key(|(number, _)| *number);
+        let failed = PyDict::new(py);
+        for (number, message) in &self.failed {
+            let error = not_read(py, message);
+            error.value(py).setattr("row", number)?;
+            if raises {
+                return Err(error);
+            }
+            failed.set_item(number, error.into_value(py))?;
         }
-        py.import("backchat._types")?.getattr("BatchResult")?.call1((self.rows, self.failed))
+        py.import("backchat._types")?.getattr("BatchResult")?.call1((self.rows, failed))
     }
 }

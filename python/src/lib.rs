@@ -3,6 +3,7 @@
 mod batch;
 mod errors;
 mod parser;
+mod tape;
 mod template;
 mod value;
 mod workbench;

@@ -370,19 +370,19 @@ fn finalized(method: &str) -> PyErr {
 }
 
 /// What reads one whole output.
-pub struct Reading {
-    pub template: Template,
+pub struct Reading<'t> {
+    pub template: &'t Template,
     pub tools: Option<Arc<Tools>>,
     pub mode: Mode,
     pub raises: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     /// Reads a text; the error is its message.
     pub fn read(&self, prefix: &str, text: &str) -> Result<Object, String> {
         let options = Options { mode: self.mode, tools: self.tools.clone(), ..Options::default() };
         let told = |error: backchat::ParseError| error.to_string();
-        let mut parser = Parser::new(&self.template, prefix, options).map_err(told)?;
+        let mut parser = Parser::new(self.template, prefix, options).map_err(told)?;
         let mut first: Option<String> = None;
         let mut note = |event: EventRef<'_>| {
             if let EventRef::Malformed { field, reason, .. } = event {
@@ -414,7 +414,8 @@ pub fn parse_response<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?.to_str()?;
     let template = template::of(template)?;
-    let reading = Reading { template, tools: self::tools(tools)?, mode: self::mode(mode)?, raises: raises(errors)? };
+    let (tools, mode, raises) = (self::tools(tools)?, self::mode(mode)?, raises(errors)?);
+    let reading = Reading { template: &template, tools, mode, raises };
     let text = text.to_str()?;
     let read = if text.len() > LONG { py.detach(|| reading.read(prefix, text)) } else { reading.read(prefix, text) };
     object(py, &read.map_err(|message| not_read(py, &message))?)

@@ -1,5 +1,6 @@
 """Batches: rows in order, errors by row, the same bytes as the command."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -28,6 +29,46 @@ def test_what_becomes_of_a_row_that_cannot_be_read():
     assert raised.value.row == 1
     rows = backchat.parse_batch([BAD], SPEC, prefix="<bot>", errors="text")
     assert rows == [{"role": "assistant", "content": BAD}]
+
+
+def test_every_kind_of_value_comes_through():
+    values = {
+        "none": None,
+        "yes": True,
+        "big": 10**30,
+        "float": -1.5,
+        "list": [[], {}, [1, "ä"]],
+        "k" * 100: {"a": {}},
+        "": "",
+    }
+    text = f"<call>{json.dumps({'name': 'f', 'args': values})}</call>"
+    for threads in (1, 2):
+        rows = backchat.parse_batch([text] * 600, SPEC, prefix="<bot>", threads=threads)
+        assert rows == [backchat.parse_response(text, SPEC, prefix="<bot>")] * 600
+        assert rows[0]["tool_calls"][0]["function"]["arguments"] == values
+        # A key is one object for all rows.
+        assert next(iter(rows[0])) is next(iter(rows[-1]))
+
+
+def test_errors_come_in_order():
+    texts = [OUTPUT, BAD] * 400
+    for threads in (1, 3):
+        rows = backchat.parse_batch(texts, SPEC, prefix="<bot>", threads=threads)
+        assert list(rows.errors) == list(range(1, 800, 2)) and rows[::2] == [MESSAGE] * 400
+        with pytest.raises(backchat.ParseError) as raised:
+            backchat.parse_batch(texts, SPEC, prefix="<bot>", threads=threads, errors="raise")
+        assert raised.value.row == 1
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_the_collector_is_left_as_it_was(runs):
+    before = gc.isenabled()
+    try:
+        (gc.enable if runs else gc.disable)()
+        backchat.parse_batch([OUTPUT] * 10, SPEC, prefix="<bot>")
+        assert gc.isenabled() is runs
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_one_for_all_or_one_for_each():
