@@ -67,7 +67,8 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     }
     if let Ok(dict) = object.cast::<PyDict>() {
         let mut entries = Object::new();
-        for (key, value) in dict.iter() {
+        // A copy, as whoever else has the dict may change it meanwhile.
+        for (key, value) in dict.copy()?.iter() {
             let Ok(key) = key.cast::<PyString>() else {
                 let message = format!("a key has to be a str, not {}", key.get_type().name()?);
                 return Err(PyTypeError::new_err(message));

@@ -257,6 +257,21 @@ def test_a_parser_that_is_in_use_refuses_a_second_thread():
     assert parser.finalize()[0] == MESSAGE
 
 
+def test_a_dict_that_changes_while_it_is_read():
+    defaults = {}
+
+    class Number(int):
+        """Its value is asked for while the dict is read."""
+
+        def __int__(self):
+            defaults.update({str(number): number for number in range(100)})
+            return 1
+
+    defaults["a"] = Number(1)
+    template = backchat.Template({"start_anchor": "<bot>", "defaults": defaults, "fields": {"content": {}}})
+    assert template.to_dict()["defaults"] == {"a": 1}
+
+
 def test_two_threads_at_once_break_nothing():
     template, calls = backchat.Template(SPEC), 2000
     parser, wrong = backchat.ResponseParser(template, "<bot>"), []
