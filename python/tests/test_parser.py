@@ -1,6 +1,7 @@
 """The parser as Python's users meet it: templates, events, exceptions, threads."""
 
 import asyncio
+import contextlib
 import copy
 import gc
 import pickle
@@ -204,17 +205,57 @@ def test_threads_share_a_template():
     assert wrong == []
 
 
-def test_no_reference_is_leaked():
+def to_its_end(template, prefix):
+    parser = backchat.ResponseParser(template, prefix)
+    parser.feed(OUTPUT)
+    parser.finalize()
+
+
+def abandoned(template, prefix):
+    tools = [{"name": "f", "parameters": {"type": "object"}}]
+    backchat.ResponseParser(template, prefix, spans=True, tools=tools).feed("<think>Hm</think>Ä<en")
+
+
+def failed(template, prefix):
+    parser = backchat.ResponseParser(template, prefix, errors="raise")
+    with contextlib.suppress(backchat.ParseError):
+        parser.feed("<call>nothing</call>")
+
+
+def refused(template, prefix):
+    with contextlib.suppress(UnicodeEncodeError):
+        backchat.ResponseParser(template, prefix).feed("\ud800")
+
+
+def streamed(template, prefix):
+    next(backchat.stream(["<think>H", "m"], template, prefix=prefix))
+
+
+def whole(template, prefix):
+    backchat.parse_response(OUTPUT, template, prefix=prefix)
+
+
+@pytest.mark.parametrize("use", [to_its_end, abandoned, failed, refused, streamed, whole])
+def test_ten_thousand_parsers_leak_no_reference(use):
     template, prefix = backchat.Template(SPEC), "".join(["<bot", ">"])  # noqa: FLY002 (a str of its own)
+
+    def counts():
+        gc.collect()
+        return sys.getrefcount(template), sys.getrefcount(prefix), len(gc.get_objects())
+
     for _ in range(100):
-        backchat.parse_response(OUTPUT, template, prefix=prefix)
-    gc.collect()
-    before = sys.getrefcount(template), sys.getrefcount(prefix), len(gc.get_objects())
+        use(template, prefix)
+    before = counts()
     for _ in range(10_000):
-        parser = backchat.ResponseParser(template, prefix)
-        parser.feed(OUTPUT)
-        parser.finalize()
-    del parser
-    gc.collect()
-    after = sys.getrefcount(template), sys.getrefcount(prefix), len(gc.get_objects())
+        use(template, prefix)
+    after = counts()
+    assert after[:2] == before[:2] and abs(after[2] - before[2]) < 100
+
+
+def test_a_batch_leaks_no_reference():
+    template, text = backchat.Template(SPEC), f"{OUTPUT}."
+    before = sys.getrefcount(template), sys.getrefcount(text), sys.getrefcount(None)
+    for threads in (1, 2):
+        backchat.parse_batch([text] * 10_000, template, prefix="<bot>", threads=threads)
+    after = sys.getrefcount(template), sys.getrefcount(text), sys.getrefcount(None)
     assert after[:2] == before[:2] and abs(after[2] - before[2]) < 100
