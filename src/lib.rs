@@ -114,6 +114,10 @@ pub mod parser;
 pub mod pattern;
 #[cfg(feature = "workbench")]
 pub mod replay;
+// The pages of the command's `--report`; not part of the library.
+#[cfg(feature = "workbench")]
+#[doc(hidden)]
+pub mod report;
 #[cfg(feature = "workbench")]
 pub mod schema;
 #[cfg(feature = "serde")]

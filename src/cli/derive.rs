@@ -7,12 +7,14 @@ use clap::ValueEnum;
 use super::derive_many as many;
 use super::lint_config::target_named;
 use super::render::{assignment, source_failure, template_name, time};
+use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive::{self, Derivation, Options, Sample, Status};
 use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use crate::json::{self, Object, Value};
+use crate::report;
 use crate::targets::{TARGETS, Target};
 use crate::template::Template;
 
@@ -44,7 +46,7 @@ pub struct Derive {
     #[arg(skip)]
     source: String,
     /// Derive from rows of JSON lines: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report"])]
     jsonl: Option<String>,
     /// Write the draft to a file; of several sources, each draft into this folder
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
@@ -82,6 +84,8 @@ pub struct Derive {
     /// Which of several chat templates to take
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
+    #[command(flatten)]
+    page: Report,
 }
 
 /// How a derivation or a proof is printed.
@@ -117,6 +121,7 @@ impl Derive {
             ("--explain", self.explain),
             ("--samples", self.samples.is_some()),
             ("--replay", replay),
+            ("--report", self.page.is_asked()),
         ];
         match options.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
@@ -131,6 +136,7 @@ impl Derive {
         let source = self.open(global)?;
         let options = self.options(&source)?;
         let derivation = derive::derive(&source.template, &options);
+        self.page.write(global, || report::derivation(&source.file, &source.template, &derivation, &options))?;
         if derivation.status == Status::Failed && self.format == OutputFormat::Text {
             return Err(failed(derivation, &source));
         }

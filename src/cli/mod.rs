@@ -35,6 +35,7 @@ mod prove;
 mod render;
 #[cfg(feature = "tui")]
 mod replay;
+mod report;
 mod rows;
 mod schema;
 mod show;

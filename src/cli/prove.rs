@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use super::derive::{NOW, OutputFormat, samples};
 use super::render::{assignment, source_failure, template_name, time};
+use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
 use crate::chat::source;
 use crate::derive::{self, Options, Proven, Status};
 use crate::diagnostic::{Diagnostic, Sources, escape, shortened};
 use crate::json::{Object, Value};
+use crate::report;
 
 /// Prove a response template against its chat template
 #[derive(Clone, Debug, clap::Args)]
@@ -49,6 +51,8 @@ pub struct Prove {
     /// Which of several chat templates to take
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
+    #[command(flatten)]
+    page: Report,
 }
 
 impl Prove {
@@ -76,6 +80,8 @@ impl Prove {
             ..Options::default()
         };
         let proven = derive::prove(&source.template, &template, &options);
+        let page = || report::proof(&opened.file, &source.template, &proven, &template, &options);
+        self.page.write(global, page)?;
         match self.format {
             OutputFormat::Json => {
                 let mut out = io::stdout().lock();

@@ -9,19 +9,21 @@ use crate::wire::structure::Wire;
 
 /// Two renders and their differences.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     /// The finding it supports.
     pub finding: &'static str,
     /// What was rendered first, in words.
     pub without: String,
     /// What was rendered second, in words.
     pub with: String,
+    /// The first render.
+    pub first: String,
     pub changes: Vec<Change>,
 }
 
 /// A stretch in which the second render differs from the first.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The byte of the second render at which it stands.
     pub at: usize,
     pub removed: String,
@@ -86,7 +88,8 @@ pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
         if let (Some(a), Some(b)) = (&without.1, &with.1) {
             let changes = changes(a, b);
             if !changes.is_empty() {
-                evidence.push(Evidence { finding, without: without.0.to_owned(), with: with.0.to_owned(), changes });
+                let (without, with, first) = (without.0.to_owned(), with.0.to_owned(), a.clone());
+                evidence.push(Evidence { finding, without, with, first, changes });
             }
         }
     };

@@ -37,6 +37,11 @@ impl Findings {
         self.found.as_deref()
     }
 
+    /// The pairs of renders that the findings rest on.
+    pub(crate) fn evidence(&self) -> &[Evidence] {
+        self.found().map_or(&[], |found| &found.evidence)
+    }
+
     /// The marks a model stops at.
     pub fn stops(&self) -> &[String] {
         self.found().map_or(&[], |found| &found.wire.stops)

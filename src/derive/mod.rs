@@ -20,9 +20,11 @@ mod recorded;
 mod report;
 
 pub use crate::targets::{Reader, Target};
+pub(crate) use evidence::Evidence;
 pub use findings::Findings;
 #[doc(hidden)]
 pub use proof::tools as proof_tools;
+pub(crate) use proof::{Conversation, Fate, conversations};
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Tolerance, Unverified, Verdict};
 pub use prove::{Proven, prove};
 pub use readers::{Reading, Rewritten, rewrite};

@@ -57,6 +57,11 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// What stands for a character that would do something beside being shown; nothing for every other one.
+pub(crate) fn escaped(c: char) -> Option<String> {
+    is_hostile(c).then(|| escape(c.encode_utf8(&mut [0; 4])).into_owned())
+}
+
 /// Whether a character does something to a terminal, or to the reading of the line, beside being shown.
 fn is_hostile(c: char) -> bool {
     c.is_control()

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 #[doc(hidden)]
 pub use escape::escape;
-pub(crate) use escape::{escape_json, escape_lines};
+pub(crate) use escape::{escape_json, escape_lines, escaped};
 pub use place::Place;
 // For the command.
 #[doc(hidden)]

@@ -22,6 +22,7 @@ mod case;
 mod conversations;
 mod ground;
 mod judge;
+mod listed;
 mod reading;
 mod request;
 mod scope;
@@ -47,6 +48,7 @@ use request::Request;
 
 pub use boundary::{Boundary, Fault};
 pub use conversations::tools;
+pub(crate) use listed::{Conversation, Fate, conversations};
 pub use reading::Part;
 pub use tolerance::Tolerance;
 pub(super) use verdict::Turn;

@@ -1,0 +1,92 @@
+//! Every conversation of a proof with what became of it, for whoever wants to look at each.
+
+use std::collections::HashSet;
+
+use super::conversations::about;
+use super::judge::{Judge, Outcome};
+use super::verdict::{Failure, Loss};
+use super::{Proof, marks, reading};
+use crate::derive::{Options, Wish, needed};
+use crate::chat::ChatTemplate;
+use crate::json::{Object, Value};
+use crate::template::Template;
+
+/// One conversation of a proof.
+#[derive(Clone, Debug)]
+pub(crate) struct Conversation {
+    /// What the assistant said, in words.
+    pub said: String,
+    /// After what, in words.
+    pub after: String,
+    /// The variables it was rendered with, besides those of every render.
+    pub setting: Object,
+    /// The prompt.
+    pub prefix: String,
+    /// The model's turn.
+    pub text: String,
+    /// The message that went in.
+    pub expected: Value,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a conversation.
+#[derive(Clone, Debug)]
+pub(crate) enum Fate {
+    /// It came back as it went in.
+    Passed,
+    /// The wire format itself loses something.
+    Lost(Loss),
+    /// The response template reads it wrongly.
+    Failed(Box<Failure>),
+}
+
+/// The conversations that prove a response template against the source of a chat template, in the order of the proof.
+/// It renders and judges them again: what a proof keeps are causes.
+pub(crate) fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
+    let Ok(chat_template) = ChatTemplate::compile(source) else { return Vec::new() };
+    let list = |options: &Options| {
+        let mut proof = Proof::new(&chat_template, &options.variables, options.now.clone())?;
+        proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
+        Some(proof.listed(template))
+    };
+    list(options).or_else(|| list(&needed::fill(&chat_template, options)?.0)).unwrap_or_default()
+}
+
+impl Proof<'_> {
+    fn listed(&self, template: &Template) -> Vec<Conversation> {
+        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        let said = about(&marks(template), self.request.calls.named_ids);
+        let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        let cases: Vec<_> = self.cases.iter().chain(&own).collect();
+        let outcomes: Vec<_> = cases.iter().map(|case| judge.outcome(case)).collect();
+        let has_failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_));
+        let read = cases.iter().zip(&outcomes).filter(|(_, outcome)| !has_failed(outcome)).map(|(case, _)| *case);
+        let unread = self.unread_name(template, &read.collect::<Vec<_>>());
+        let name = reading::reasoning_field(template);
+        let listed = cases.into_iter().zip(outcomes).map(|(case, outcome)| {
+            let fate = match (outcome, &unread) {
+                (Outcome::Failed(failure), _) => Fate::Failed(failure),
+                (_, Some(failure)) if case.expected.reasoning.is_some() => Fate::Failed(Box::new(failure.clone())),
+                (Outcome::Lost(loss), _) => Fate::Lost(loss),
+                (Outcome::Passed, _) => Fate::Passed,
+            };
+            let (said, after) = case.name.split_once(" after ").unwrap_or((&case.name, ""));
+            // Of the text with the stop token and that without, the one that fails is the one to look at.
+            let text = match &fate {
+                Fate::Failed(failure) if unread.is_none() => &failure.text,
+                _ => &case.text,
+            };
+            Conversation {
+                said: said.to_owned(),
+                after: after.to_owned(),
+                setting: case.setting.clone(),
+                prefix: case.prefix.clone(),
+                text: text.clone(),
+                expected: reading::message_of(&case.expected, name),
+                fate,
+            }
+        });
+        listed.collect()
+    }
+}

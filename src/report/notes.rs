@@ -1,0 +1,56 @@
+//! What else there is to say: limits, losses, warnings.
+
+use super::html::Html;
+use super::page::Section;
+use crate::diagnostic::{Diagnostic, Place, Severity};
+
+/// The section of notes, where there are any. What fails has a place of its own on the page.
+pub(super) fn section(diagnostics: &[Diagnostic]) -> Option<Section<'_>> {
+    let is_told = |diagnostic: &&Diagnostic| diagnostic.id != "derive-unproved";
+    let told: Vec<&Diagnostic> = diagnostics.iter().filter(is_told).collect();
+    (!told.is_empty()).then(|| Section::new("notes", "Limits and losses", |html| list(html, told)))
+}
+
+/// Diagnostics as a list, each with its help.
+pub(super) fn list<'d>(html: &mut Html, diagnostics: impl IntoIterator<Item = &'d Diagnostic>) {
+    html.of_class("ul", "notes", |html| {
+        for diagnostic in diagnostics {
+            html.of_class("li", severity_class(diagnostic.severity), |html| one(html, diagnostic));
+        }
+    });
+}
+
+/// The class of a severity in the stylesheet.
+pub(super) fn severity_class(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "bad",
+        Severity::Warning => "doubtful",
+        Severity::Note => "",
+    }
+}
+
+fn one(html: &mut Html, diagnostic: &Diagnostic) {
+    html.tag("strong", "", diagnostic.severity.name());
+    html.text(" ");
+    html.tag("code", "id", diagnostic.id);
+    html.text(" ");
+    if let Some(place) = &diagnostic.place {
+        html.tag("span", "place", &place_words(place));
+        html.text(" ");
+    }
+    html.prose(&diagnostic.message);
+    for label in &diagnostic.labels {
+        html.of_class("p", "label", |html| html.prose(&label.message));
+    }
+    if let Some(help) = &diagnostic.help {
+        html.of_class("p", "help", |html| html.prose(help));
+    }
+}
+
+/// A place as editors take it, `file:line:column`, with the path of the value.
+fn place_words(place: &Place) -> String {
+    let file = place.file.as_deref().unwrap_or("");
+    let line = place.line_column.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+    let path = place.path.as_deref().map(|path| format!(" {path}")).unwrap_or_default();
+    format!("{file}{line}{path}").trim().to_owned()
+}

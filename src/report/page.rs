@@ -1,0 +1,112 @@
+//! What every page has: its head with the policy that nothing is loaded and nothing else runs, its title, its contents.
+
+use super::html::Html;
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+
+/// The policy of every page: nothing is fetched, sent or framed; only this stylesheet and this script count. The hashes
+/// are those of the two files, which `tests/report.rs` computes.
+const POLICY: &str = "default-src 'none'; \
+    style-src 'sha256-Ck48jpFv++lpi2U+aCogtlTdhWATnb33oHZ4fFmVobU='; \
+    script-src 'sha256-xMzM9GUngqVxKAdtadDYMpSLiGPfADIoh3Sio6XiY+E='; \
+    base-uri 'none'; form-action 'none'";
+
+/// How a page's subject fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mood {
+    Good,
+    Doubtful,
+    Bad,
+}
+
+impl Mood {
+    /// Its class in the stylesheet.
+    pub fn class(self) -> &'static str {
+        match self {
+            Mood::Good => "good",
+            Mood::Doubtful => "doubtful",
+            Mood::Bad => "bad",
+        }
+    }
+}
+
+/// The head of a page.
+pub(super) struct Head<'a> {
+    /// What the page is about, in words of ours.
+    pub title: &'a str,
+    /// The file or the model it is about.
+    pub name: &'a str,
+    /// The verdict in a word.
+    pub badge: (&'a str, Mood),
+    /// The verdict in a sentence.
+    pub line: &'a str,
+}
+
+/// A section of a page, under its heading.
+pub(super) struct Section<'a> {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub write: Box<dyn FnOnce(&mut Html) + 'a>,
+}
+
+impl<'a> Section<'a> {
+    pub fn new(id: &'static str, title: &'static str, write: impl FnOnce(&mut Html) + 'a) -> Self {
+        Self { id, title, write: Box::new(write) }
+    }
+}
+
+/// A whole page.
+pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
+    let mut html = Html::default();
+    html.empty("!doctype html", &[]);
+    html.gap();
+    html.element("html", &[("lang", "en")], |html| {
+        html.element("head", &[], |html| {
+            html.empty("meta", &[("charset", "utf-8")]);
+            html.empty("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
+            html.empty("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+            html.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+            html.empty("meta", &[("name", "referrer"), ("content", "no-referrer")]);
+            html.tag("title", "", &format!("{} – {}", head.title, head.name));
+            html.inlined("style", STYLE);
+        });
+        html.gap();
+        html.element("body", &[], |html| {
+            html.element("a", &[("class", "skip"), ("href", "#main")], |html| html.text("Skip to the content"));
+            html.element("header", &[], |html| {
+                html.of_class("h1", "", |html| {
+                    html.text(head.title);
+                    html.text(" ");
+                    html.tag("span", "name", head.name);
+                });
+                html.of_class("p", "verdict", |html| {
+                    html.tag("strong", &format!("badge {}", head.badge.1.class()), head.badge.0);
+                    html.text(" ");
+                    html.prose(head.line);
+                });
+                html.element("nav", &[("aria-label", "Contents")], |html| {
+                    for section in &sections {
+                        html.element("a", &[("href", &format!("#{}", section.id))], |html| html.text(section.title));
+                        html.text(" ");
+                    }
+                });
+            });
+            html.gap();
+            html.element("main", &[("id", "main")], |html| {
+                for section in sections {
+                    let heading = format!("{}-heading", section.id);
+                    html.element("section", &[("id", section.id), ("aria-labelledby", &heading)], |html| {
+                        html.element("h2", &[("id", &heading)], |html| html.text(section.title));
+                        (section.write)(html);
+                    });
+                    html.gap();
+                }
+            });
+            html.tag("footer", "", concat!("Written by backchat ", env!("CARGO_PKG_VERSION")));
+            html.inlined("script", SCRIPT);
+        });
+    });
+    html.gap();
+    html.finish()
+}
