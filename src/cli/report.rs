@@ -26,8 +26,7 @@ impl Report {
         let Some(file) = &self.report else { return Ok(()) };
         let shown = file.display().to_string();
         let page = page();
-        uninterrupted(|| replace_file(file, page.as_bytes()))
-            .map_err(|error| input::cannot_write(&shown, &error))?;
+        uninterrupted(|| replace_file(file, page.as_bytes())).map_err(|error| input::cannot_write(&shown, &error))?;
         if !global.is_quiet() {
             super::say!("Wrote the report {}.", escape(&shown));
         }

@@ -24,8 +24,8 @@ pub(crate) use evidence::Evidence;
 pub use findings::Findings;
 #[doc(hidden)]
 pub use proof::tools as proof_tools;
-pub(crate) use proof::{Conversation, Fate, conversations};
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Tolerance, Unverified, Verdict};
+pub(crate) use proof::{Conversation, Fate, conversations};
 pub use prove::{Proven, prove};
 pub use readers::{Reading, Rewritten, rewrite};
 pub use recorded::{Departure, Explained, Sample};

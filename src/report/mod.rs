@@ -4,13 +4,18 @@
 //! give the same bytes. Whatever a model or a template wrote is text on it (`html`).
 
 mod colors;
+mod cut;
 mod derive;
 mod evidence;
 mod html;
 mod notes;
 mod page;
 mod proof;
+mod replay;
 mod sides;
+mod steps;
 mod turn;
 
 pub use self::derive::{derivation, proof};
+pub use self::replay::{Output, Side, replay};
+pub use self::steps::MOST as MOST_STEPS;

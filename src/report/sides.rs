@@ -19,6 +19,9 @@ pub(super) enum Piece<'t> {
 /// How much of a stretch that both texts share is shown around a difference, in characters.
 const AROUND: usize = 160;
 
+/// The shortest stretch that is left out, in characters.
+const LEAST: usize = 240;
+
 /// The longest JSON that is compared, in bytes: longer values are shortened first.
 const MOST: usize = 64 << 10;
 
@@ -49,7 +52,7 @@ fn column(html: &mut Html, pieces: &[Piece<'_>], is_first: bool) {
 fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
     let count = text.chars().count();
     let (head, tail) = (if follows { AROUND } else { 0 }, if precedes { AROUND } else { 0 });
-    if count <= head + tail + AROUND / 2 {
+    if count <= head + tail + LEAST {
         return html.lines(text);
     }
     let place = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);

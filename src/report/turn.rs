@@ -22,18 +22,19 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
         html.text(&shown.conversation.after);
         html.text(".");
     });
-    let runs: Vec<Run> = colors::runs(recording).into_iter().filter(|run| run.start >= recording.origin()).collect();
+    let runs: Vec<Run> =
+        colors::runs(recording).into_iter().filter(|run| run.span.start >= recording.origin()).collect();
     bar(html, recording, &runs);
     html.of_class("ol", "turn", |html| {
         for run in &runs {
             let (class, label) = match run.part {
-                Part::Body(field) => (color(field), recording.field_name(field)),
-                Part::Delimiter(field) => (format!("{} d", color(field)), "delimiter"),
+                Some(Part::Body(field)) => (color(field), recording.field_name(field)),
+                Some(Part::Delimiter(field)) => (format!("{} d", color(field)), "delimiter"),
                 _ => ("x".to_owned(), "dropped"),
             };
             html.of_class("li", &class, |html| {
                 html.tag("b", "", label);
-                html.text(&shortened(recording.slice(run.start..run.end), EXCERPT));
+                html.text(&shortened(recording.slice(run.span.clone()), EXCERPT));
             });
         }
     });
@@ -43,7 +44,7 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
 
 /// The stretches, each as wide as its share.
 fn bar(html: &mut Html, recording: &Recording, runs: &[Run]) {
-    let count = |run: &Run| recording.slice(run.start..run.end).chars().count();
+    let count = |run: &Run| recording.slice(run.span.clone()).chars().count();
     let whole: usize = runs.iter().map(count).sum();
     let view = format!("0 0 {WIDTH} 24");
     let attributes =
@@ -55,8 +56,8 @@ fn bar(html: &mut Html, recording: &Recording, runs: &[Run]) {
             let (from, to) = (place(before), place(before + count(run)));
             before += count(run);
             let class = match run.part {
-                Part::Body(field) => color(field),
-                Part::Delimiter(field) => format!("{} d", color(field)),
+                Some(Part::Body(field)) => color(field),
+                Some(Part::Delimiter(field)) => format!("{} d", color(field)),
                 _ => "x".to_owned(),
             };
             let (from, width) = (from.to_string(), to.saturating_sub(from).max(2).to_string());

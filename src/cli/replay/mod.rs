@@ -13,11 +13,13 @@ use std::process::ExitCode;
 use self::bench::Bench;
 use self::files::holds_cases;
 use super::render::assignment;
+use super::report::Report;
 use super::{Failure, Global, note};
 use crate::diagnostic::Diagnostic;
 use crate::json::Value;
 use crate::parser::{Chunks, Mode};
 use crate::replay::{Recording, Run};
+use crate::report;
 use crate::template::Template;
 use crate::tui::{self, App, At, Chunking, Desk, Material, Problem, Showing, Start, Theme};
 
@@ -73,6 +75,8 @@ pub struct Replay {
     /// What the colours are for
     #[arg(long, value_enum, default_value_t = ThemeName::Auto)]
     theme: ThemeName,
+    #[command(flatten)]
+    page: Report,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -102,7 +106,8 @@ impl Replay {
             .help("leave one of them out; on the screen, `m` goes through the modes of both templates")
             .into());
         }
-        let on_screen = has_screen();
+        // A page is about a whole output, not about one that is still coming or to be typed.
+        let on_screen = has_screen() && !self.page.is_asked();
         if !on_screen
             && !global.is_quiet()
             && self.output.is_none()
@@ -112,6 +117,10 @@ impl Replay {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
         let bench = Bench::open(self, on_screen)?;
+        if self.page.is_asked() {
+            let page = self.page(&bench)?;
+            self.page.write(global, || page)?;
+        }
         self.show(bench, global)
     }
 
@@ -189,7 +198,7 @@ impl Replay {
                     writeln!(out, "{gap}== {}", head.join(": "))?;
                     gap = "\n";
                 }
-                let recording = self.recording(&material, template, *mode)?;
+                let recording = self.recording(&material, template, *mode, Chunks::Whole.into())?;
                 out.write_all(table::table(&recording, material.expected.as_ref()).as_bytes())?;
             }
         }
@@ -210,11 +219,44 @@ impl Replay {
         }
     }
 
-    fn recording(&self, material: &Material, template: &Template, mode: Mode) -> Result<Recording, Failure> {
+    /// The page of every output that can be read.
+    fn page(&self, bench: &Bench) -> Result<String, Failure> {
+        let several = bench.names().len() > 1;
+        let mut outputs = Vec::new();
+        for (index, name) in bench.names().iter().enumerate() {
+            let material = match bench.material(index) {
+                Ok(material) => material,
+                // What is wrong with it is said where it is shown.
+                Err(_) if several => continue,
+                Err(problem) => return Err(failure(problem)),
+            };
+            // As on the screen, a character at a time, as long as a page can hold every step.
+            let most = report::MOST_STEPS;
+            let length = material.output.chars().count().div_ceil(most).max(1);
+            let chunking: Chunking = Chunks::Every(length).into();
+            let sides = self.sides(&material).into_iter().map(|(side, template, mode)| {
+                let recording = self.recording(&material, template, mode, chunking.clone())?;
+                Ok(report::Side { name: side, recording })
+            });
+            let sides = sides.collect::<Result<_, Failure>>()?;
+            let expected = material.expected.clone();
+            outputs.push(report::Output { name: name.clone(), sides, expected, tools: material.tools.clone() });
+        }
+        let name = self.output.as_deref().unwrap_or(&self.template);
+        Ok(report::replay(super::input::name(name), &outputs))
+    }
+
+    fn recording(
+        &self,
+        material: &Material,
+        template: &Template,
+        mode: Mode,
+        otherwise: Chunking,
+    ) -> Result<Recording, Failure> {
         let chunking = match (&self.chunks, &material.chunks) {
             (Some(chunking), _) => chunking.clone(),
             (None, Some(_)) => Chunking::RECORDED,
-            (None, None) => Chunks::Whole.into(),
+            (None, None) => otherwise,
         };
         let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
         let ends = chunking.ends(&material.output, material.chunks.as_deref());
@@ -243,6 +285,7 @@ pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<
         chat_template: None,
         set: Vec::new(),
         theme: ThemeName::Auto,
+        page: Report::default(),
     };
     replay.show(Bench::of_given(given, Some(origin)), global)
 }

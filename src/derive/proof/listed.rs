@@ -6,8 +6,8 @@ use super::conversations::about;
 use super::judge::{Judge, Outcome};
 use super::verdict::{Failure, Loss};
 use super::{Proof, marks, reading};
-use crate::derive::{Options, Wish, needed};
 use crate::chat::ChatTemplate;
+use crate::derive::{Options, Wish, needed};
 use crate::json::{Object, Value};
 use crate::template::Template;
 
