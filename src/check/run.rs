@@ -46,6 +46,19 @@ pub struct Verdict {
     pub meaning: Blessed,
     /// How long it took.
     pub time: Duration,
+    /// The ways to cut the output at which the answer is another.
+    pub(crate) splits: Vec<Split>,
+}
+
+/// A way to cut an output at which the answer is another than that of the whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Split {
+    /// How it is cut, in words.
+    pub cut: String,
+    /// Whose answer it is.
+    pub mode: Mode,
+    /// Both messages: of the whole output, and of the output cut so. Nothing where reading stops.
+    pub messages: [Option<Object>; 2],
 }
 
 impl Verdict {
@@ -64,18 +77,19 @@ pub fn check_case(
     settings: &Settings,
 ) -> Verdict {
     let started = Instant::now();
-    let mut check = Check { case, text, settings, started, found: Vec::new() };
+    let mut check = Check { case, text, settings, started, found: Vec::new(), splits: Vec::new() };
     let meaning = check.run(template, chat_template);
     for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
         finding.severity = Severity::Note;
     }
-    Verdict { diagnostics: check.found, meaning: meaning.unwrap_or_default(), time: started.elapsed() }
+    let meaning = meaning.unwrap_or_default();
+    Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
 }
 
 /// Checks a case against a response schema, which reads the whole output and gives no events.
 pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Settings) -> Verdict {
     let started = Instant::now();
-    let mut check = Check { case, text, settings, started, found: Vec::new() };
+    let mut check = Check { case, text, settings, started, found: Vec::new(), splits: Vec::new() };
     let (message, error) = match schema.parse(&case.output) {
         Ok(Value::Object(message)) => (Some(message), Vec::new()),
         Ok(other) => (None, vec![format!("message: the schema gives {}, not an object", other.kind())]),
@@ -86,7 +100,7 @@ pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Se
         finding.severity = Severity::Note;
     }
     let meaning = Blessed { message, error, events: Vec::new() };
-    Verdict { diagnostics: check.found, meaning, time: started.elapsed() }
+    Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
 }
 
 struct Check<'c> {
@@ -95,6 +109,7 @@ struct Check<'c> {
     settings: &'c Settings,
     started: Instant,
     found: Vec<Diagnostic>,
+    splits: Vec<Split>,
 }
 
 impl Check<'_> {
@@ -338,12 +353,14 @@ impl Check<'_> {
     }
 
     /// The small report of a chunking that gives another answer.
-    fn differs(&self, cut: Cut, whole: &Reading, reading: &Reading, severity: Severity, mode: Mode) -> Diagnostic {
+    fn differs(&mut self, cut: Cut, whole: &Reading, reading: &Reading, severity: Severity, mode: Mode) -> Diagnostic {
         let (id, what) = match mode {
             Mode::Stable => ("check-split", "the answer changes"),
             Mode::Reference => ("check-reference", "the answer of transformers changes"),
         };
         let output = &self.case.output;
+        let messages = [whole.message().cloned(), reading.message().cloned()];
+        self.splits.push(Split { cut: cut.describe(output), mode, messages });
         let notes = message_notes(whole, reading);
         let first = notes.first().cloned().unwrap_or_else(|| "the message is the same, the events differ".to_owned());
         let message = format!("{what} when the text is {}: {first}", cut.describe(output));

@@ -13,7 +13,7 @@ use super::chats::check_chat;
 use super::drift::{Derived, check_derived};
 use super::fixture::{Blessed, BlessedChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
 use super::round_trip::Chat;
-use super::run::{Settings, Verdict, check_case, check_schema_case};
+use super::run::{Settings, Split, Verdict, check_case, check_schema_case};
 use crate::chat::{ChatTemplate, Instant};
 use crate::chats::Unrenderer;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
@@ -127,6 +127,8 @@ pub struct Report<'f> {
     pub meaning: Option<Meaning>,
     /// How long it took.
     pub time: Duration,
+    /// The ways to cut the output at which the answer is another.
+    pub(crate) splits: Vec<Split>,
 }
 
 /// What reads the output of a case.
@@ -248,11 +250,14 @@ pub fn run<'f>(
 
 fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<'f> {
     let started = Instant::now();
+    let mut splits = Vec::new();
     let verdict = match entry {
         Entry::Derived(derived) => check_derived(derived).map(|found| (found.into_iter().collect(), None)),
         Entry::Case(_, Err(broken)) | Entry::Chat(_, Err(broken)) => Err(broken.diagnostics.clone()),
-        Entry::Case(file, Ok(case)) => verdict(file, case, loaded, settings)
-            .map(|Verdict { diagnostics, meaning, .. }| (diagnostics, Some(Meaning::Output(meaning)))),
+        Entry::Case(file, Ok(case)) => verdict(file, case, loaded, settings).map(|verdict| {
+            splits = verdict.splits;
+            (verdict.diagnostics, Some(Meaning::Output(verdict.meaning)))
+        }),
         Entry::Chat(file, Ok(case)) => loaded
             .chat(&case.chat_template, case.place(&file.text, case.span.clone()))
             .map(|_| match loaded.unrenderers.get(&Loaded::key(case)) {
@@ -266,9 +271,9 @@ fn report<'f>(entry: Entry<'f>, loaded: &Loaded, settings: &Settings) -> Report<
         Ok((diagnostics, meaning)) => {
             let holds = diagnostics.iter().all(|found: &Diagnostic| found.severity < Severity::Error);
             let status = if holds { Status::Passed } else { Status::Failed };
-            Report { entry, status, diagnostics, meaning, time }
+            Report { entry, status, diagnostics, meaning, time, splits }
         }
-        Err(diagnostics) => Report { entry, status: Status::NotRun, diagnostics, meaning: None, time },
+        Err(diagnostics) => Report { entry, status: Status::NotRun, diagnostics, meaning: None, time, splits },
     }
 }
 

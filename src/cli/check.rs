@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use super::outputs::{Found, Outputs};
 use super::progress::Progress;
+use super::report::Report as Page;
 use super::{Failure, Global, input, path_from};
 use crate::check::fixture::{self, Blessed, BlessedChat, Case, ChatCase, FixtureFile};
 use crate::check::{self, Entry, Loaded, Meaning, Report, Settings, Status};
 use crate::diagnostic::{self, Diagnostic, Place, Severity, Sources, Suite};
+use crate::report;
 use crate::template::source::{self, replace_file};
 
 /// Check templates against fixtures
@@ -67,6 +69,8 @@ pub struct Check {
     template: Option<String>,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    page: Page,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -164,6 +168,10 @@ impl Check {
         for file in &files {
             sources = sources.with(&file.file, &file.text);
         }
+        self.page.write(global, || {
+            let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
+            report::check(&paths.join(", "), &reports)
+        })?;
         self.tell(&reports, &sources, global)?;
         if !global.is_quiet() {
             super::say!("{}", summary(&reports, blessed, started.elapsed()));

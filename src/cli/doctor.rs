@@ -5,6 +5,7 @@ use clap::ValueEnum;
 
 use super::derive::NOW;
 use super::render::{assignment, source_failure, template_name, time};
+use super::report::Report as Page;
 use super::{Failure, Global, chat_rows, rows};
 use crate::chat::source::{self, Source};
 use crate::chat::{ChatTemplate, RenderOptions};
@@ -12,6 +13,7 @@ use crate::chats;
 use crate::diagnostic::{Diagnostic, Sources, closest};
 use crate::doctor::{self, Options, Report};
 use crate::json::{Object, Value};
+use crate::report::{self, Examined};
 
 /// Examine a chat template: what it takes, what it drops silently, what it refuses
 #[derive(Debug, clap::Args)]
@@ -40,7 +42,7 @@ pub struct Doctor {
     #[arg(long, value_name = "FACT", conflicts_with = "jsonl")]
     require: Vec<String>,
     /// Examine one template per row of a JSON Lines file
-    #[arg(long, value_name = "FILE", conflicts_with = "source")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "report"])]
     jsonl: Option<String>,
     /// Give the template a variable, as JSON or else as text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
@@ -51,6 +53,8 @@ pub struct Doctor {
     /// Which of several templates to take
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
+    #[command(flatten)]
+    page: Page,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -76,6 +80,11 @@ impl Doctor {
         let options = Options { variables, now: Some(self.now.clone()) };
         let report = doctor::examine(&template, &options);
         self.check_names(&report)?;
+        self.page.write(global, || {
+            let blocks = blocks(&template, &options);
+            let examined = Examined { report: &report, template: &template, options: &options, blocks };
+            report::doctor(&template_name(&source), &examined)
+        })?;
         let mut out = io::stdout().lock();
         let text = match self.format {
             OutputFormat::Json => format!("{}\n", json(&report, blocks(&template, &options))),

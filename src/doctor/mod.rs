@@ -15,7 +15,9 @@ use std::rc::Rc;
 use crate::chat::{ChatTemplate, RenderError};
 use crate::json::{Object, Value};
 
+pub(crate) use facts::common_start;
 pub use probe::Exhibit;
+pub(crate) use tell::{departure, words};
 pub use tell::{explain, summary};
 pub use traps::traps;
 

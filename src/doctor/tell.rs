@@ -9,7 +9,7 @@ use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 
 /// What a fact is about, in words.
-fn words(name: &str) -> &'static str {
+pub(crate) fn words(name: &str) -> &'static str {
     match name {
         "content_text" => "content as text",
         "content_parts" => "content as a list of parts",
@@ -128,7 +128,7 @@ pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> Strin
 }
 
 /// Where a render stops being the start of the longer one, whose text that is, and what would avoid it.
-fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
+pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     if !fact.name.starts_with("prefix_") || fact.value != Value::Bool(false) {
         return None;
     }

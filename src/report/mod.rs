@@ -3,9 +3,11 @@
 //! A page is a function of what the other rooms found: nothing is parsed or rendered in the browser, and the same findings
 //! give the same bytes. Whatever a model or a template wrote is text on it (`html`).
 
+mod check;
 mod colors;
 mod cut;
 mod derive;
+mod doctor;
 mod evidence;
 mod html;
 mod notes;
@@ -16,6 +18,8 @@ mod sides;
 mod steps;
 mod turn;
 
+pub use self::check::check;
 pub use self::derive::{derivation, proof};
+pub use self::doctor::{Examined, doctor};
 pub use self::replay::{Output, Side, replay};
 pub use self::steps::MOST as MOST_STEPS;

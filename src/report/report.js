@@ -120,13 +120,19 @@ const paintMessage = (side, [, , settled, , , , count, region, field]) => {
   side.message.textContent = text;
 };
 
+// What stands between backticks is code, as long as they come in pairs.
+const prose = (text) => {
+  const parts = text.split("`");
+  return parts.length % 2 ? parts.map((part, i) => (i % 2 ? element("code", {}, part) : part)) : [text];
+};
+
 const paint = (side, index) => {
   const step = side.data.steps[index];
   paintText(side, step);
   paintEvents(side, step[3]);
   paintMessage(side, step);
-  side.now[0].textContent = side.data.words[step[4]];
-  side.now[1].textContent = side.data.words[step[5]];
+  side.now[0].replaceChildren(...prose(side.data.words[step[4]]));
+  side.now[1].replaceChildren(...prose(side.data.words[step[5]]));
 };
 
 const steppers = [];
