@@ -50,7 +50,8 @@ fn two_templates_stand_side_by_side() {
 fn a_derivation_shows_its_evidence_and_its_proof() {
     let folder = folder("derive");
     fs::write(folder.join("chat.jinja"), CHAT).unwrap();
-    insta::assert_snapshot!("derive", outline(&page(&folder, &["derive", "chat.jinja"])));
+    let page = outline(&page(&folder, &["derive", "chat.jinja"]));
+    insta::assert_snapshot!("derive", one_conversation(&page));
 }
 
 #[test]
@@ -60,10 +61,15 @@ fn a_proof_that_fails_shows_where_the_parts_lie_and_how_they_are_read() {
     let template = r#"{"start_anchor": "<assistant>", "fields": {"content": {"close": "e"}}}"#;
     fs::write(folder.join("wrong.json"), template).unwrap();
     let page = outline(&page(&folder, &["prove", "wrong.json", "--chat-template", "chat.jinja"]));
-    // One conversation is like the other.
-    let first = page.find("h2         Conversations").unwrap();
-    let second = page[first..].match_indices("summary").nth(1).unwrap().0;
-    insta::assert_snapshot!("prove", &page[..first + second]);
+    insta::assert_snapshot!("prove", one_conversation(&page));
+}
+
+/// An outline with the first of its conversations: one is like the other.
+fn one_conversation(outline: &str) -> String {
+    let first = outline.find("h2         Conversations").unwrap();
+    let second = first + outline[first..].match_indices("summary").nth(1).unwrap().0;
+    let after = outline[second..].find("h2 ").map_or(outline.len(), |at| second + at);
+    format!("{}…\n{}", &outline[..second], &outline[after..])
 }
 
 #[test]
@@ -216,7 +222,8 @@ fn hostile_text_is_text() {
         assert!(shown(&replay).matches(&*visible).count() >= 3, "{hostile:?} is shown");
 
         let name = backchat::Value::from(hostile).to_string();
-        let template = format!(r#"{{"start_anchor": "<bot>", "fields": {{{name}: {{"open": {name}, "close": "<x>"}}}}}}"#);
+        let template =
+            format!(r#"{{"start_anchor": "<bot>", "fields": {{{name}: {{"open": {name}, "close": "<x>"}}}}}}"#);
         fs::write(folder.join("names.json"), template).unwrap();
         fs::write(folder.join("output.txt"), format!("{hostile}{hostile}<x>")).unwrap();
         let named = page(&folder, &["replay", "names.json", "output.txt", "--prefix", "prompt.txt"]);

@@ -88,7 +88,8 @@ const WALK: &str = "
 #[test]
 fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
     let folder = folder("walk");
-    let output = "<think>Is 1 < 2?\u{202e}\0 🚆</think>Yé`s.\n<call>{\"a\": \"</x\"}</call> <call>{\"b\": [1]}</call>no<stop>";
+    let output =
+        "<think>Is 1 < 2?\u{202e}\0 🚆</think>Yé`s.\n<call>{\"a\": \"</x\"}</call> <call>{\"b\": [1]}</call>no<stop>";
     let Some(steps) = said(&folder, &replayed(&folder, output), WALK) else { return };
     let template = Template::load(pages::TEMPLATE).unwrap().template;
     let run = Run { template: &template, prefix: "<user>Is 1 < 2?<bot>", mode: Mode::Stable, tools: None };
@@ -99,7 +100,8 @@ fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
         let moment = recording.moment_of_feed(feed);
         let text = |key: &str| step.get(key).unwrap().as_str().unwrap().to_owned();
         let escaped = |text: &str| text.split('\n').map(backchat::diagnostic::escape).collect::<Vec<_>>().join("\n");
-        let plain = |words: &str| if words.matches('`').count() % 2 == 0 { words.replace('`', "") } else { words.to_owned() };
+        let plain =
+            |words: &str| if words.matches('`').count() % 2 == 0 { words.replace('`', "") } else { words.to_owned() };
         let after = recording.slice(recording.arrived(moment)..recording.text().len());
         let held = recording.slice(recording.settled(moment)..recording.arrived(moment));
         assert_eq!(text("future"), escaped(after), "feed {feed}");
@@ -143,7 +145,10 @@ fn both_sides_step_together_and_the_difference_is_found() {
         const future = [...document.querySelectorAll('.future')].map(e => e.textContent);
         say([future, [...document.querySelectorAll('figure [aria-current] td:nth-child(2)')].map(e => e.textContent)]);";
     let Some(said) = said(&folder, &page(&folder, &arguments), script) else { return };
-    assert_eq!(said.to_string(), "[[\"<stop>\", \"<stop>\"], [\"close ≠ first difference\", \"chunk ≠ first difference\"]]");
+    assert_eq!(
+        said.to_string(),
+        "[[\"<stop>\", \"<stop>\"], [\"close ≠ first difference\", \"chunk ≠ first difference\"]]"
+    );
 }
 
 #[test]
@@ -194,6 +199,9 @@ fn a_page_can_be_read_without_its_script() {
             _ => None,
         })
         .collect();
-    assert!(!tags.iter().any(|tag| ["button", "input", "noscript"].contains(&tag.as_str())), "only the script adds controls");
+    assert!(
+        !tags.iter().any(|tag| ["button", "input", "noscript"].contains(&tag.as_str())),
+        "only the script adds controls"
+    );
     assert!(pages::shown(&page).contains("\"thought\": \"Hm.\""));
 }

@@ -68,7 +68,7 @@ pub(super) fn page(head: &Head<'_>, sections: Vec<Section<'_>>) -> String {
             html.empty("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
             html.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
             html.empty("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-            html.tag("title", "", &format!("{} – {}", head.title, head.name));
+            html.tag("title", "", &format!("{} {}", head.title, head.name));
             html.inlined("style", STYLE);
         });
         html.gap();

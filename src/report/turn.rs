@@ -34,6 +34,7 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
             };
             html.of_class("li", &class, |html| {
                 html.tag("b", "", label);
+                html.text(" ");
                 html.text(&shortened(recording.slice(run.span.clone()), EXCERPT));
             });
         }

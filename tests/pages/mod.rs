@@ -132,14 +132,19 @@ pub fn shown(markup: &str) -> String {
 
 /// A page in few lines: its headings, what each list, table and summary says, and how long its texts are.
 pub fn outline(markup: &str) -> String {
-    const LINES: [&str; 11] =
-        ["title", "h1", "h2", "h3", "p", "li", "tr", "summary", "figcaption", "caption", "pre"];
+    const LINES: [&str; 11] = ["title", "h1", "h2", "h3", "p", "li", "tr", "summary", "figcaption", "caption", "pre"];
     let mut out = String::new();
     let mut line: Option<(String, String)> = None;
     let mut hidden = false;
     for piece in pieces(markup) {
         match piece {
-            Piece::Start { tag, .. } if LINES.contains(&tag.as_str()) => line = Some((tag, String::new())),
+            Piece::Start { tag, .. } if LINES.contains(&tag.as_str()) => {
+                // A paragraph inside an item or a cell is part of it.
+                match &mut line {
+                    Some((_, text)) if tag == "p" => text.push(' '),
+                    _ => line = Some((tag, String::new())),
+                }
+            }
             Piece::Start { tag, attributes } => {
                 hidden = ["script", "style"].contains(&tag.as_str());
                 let class = attributes.iter().find(|(name, _)| name == "class").map(|(_, class)| class.as_str());
@@ -161,7 +166,9 @@ pub fn outline(markup: &str) -> String {
                         line = None;
                     }
                     (Some((_, text)), "del" | "ins") => text.push(']'),
-                    (Some((_, text)), "span") if text.matches('‹').count() > text.matches('›').count() => text.push('›'),
+                    (Some((_, text)), "span") if text.matches('‹').count() > text.matches('›').count() => {
+                        text.push('›')
+                    }
                     _ => {}
                 }
             }

@@ -1,0 +1,52 @@
+//! How long a page takes to make: of a derivation, and of an output of one megabyte, prose or calls.
+#![allow(clippy::unwrap_used)]
+
+use backchat::derive::{Options, derive};
+use backchat::parser::{Chunks, Mode};
+use backchat::replay::{Recording, Run};
+use backchat::report::{self, MOST_STEPS, Output, Side};
+use backchat::template::Template;
+use divan::Bencher;
+
+const TEMPLATE: &str = r#"{
+  "start_anchor": "<bot>",
+  "fields": {
+    "thought": {"open": "<think>", "close": "</think>"},
+    "tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json"},
+    "content": {"close": "<stop>"}
+  }
+}"#;
+
+fn main() {
+    divan::main();
+}
+
+/// From an output to its page, the recording included.
+fn replay(text: &str) -> String {
+    let template = Template::load(TEMPLATE).unwrap().template;
+    let run = Run { template: &template, prefix: "<bot>", mode: Mode::Stable, tools: None };
+    let chunks = Chunks::Every(text.chars().count().div_ceil(MOST_STEPS));
+    let recording = Recording::new(&run, chunks.of(text)).unwrap();
+    let sides = vec![Side { name: String::new(), recording }];
+    report::replay("output", &[Output { name: "output".to_owned(), sides, expected: None, tools: None }])
+}
+
+#[divan::bench(max_time = 3)]
+fn prose_of_one_megabyte(bencher: Bencher) {
+    let text = format!("<think>{}</think>", "Is 1 < 2, and 3 > 2? ".repeat(48_000));
+    bencher.bench(|| replay(&text));
+}
+
+#[divan::bench(max_time = 3)]
+fn calls_of_one_megabyte(bencher: Bencher) {
+    let text = "<call>{\"name\": \"f\", \"arguments\": {\"city\": \"Oslo\"}}</call>\n".repeat(16_000);
+    bencher.bench(|| replay(&text));
+}
+
+#[divan::bench(max_time = 3)]
+fn derivation(bencher: Bencher) {
+    let source = include_str!("../chat_templates/qwen3.jinja");
+    let options = Options::default();
+    let derivation = derive(source, &options);
+    bencher.bench(|| report::derivation("qwen3", source, &derivation, &options));
+}
