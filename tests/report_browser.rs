@@ -129,8 +129,9 @@ fn keys_go_forward_and_back() {
         root.querySelector('button').click(); at.push(Number(root.dataset.at));
         say([at, slider.max, root.querySelector('output').textContent, document.documentElement.scrollWidth <= innerWidth]);";
     let Some(said) = said(&folder, &page, script) else { return };
-    // Events: the opening after 7 characters, a chunk up to 10, the closing at 18, and so on.
-    let wanted = "[[0, 7, 10, 7, 0, 1, 2, 1, 29, 28, 0, 0, 9, 0], \"29\", \"step 0 of 29\", true]";
+    // Events: the opening after 7 characters, a chunk up to 10, and so on. 28 characters, the end, and the opening of the
+    // content amidst a chunk are 30 steps from the start.
+    let wanted = "[[0, 7, 10, 7, 0, 1, 2, 1, 30, 29, 0, 0, 9, 0], \"30\", \"step 0 of 30\", true]";
     assert_eq!(said.to_string(), wanted);
 }
 
