@@ -100,8 +100,9 @@ fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
         let moment = recording.moment_of_feed(feed);
         let text = |key: &str| step.get(key).unwrap().as_str().unwrap().to_owned();
         let escaped = |text: &str| text.split('\n').map(backchat::diagnostic::escape).collect::<Vec<_>>().join("\n");
-        let plain =
-            |words: &str| if words.matches('`').count() % 2 == 0 { words.replace('`', "") } else { words.to_owned() };
+        let plain = |words: &str| {
+            if words.matches('`').count().is_multiple_of(2) { words.replace('`', "") } else { words.to_owned() }
+        };
         let after = recording.slice(recording.arrived(moment)..recording.text().len());
         let held = recording.slice(recording.settled(moment)..recording.arrived(moment));
         assert_eq!(text("future"), escaped(after), "feed {feed}");

@@ -70,7 +70,7 @@ impl Html {
     pub fn prose(&mut self, text: &str) {
         let parts: Vec<&str> = text.split('`').collect();
         // An odd backtick is a text's own.
-        if parts.len() % 2 == 0 {
+        if parts.len().is_multiple_of(2) {
             return self.text(text);
         }
         for (index, part) in parts.into_iter().enumerate() {

@@ -127,7 +127,8 @@ fn side(html: &mut Html, side: &Side, steps: &Steps, expected: Option<&Object>, 
         Some(expected) => recording.wrong_events(expected),
         None => recording.suspicious_events(),
     };
-    let wrong: Vec<usize> = wrong.into_iter().map(|event| recording.row_of(event)).collect();
+    let mut wrong: Vec<usize> = wrong.into_iter().map(|event| recording.row_of(event)).collect();
+    wrong.sort_unstable();
     events(html, recording, &wrong, expected.is_some(), different);
     sides::json(html, &Value::Object(recording.message_in_brief(recording.end(), MOST / 10)));
     let mut marked = wrong;
@@ -169,9 +170,10 @@ fn events(html: &mut Html, recording: &Recording, wrong: &[usize], is_expected: 
                     }
                     last = Some(row);
                     feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
+                    let is_wrong = wrong.binary_search(&row).is_ok();
                     let mark = match () {
-                        () if wrong.contains(&row) && is_expected => "✗ not as expected",
-                        () if wrong.contains(&row) => "! looks wrong",
+                        () if is_wrong && is_expected => "✗ not as expected",
+                        () if is_wrong => "! looks wrong",
                         () if different == Some(row) => "≠ first difference",
                         () => "",
                     };

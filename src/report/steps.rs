@@ -175,7 +175,7 @@ impl Growth {
         }
         // What is empty in the end is no part of the message.
         let kept = recording.message(recording.end());
-        for key in keys.keys().filter(|key| !kept.contains_key(*key)) {
+        for key in keys.keys().filter(|key| !kept.contains_key(key)) {
             growth.push(key, "-", &Value::Null);
         }
         growth
