@@ -36,6 +36,20 @@ fn a_replay_shows_what_is_not_as_expected_and_the_cut_that_matters() {
 }
 
 #[test]
+fn of_many_outputs_those_that_are_not_in_order_come_first() {
+    let folder = folder("many");
+    let row = |n: usize| {
+        let text = if n == 59 { "<think>Hm." } else { "Yes.<stop>" };
+        format!("{{\"id\": \"o{n}\", \"prefix\": \"<bot>\", \"output\": \"{text}\"}}\n")
+    };
+    fs::write(folder.join("outputs.jsonl"), (0..60).map(row).collect::<String>()).unwrap();
+    let page = outline(&page(&folder, &["replay", "template.json", "outputs.jsonl"]));
+    let titles: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("h2         ")).collect();
+    assert_eq!((titles.len(), titles[0], titles[40]), (41, "outputs.jsonl#o59", "Further outputs"), "{titles:?}");
+    assert!(page.contains("59 of 60 outputs are read as they should be"), "{page}");
+}
+
+#[test]
 fn two_templates_stand_side_by_side() {
     let folder = folder("sides");
     fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();

@@ -1,5 +1,7 @@
 //! The page of a check: every case, and those that do not hold with what they expect and what they got.
 
+use std::collections::HashSet;
+
 use super::html::Html;
 use super::notes;
 use super::page::{Head, Mood, Section, page};
@@ -11,6 +13,9 @@ use crate::parser::Mode;
 
 /// The longest output that a case shows, in characters.
 const OUTPUT: usize = 20_000;
+
+/// How many cases are shown in full, of those that do not hold and of those that hold with a remark.
+const MOST: usize = 200;
 
 /// The page of a check of some files.
 pub fn check(name: &str, reports: &[Report<'_>]) -> String {
@@ -26,9 +31,11 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     let head = Head { title: "Check of", name, badge, line: &line };
     let told = |holds: bool| {
         let fits = move |report: &&Report<'_>| (report.status == Status::Passed) == holds;
-        reports.iter().enumerate().filter(move |(_, report)| fits(report) && !report.diagnostics.is_empty())
+        let told = reports.iter().enumerate().filter(move |(_, report)| fits(report) && !report.diagnostics.is_empty());
+        told.take(MOST)
     };
-    let mut sections = vec![Section::new("cases", "Cases", |html| table(html, reports))];
+    let shown: HashSet<usize> = told(false).chain(told(true)).map(|(index, _)| index).collect();
+    let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, reports, &shown))];
     if told(false).next().is_some() {
         sections.push(Section::new("failures", "What does not hold", move |html| {
             told(false).for_each(|(index, report)| case(html, index, report, true));
@@ -51,7 +58,7 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
 }
 
 /// A row for each case; the first thing that is wrong stands beside it.
-fn table(html: &mut Html, reports: &[Report<'_>]) {
+fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
     html.of_class("div", "wide", |html| {
         html.of_class("table", "", |html| {
             html.of_class("tr", "", |html| {
@@ -67,9 +74,9 @@ fn table(html: &mut Html, reports: &[Report<'_>]) {
                     });
                     html.element("th", &[("scope", "row")], |html| {
                         let name = report.entry.name();
-                        match report.diagnostics.is_empty() {
-                            true => html.text(&name),
-                            false => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
+                        match shown.contains(&index) {
+                            false => html.text(&name),
+                            true => html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&name)),
                         }
                     });
                     html.tag("td", "place", &report.entry.file());

@@ -1,5 +1,6 @@
 //! The page of outputs that can be stepped through: what the template makes of each text, and why.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::colors;
@@ -15,6 +16,9 @@ use crate::replay::{Kind, Moment, Recording, first_difference};
 
 /// The longest text of an event that is shown, in characters.
 const EXCERPT: usize = 120;
+
+/// How many outputs a page steps through, those that are not in order first.
+const OUTPUTS: usize = 40;
 
 /// An output, read once, or twice to be compared.
 #[derive(Clone, Debug)]
@@ -39,28 +43,39 @@ pub struct Side {
 }
 
 impl Output {
-    /// Whether the first way to read it gives what is expected, or else a message without a flaw.
-    fn is_in_order(&self) -> bool {
-        let Some(Side { recording, .. }) = self.sides.first() else { return false };
+    /// How the first way to read it fares: against what is expected, or else by what looks wrong.
+    fn mood(&self) -> Mood {
+        let Some(Side { recording, .. }) = self.sides.first() else { return Mood::Bad };
         match &self.expected {
-            Some(expected) => recording.message(recording.end()) == *expected,
-            None => recording.is_in_order(),
+            Some(expected) if recording.message(recording.end()) == *expected => Mood::Good,
+            Some(_) => Mood::Bad,
+            None if !recording.is_in_order() => Mood::Bad,
+            None if !recording.suspicious_events().is_empty() => Mood::Doubtful,
+            None => Mood::Good,
         }
     }
 }
 
 /// The page of some outputs.
 pub fn replay(name: &str, outputs: &[Output]) -> String {
-    let count = outputs.iter().filter(|output| output.is_in_order()).count();
-    let mood = if count == outputs.len() { Mood::Good } else { Mood::Bad };
-    let badge = if mood == Mood::Good { "in order" } else { "not in order" };
+    let moods: Vec<Mood> = outputs.iter().map(Output::mood).collect();
+    let count = moods.iter().filter(|mood| **mood == Mood::Good).count();
+    let worst = moods.iter().copied().max().unwrap_or(Mood::Good);
+    let badge = match worst {
+        Mood::Good => "in order",
+        Mood::Doubtful => "looks wrong",
+        Mood::Bad => "not in order",
+    };
     let line = match outputs {
         [output] => verdict(output),
         _ => format!("{count} of {} outputs are read as they should be", outputs.len()),
     };
-    let head = Head { title: "Replay of", name, badge: (badge, mood), line: &line };
+    let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line };
     let mut sections = Vec::new();
-    for (index, output) in outputs.iter().enumerate() {
+    let mut order: Vec<(usize, &Output)> = outputs.iter().enumerate().collect();
+    order.sort_by_key(|(index, _)| Reverse(moods.get(*index).copied()));
+    let rest = order.split_off(order.len().min(OUTPUTS));
+    for (index, output) in order {
         let title = if outputs.len() == 1 { "Step by step" } else { output.name.as_str() };
         sections.push(Section::new(format!("output{index}"), title, |html| stepper(html, output)));
         if let Some(found) = output.sides.first().and_then(|side| cut::find(&side.recording, output.tools.clone())) {
@@ -68,16 +83,29 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
             sections.push(Section::new(format!("cut{index}"), title, move |html| cut::write(html, &found)));
         }
     }
+    if !rest.is_empty() {
+        sections.push(Section::new("rest", "Further outputs", move |html| {
+            html.of_class("ul", "", |html| {
+                for (_, output) in rest {
+                    html.of_class("li", "", |html| html.prose(&format!("{}: {}", output.name, verdict(output))));
+                }
+            });
+        }));
+    }
     page(&head, sections)
 }
 
 /// What became of an output, in a sentence.
 fn verdict(output: &Output) -> String {
     let Some(Side { recording, .. }) = output.sides.first() else { return String::new() };
-    match output.expected.is_some() {
-        true if output.is_in_order() => "the message is as expected".to_owned(),
-        true => "the message is not as expected".to_owned(),
-        false => recording.why(recording.end()),
+    match (&output.expected, output.mood()) {
+        (Some(_), Mood::Good) => "the message is as expected".to_owned(),
+        (Some(_), _) => "the message is not as expected".to_owned(),
+        (None, Mood::Doubtful) => match recording.suspicious_events().len() {
+            1 => "the message is complete, and 1 event looks wrong".to_owned(),
+            count => format!("the message is complete, and {count} events look wrong"),
+        },
+        (None, _) => recording.why(recording.end()),
     }
 }
 
@@ -106,7 +134,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
             html.data(&[("type", "application/json"), ("class", "pairs")], &Value::List(pairs.collect()));
         }
     });
-    if let (Some(expected), Some(side), false) = (&output.expected, output.sides.first(), output.is_in_order()) {
+    if let (Some(expected), Some(side), Mood::Bad) = (&output.expected, output.sides.first(), output.mood()) {
         html.tag("h3", "", "What is not as expected");
         let got = Value::Object(side.recording.message(side.recording.end()));
         sides::values(html, ["expected", "got"], &Value::Object(expected.clone()), &got);
