@@ -326,6 +326,90 @@ fn blessing_writes_what_the_outputs_mean() {
 }
 
 #[test]
+fn blessing_leaves_alone_what_holds() {
+    let case = |error: &str, content: &str| {
+        format!(
+            "{HEAD}=== output\n<call>{{</call>Hi\n=== message\n{{\n  \"role\": \"assistant\",\n  \"content\": \"{content}\"\n}}\n\
+             === error\n{error}\n"
+        )
+    };
+    for error in ["malformed tool_calls", "malformed tool_calls: not JSON"] {
+        let project = Project::new(&[("a.fixture", &case(error, "Hi"))]);
+        assert_eq!(project.check(&["--bless"]).err, "1 case: 1 passed (TIME)\n", "the short form holds");
+        assert_eq!(project.read("a.fixture"), case(error, "Hi"));
+        project.write("a.fixture", case(error, "Bye"));
+        assert_eq!(project.check(&["--bless"]).err, "1 case: 1 passed, 1 blessed (TIME)\n");
+        assert_eq!(project.read("a.fixture"), case(error, "Hi"), "only the message is written");
+    }
+}
+
+#[test]
+fn another_template_reads_every_case() {
+    let other = TEMPLATE.replace("<think>", "[think]");
+    let rows = "{\"id\": 1, \"prefix\": \"<bot>\", \"text\": \"Hi<end>\"}\n";
+    let homeless = good().replace("template: t.json\n", "");
+    let project = Project::new(&[
+        ("a.fixture", &good()),
+        ("homeless.fixture", &homeless),
+        ("log.jsonl", rows),
+        ("other.json", &other),
+        ("turns.jinja", TURNS),
+        (
+            "chat.fixture",
+            &format!(
+                "{CHAT}=== messages\n[{{\"role\": \"user\", \"content\": \"Hi\"}}, {{\"role\": \"assistant\", \"content\": \"Hello\"}}]\n"
+            ),
+        ),
+    ]);
+    let files = ["a.fixture", "homeless.fixture", "log.jsonl", "chat.fixture"];
+    let check = |template: &str| project.check(&[&["--template", template], &files[..]].concat());
+    assert_eq!(check("t.json").err, "4 cases: 4 passed (TIME)\n", "{}", check("t.json").out);
+    assert_eq!(project.check(&["a.fixture", "--template", "t.json"]).code, 0);
+    let answer = check("other.json");
+    assert_eq!((answer.code, answer.err.as_str()), (1, "4 cases: 2 passed, 2 failed (TIME)\n"), "{}", answer.out);
+    assert!(answer.out.contains("content: expected \"Hi\", found \"<think>hm</think>Hi\""), "{}", answer.out);
+    let answer = check("nowhere.json");
+    assert_eq!(answer.code, 2);
+    assert!(answer.out.contains("the template `nowhere.json` does not load"), "{}", answer.out);
+}
+
+#[test]
+fn truncations_that_cases_allow_are_one_note_for_each_template() {
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+      "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
+        "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}
+    }}"#;
+    let case = |name: &str| {
+        format!(
+            "=== case {name}\n=== output\n<call add>1</call>\n=== message\n\
+             {{\"tool_calls\": [{{\"function\": {{\"name\": \"add\", \"arguments\": \">1\"}}}}]}}\n"
+        )
+    };
+    let head = HEAD.replace("stop:", "allow: check-truncated\nstop:");
+    let cases = |names: &[&str]| head.clone() + &names.iter().map(|name| case(name)).collect::<String>();
+    let project = Project::new(&[
+        ("t.json", template),
+        ("a.fixture", &cases(&["one", "two"])),
+        ("b.fixture", &cases(&["1", "2", "3", "4", "5", "6"])),
+    ]);
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(
+        (answer.code, answer.out.as_str()),
+        (
+            0,
+            "a.fixture:6:1: note[check-truncated] the output cut off after character 7 gives a call of `a` that the full \
+             text does not have there; 7 more cases of t.json too; also a.fixture#two, b.fixture#1, b.fixture#2, \
+             b.fixture#3, b.fixture#4, b.fixture#5 and 1 more\n"
+        )
+    );
+    let answer = project.check(&["--filter", "#one", "--format", "concise"]);
+    assert!(answer.out.ends_with("does not have there\n"), "{}", answer.out);
+    project.write("b.fixture", cases(&["1"]).replace("allow: check-truncated\n", ""));
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!((answer.code, answer.out.lines().count()), (1, 2), "a failure stands alone: {}", answer.out);
+}
+
+#[test]
 fn ci_does_not_bless() {
     let project = Project::new(&[("a.fixture", &failing())]);
     let answer = project.check_with(&["--bless"], &[("CI", "true")]);

@@ -6,6 +6,7 @@ mod constrained;
 mod drift;
 mod find;
 pub mod fixture;
+mod pending;
 mod reading;
 mod round_trip;
 mod run;
@@ -17,6 +18,9 @@ mod truncation;
 pub use compare::{Difference, differences};
 pub use drift::{Derived, check_derived, derived_files};
 pub use find::fixture_files;
+// For the command.
+#[doc(hidden)]
+pub use pending::{Pending, Section, Which, written};
 pub use reading::Reading;
 pub use round_trip::Chat;
 pub use run::{Settings, Verdict, check_case, check_schema_case};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compare::differences;
+use super::compare::{differences, fits};
 use super::constrained;
 use super::fixture::{Blessed, Case, Expected};
 use super::reading::Reading;
@@ -202,12 +202,6 @@ impl Check<'_> {
     fn problems(&mut self, problems: &[String]) {
         let expected = self.case.expected.error.as_ref();
         let said = expected.map_or(&[][..], |error| error.value.as_slice());
-        let fits = |wanted: &String, found: &String| match wanted.split_once(": ") {
-            Some((what, part)) => {
-                found.split_once(": ").is_some_and(|(kind, rest)| kind == what && rest.contains(part))
-            }
-            None => found == wanted || found.split_once(": ").is_some_and(|(kind, _)| kind == wanted),
-        };
         let pairs = (0..said.len().max(problems.len())).map(|i| (said.get(i), problems.get(i)));
         let first = pairs.into_iter().find(|(wanted, found)| !wanted.zip(*found).is_some_and(|(w, f)| fits(w, f)));
         let Some((wanted, found)) = first else { return };

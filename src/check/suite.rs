@@ -61,6 +61,12 @@ impl<'f> Entry<'f> {
         }
     }
 
+    /// Whether it is in this file of cases.
+    #[doc(hidden)]
+    pub fn is_in(&self, file: &FixtureFile) -> bool {
+        matches!(self, Self::Case(own, _) | Self::Chat(own, _) if std::ptr::eq(*own, file))
+    }
+
     /// What it is called in its file.
     pub fn name(&self) -> Cow<'f, str> {
         match self {

@@ -87,7 +87,7 @@ pub fn template_or_schema(name: &str) -> Result<schema::source::Source, SourceEr
 }
 
 /// The file or folder that a name means, which may be that of a model in the cache.
-fn place(name: &str) -> Result<String, SourceError> {
+pub fn place(name: &str) -> Result<String, SourceError> {
     if !is_cached(name) {
         return Ok(name.to_owned());
     }

@@ -13,6 +13,7 @@ use say;
 
 #[doc(hidden)]
 pub mod answers;
+mod cases;
 mod chat_rows;
 mod check;
 mod completions;

@@ -2,10 +2,10 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::position;
+use super::{position, remarks};
 use crate::diagnostic::{Diagnostic, Severity, escape};
 
-/// `file:line:column: severity[id] path: message`, one line each.
+/// `file:line:column: severity[id] path: message; further differences`, one line each.
 pub(super) fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
@@ -26,6 +26,9 @@ pub(super) fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
             let _ = write!(out, "{}: ", escape(path));
         }
         out.push_str(&escape(&diagnostic.message));
+        for remark in remarks(diagnostic) {
+            let _ = write!(out, "; {}", escape(remark));
+        }
         out.push('\n');
     }
     out

@@ -1,3 +1,4 @@
+use super::located;
 use crate::diagnostic::{Diagnostic, Severity, escape};
 
 /// Workflow commands, one line each, which GitHub shows as annotations beside the file.
@@ -24,6 +25,10 @@ fn command(diagnostic: &Diagnostic) -> String {
     }
     properties.push(format!("title={}", property(diagnostic.id)));
     message.push_str(&escape(&diagnostic.message));
+    for label in &diagnostic.labels {
+        message.push('\n');
+        message.push_str(&located(label));
+    }
     if let Some(help) = &diagnostic.help {
         message.push('\n');
         message.push_str(&escape(help));

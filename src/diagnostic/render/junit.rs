@@ -1,7 +1,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::position;
+use super::{located, position};
 use crate::diagnostic::{Diagnostic, Severity, escape_lines};
 use crate::json::Map;
 
@@ -94,8 +94,9 @@ fn write(suites: &[Suite], out: &mut String) -> std::fmt::Result {
 fn describe(diagnostic: &Diagnostic) -> String {
     let position = diagnostic.place.as_ref().and_then(position).map(|position| format!("{position}: "));
     let help = diagnostic.help.as_deref().map(|help| format!("  help: {help}\n"));
+    let labels: String = diagnostic.labels.iter().map(|label| format!("  {}\n", located(label))).collect();
     format!(
-        "{}{}[{}] {}\n{}",
+        "{}{}[{}] {}\n{labels}{}",
         position.unwrap_or_default(),
         diagnostic.severity.name(),
         diagnostic.id,

@@ -5,7 +5,7 @@ mod json;
 mod junit;
 mod sarif;
 
-use super::{Diagnostic, Place, Sources, escape, escape_json};
+use super::{Diagnostic, Label, Place, Sources, escape, escape_json};
 
 pub(super) use json::to_value;
 
@@ -55,4 +55,17 @@ fn position(place: &Place) -> Option<String> {
         (None, Some((line, column))) => Some(format!("{line}:{column}")),
         (None, None) => None,
     }
+}
+
+/// The labels that point nowhere else: they add to the message.
+fn remarks(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
+    let adds = diagnostic.labels.iter().filter(|label| label.place == Place::default());
+    adds.map(|label| label.message.as_str())
+}
+
+/// A label on one line, with the place it points at.
+fn located(label: &Label) -> String {
+    let at = position(&label.place).map(|position| format!("{position}: ")).unwrap_or_default();
+    let path = label.place.path.as_deref().map(|path| format!("{}: ", escape(path))).unwrap_or_default();
+    format!("{at}{path}{}", escape(&label.message))
 }

@@ -1,0 +1,81 @@
+//! The cases that a command line selects.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::input;
+use crate::check::fixture::{self, FixtureFile, TemplateSource};
+use crate::check::{self, Derived, Entry};
+use crate::diagnostic::Diagnostic;
+use crate::template::source::SourceError;
+
+#[derive(Debug, clap::Args)]
+pub struct Cases {
+    /// Files of cases, or folders with such files
+    #[arg(default_value = ".")]
+    pub paths: Vec<PathBuf>,
+    /// Only cases with this text in their path or name
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Read every case with this response template instead of its own
+    #[arg(long, value_name = "TEMPLATE")]
+    pub template: Option<String>,
+    /// How many seconds a case may take
+    #[arg(long, value_name = "SECONDS", default_value = "10")]
+    timeout: f64,
+}
+
+impl Cases {
+    /// How long a case may take.
+    pub fn limit(&self) -> Result<Duration, Diagnostic> {
+        Duration::try_from_secs_f64(self.timeout).map_err(|_| {
+            Diagnostic::error("bad-argument", format!("`--timeout {}` is no time", self.timeout))
+                .help("write a number of seconds from 0 on")
+        })
+    }
+
+    /// The files of cases, each read once.
+    pub fn files(&self) -> Result<Vec<FixtureFile>, SourceError> {
+        let failed = |diagnostic| SourceError { diagnostics: vec![diagnostic], sources: Default::default() };
+        let paths = check::fixture_files(&self.paths).map_err(failed)?;
+        let is_case = |path: &&PathBuf| check::derived_files(std::slice::from_ref(*path)).is_empty();
+        let template = self.stand_in()?;
+        Ok(paths.iter().filter(is_case).map(|path| read(path, template.as_ref())).collect())
+    }
+
+    /// A file of cases as it is now.
+    pub fn file(&self, path: &Path) -> Result<FixtureFile, SourceError> {
+        Ok(read(path, self.stand_in()?.as_ref()))
+    }
+
+    /// The derived templates, which are checked with the cases unless another template is asked for.
+    pub fn derived(&self) -> Vec<Derived> {
+        if self.template.is_some() { Vec::new() } else { check::derived_files(&self.paths) }
+    }
+
+    /// Whether a case is asked for.
+    pub fn selects(&self, entry: &Entry<'_>) -> bool {
+        self.filter.as_ref().is_none_or(|filter| entry.id().contains(filter))
+    }
+
+    /// The paths as they were given, for a message.
+    pub fn named(&self) -> String {
+        let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        crate::diagnostic::escape(&paths.join(", ")).into_owned()
+    }
+
+    fn stand_in(&self) -> Result<Option<TemplateSource>, SourceError> {
+        let file = self.template.as_deref().map(input::place).transpose()?;
+        Ok(file.map(|file| TemplateSource::File(file.into())))
+    }
+}
+
+/// The cases of a file, with the template that was asked for instead of their own.
+fn read(path: &Path, template: Option<&TemplateSource>) -> FixtureFile {
+    let Some(template) = template else { return fixture::read(path) };
+    let mut file = fixture::read_with(path, |shared| shared.standing_in(template.clone(), None));
+    for case in file.cases.iter_mut().flatten() {
+        case.template.clone_from(template);
+    }
+    file
+}

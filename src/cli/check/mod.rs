@@ -1,0 +1,261 @@
+//! `backchat check`: fixtures checked, blessed and begun.
+
+mod report;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use super::cases::Cases;
+use super::outputs::Outputs;
+use super::progress::Progress;
+use super::report::Report as Page;
+use super::{Failure, Global, input, path_from, signals};
+use crate::check::fixture::{self, FixtureFile};
+use crate::check::{self, Entry, Loaded, Pending, Report, Settings, Which};
+use crate::diagnostic::{self, Diagnostic, Place, Severity};
+use crate::template::source::{self, replace_file};
+
+/// Check templates against fixtures
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat check tests/fixtures
+  backchat check --filter 'parallel' --fail-fast
+  backchat check --bless=new outputs.fixture
+  backchat check --new first --template response_template.json
+  backchat check --output report.xml --output report.sarif
+
+Exit status: 0 every case holds, 1 a case does not hold, 2 a case or the command could not run, 4 no case was selected.
+`docs/fixtures.md` says how fixtures are written.")]
+pub struct Check {
+    #[command(flatten)]
+    cases: Cases,
+    /// Write what each output means into its case; `=new` only where the case says nothing yet
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    bless: Option<Bless>,
+    /// Bless also where the variable CI is set
+    #[arg(long, requires = "bless")]
+    force: bool,
+    /// Print the names of the cases and check nothing
+    #[arg(long)]
+    list: bool,
+    /// Stop at the first case that does not hold
+    #[arg(long)]
+    fail_fast: bool,
+    /// Only the K-th of N parts of the cases
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Shard>,
+    /// What random chunkings are drawn from
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+    /// What to make of answers of transformers that depend on how the text is cut
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    reference: Level,
+    /// What to make of a run in which no case was selected
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    no_tests: NoTests,
+    /// Write a first file of cases, PATH/NAME.fixture, made from the template
+    #[arg(long, value_name = "NAME", requires = "template")]
+    new: Option<String>,
+    #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
+    page: Page,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Bless {
+    /// Missing and changed expectations
+    All,
+    /// Missing expectations
+    New,
+}
+
+impl From<Bless> for Which {
+    fn from(bless: Bless) -> Self {
+        match bless {
+            Bless::All => Which::All,
+            Bless::New => Which::New,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Level {
+    /// Do not look
+    Off,
+    /// Say so
+    Warn,
+    /// Fail
+    Deny,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum NoTests {
+    /// Exit with 4
+    Fail,
+    /// Exit with 0
+    Pass,
+}
+
+/// One of several parts of the cases.
+#[derive(Clone, Copy, Debug)]
+struct Shard {
+    part: usize,
+    of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+        match numbers {
+            Some((part, of)) if 1 <= part && part <= of => Ok(Self { part, of }),
+            _ => Err("write it as K/N with 1 ≤ K ≤ N, such as 1/4".to_owned()),
+        }
+    }
+}
+
+impl Check {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if let (Some(name), Some(template)) = (&self.new, &self.cases.template) {
+            return self.start(name, template, global);
+        }
+        self.may_bless()?;
+        let started = Instant::now();
+        let limit = self.cases.limit()?;
+        let files = self.cases.files()?;
+        let derived = self.cases.derived();
+        let entries = self.select(Entry::all(&files, &derived));
+        if self.list {
+            let mut out = io::stdout().lock();
+            for entry in &entries {
+                writeln!(out, "{}", diagnostic::escape(&entry.id()))?;
+            }
+        }
+        if entries.is_empty() {
+            return Ok(self.nothing(&files, global));
+        }
+        if self.list {
+            return Ok(ExitCode::SUCCESS);
+        }
+
+        let reference = match self.reference {
+            Level::Off => None,
+            Level::Warn => Some(Severity::Warning),
+            Level::Deny => Some(Severity::Error),
+        };
+        let settings = Settings { seed: self.seed, limit, reference };
+        let loaded = Loaded::new(&entries);
+        let progress = Mutex::new(Progress::new(global, "cases", Some(entries.len() as u64)));
+        let mut reports = check::run(&entries, &loaded, &settings, self.fail_fast, &|done| {
+            progress.lock().unwrap_or_else(PoisonError::into_inner).advance(1, done as u64);
+        });
+        progress.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+        let blessed = match self.bless {
+            Some(which) => bless(&files, &mut reports, which.into())?,
+            None => 0,
+        };
+
+        let mut sources = loaded.sources;
+        for file in &files {
+            sources = sources.with(&file.file, &file.text);
+        }
+        self.page.write(global, || {
+            let paths: Vec<_> = self.cases.paths.iter().map(|path| path.display().to_string()).collect();
+            crate::report::check(&paths.join(", "), &reports)
+        })?;
+        report::write(&reports, &sources, &self.outputs, global)?;
+        if !global.is_quiet() {
+            super::say!("{}", report::summary(&reports, blessed, started.elapsed()));
+        }
+        Ok(ExitCode::from(report::worst(&reports)))
+    }
+
+    /// Writes a first file of cases.
+    fn start(&self, name: &str, template: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let opened = source::open(template)?;
+        let folder = self.cases.paths.first().map_or(Path::new("."), PathBuf::as_path);
+        let path = folder.join(format!("{name}.{}", fixture::EXTENSION));
+        let shown = path.strip_prefix(".").unwrap_or(&path).display().to_string();
+        if path.exists() {
+            let problem = Diagnostic::error("file-exists", "the file is there already").at(Place::file(&shown));
+            return Err(problem.help("give the new file another name").into());
+        }
+        let text = check::starter(&opened.loaded.template, &path_from(folder, Path::new(template)));
+        signals::uninterrupted(|| replace_file(&path, text.as_bytes()))
+            .map_err(|error| input::cannot_write(&shown, &error))?;
+        if !global.is_quiet() {
+            let cases = text.matches("\n=== case ").count();
+            super::say!(
+                "{}: {cases} cases; read what they mean, then run `backchat check`",
+                diagnostic::escape(&shown)
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn may_bless(&self) -> Result<(), Diagnostic> {
+        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0");
+        if self.bless.is_some() && in_ci && !self.force {
+            let message = "expectations are not written where the variable CI is set: a check would always hold";
+            return Err(Diagnostic::error("bless-in-ci", message).help("bless on your machine, or add `--force`"));
+        }
+        Ok(())
+    }
+
+    fn select<'f>(&self, mut entries: Vec<Entry<'f>>) -> Vec<Entry<'f>> {
+        entries.retain(|entry| self.cases.selects(entry));
+        if let Some(Shard { part, of }) = self.shard {
+            return entries.into_iter().skip(part - 1).step_by(of).collect();
+        }
+        entries
+    }
+
+    /// There is no case to check.
+    fn nothing(&self, files: &[FixtureFile], global: &Global) -> ExitCode {
+        if !global.is_quiet() {
+            let paths = self.cases.named();
+            match (files, &self.cases.filter) {
+                ([], _) => {
+                    super::say!("no fixtures in {paths}; start with `backchat check --new NAME --template TEMPLATE`")
+                }
+                (_, Some(filter)) => super::say!("no case in {paths} has `{}` in its name", diagnostic::escape(filter)),
+                _ => super::say!("no case in {paths} was selected"),
+            }
+        }
+        match self.no_tests {
+            NoTests::Fail => ExitCode::from(4),
+            NoTests::Pass => ExitCode::SUCCESS,
+        }
+    }
+}
+
+/// Writes expectations into the files, and takes back the complaints that this answers. Gives how many cases changed.
+fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Which) -> Result<usize, Failure> {
+    let mut count = 0;
+    for file in files {
+        let mut changed: Vec<Pending<'_>> = Vec::new();
+        for report in reports.iter_mut().filter(|report| report.entry.is_in(file)) {
+            let Some(pending) = report.pending(which) else { continue };
+            report.settle(&pending);
+            changed.push(pending);
+        }
+        if !changed.is_empty() {
+            count += changed.len();
+            write_cases(file, &changed)?;
+        }
+    }
+    Ok(count)
+}
+
+/// Writes expectations into a file of cases.
+pub(super) fn write_cases(file: &FixtureFile, pending: &[Pending<'_>]) -> Result<(), Failure> {
+    let text = check::written(file, pending);
+    signals::uninterrupted(|| replace_file(Path::new(&file.file), text.as_bytes()))
+        .map_err(|error| input::cannot_write(&file.file, &error).into())
+}
