@@ -2,15 +2,18 @@
 #![cfg(all(unix, feature = "tui"))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod terminal;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 
 use backchat::json::Object;
+use terminal::Session;
+
 use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
 
 const TEMPLATE: &str = r#"{
@@ -24,134 +27,9 @@ const TEMPLATE: &str = r#"{
 
 const OUTPUT: &str = "<think>Hm, is 1 < 2?</think>Yes, it is.\nSure.<stop>";
 
-/// How long anything may take before the test fails.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A program in a terminal.
-struct Session {
-    child: Child,
-    keyboard: Box<dyn Write>,
-    said: Receiver<Vec<u8>>,
-    screen: vt100::Parser,
-}
-
-impl Session {
-    /// Starts a program in a terminal of a size.
-    fn start(program: &Path, arguments: &[&str], folder: &Path, size: (u16, u16), stdin: Option<Stdio>) -> Self {
-        let (pty, pts) = pty_process::blocking::open().unwrap();
-        pty.resize(pty_process::Size::new(size.0, size.1)).unwrap();
-        let mut command = pty_process::blocking::Command::new(program)
-            .args(arguments)
-            .current_dir(folder)
-            .env("TERM", "xterm-256color")
-            .env_remove("NO_COLOR")
-            // A backtrace would push what the program says off the screen.
-            .env_remove("RUST_BACKTRACE")
-            .env_remove("COLORFGBG");
-        if let Some(stdin) = stdin {
-            command = command.stdin(stdin);
-        }
-        let child = command.spawn(pts).unwrap();
-        let (tell, said) = channel();
-        let keyboard = std::os::fd::OwnedFd::from(pty);
-        let mut output = fs::File::from(keyboard.try_clone().unwrap());
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = output.read(&mut bytes) {
-                if tell.send(bytes[..count].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        let screen = vt100::Parser::new(size.0, size.1, 0);
-        Self { child, keyboard: Box::new(fs::File::from(keyboard)), said, screen }
-    }
-
-    fn replay(folder: &Path, arguments: &[&str]) -> Self {
-        let mut all = vec!["replay"];
-        all.extend(arguments);
-        Self::start(Path::new(env!("CARGO_BIN_EXE_backchat")), &all, folder, (24, 80), None)
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).unwrap();
-        self.keyboard.flush().unwrap();
-    }
-
-    /// Waits until the screen is as wanted.
-    fn until(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !is_so(self.screen.screen()) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.said.recv_timeout(left.min(Duration::from_millis(100))) {
-                Ok(bytes) => self.screen.process(&bytes),
-                Err(_) if left.is_zero() => panic!("never seen: {what}\n{}", self.screen.screen().contents()),
-                Err(_) => {}
-            }
-        }
-    }
-
-    /// Waits until nothing more is drawn.
-    fn settles(&mut self) {
-        while let Ok(bytes) = self.said.recv_timeout(Duration::from_millis(400)) {
-            self.screen.process(&bytes);
-        }
-    }
-
-    fn sees(&mut self, text: &str) {
-        self.until(text, |screen| screen.contents().contains(text));
-    }
-
-    /// Waits until the process is stopped: it gives the terminal back a little before.
-    fn stops(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        let id = self.child.id().to_string();
-        loop {
-            let state = Command::new("ps").args(["-o", "stat=", "-p", &id]).output().unwrap();
-            if state.stdout.starts_with(b"T") {
-                return;
-            }
-            assert!(Instant::now() < deadline, "never stopped: {}", String::from_utf8_lossy(&state.stdout));
-        }
-    }
-
-    /// Waits for the end.
-    fn ends(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                while let Ok(bytes) = self.said.recv_timeout(Duration::from_millis(100)) {
-                    self.screen.process(&bytes);
-                }
-                return status;
-            }
-            assert!(Instant::now() < deadline, "it does not end:\n{}", self.screen.screen().contents());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// The terminal is as it was before.
-    fn is_given_back(&mut self) {
-        self.until("the terminal given back", |screen| {
-            !screen.alternate_screen()
-                && !screen.hide_cursor()
-                && !screen.bracketed_paste()
-                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
-        });
-    }
-
-    fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // Where the test failed the program still runs.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Opens the workbench.
+fn replay(folder: &Path, arguments: &[&str]) -> Session {
+    Session::backchat(folder, &[&["replay"], arguments].concat())
 }
 
 /// A folder with a template and an output.
@@ -168,7 +46,7 @@ const OPEN: [&str; 4] = ["template.json", "output.txt", "--prefix", "prompt.txt"
 #[test]
 fn start_step_search_quit() {
     let folder = folder();
-    let mut session = Session::replay(folder.path(), &OPEN);
+    let mut session = replay(folder.path(), &OPEN);
     session.sees("nothing yet: the output begins here");
     assert!(session.screen.screen().alternate_screen());
     session.press("l");
@@ -190,7 +68,7 @@ fn start_step_search_quit() {
 #[test]
 fn a_saved_template_is_read_again() {
     let folder = folder();
-    let mut session = Session::replay(folder.path(), &[&OPEN[..], &["--at", "30"]].concat());
+    let mut session = replay(folder.path(), &[&OPEN[..], &["--at", "30"]].concat());
     session.sees("char 30/51");
     let template = folder.path().join("template.json");
     fs::write(&template, TEMPLATE.replace("\"close\": \"<stop>\"", "\"closes\": \"<stop>\"")).unwrap();
@@ -214,7 +92,7 @@ fn a_fixture_is_walked_and_blessed() {
                  === message\n{\"thought\": \"a\", \"content\": \"b\"}\n";
     let fixture = folder.path().join("cases.fixture");
     fs::write(&fixture, cases).unwrap();
-    let mut session = Session::replay(folder.path(), &["cases.fixture"]);
+    let mut session = replay(folder.path(), &["cases.fixture"]);
     session.sees("s.fixture#good 1/2 ✓ as expected  stable, chunks of 1");
     session.press("]");
     session.sees("✗ 1 event is not as expected: x goes there");
@@ -247,7 +125,7 @@ fn a_fixture_is_walked_and_blessed() {
 #[test]
 fn a_text_is_blessed_into_a_new_fixture() {
     let folder = folder();
-    let mut session = Session::replay(folder.path(), &OPEN);
+    let mut session = replay(folder.path(), &OPEN);
     session.sees("char 0/51");
     session.press("by");
     session.sees("blessed: wrote output.fixture");
@@ -267,7 +145,7 @@ fn a_new_fixture_finds_its_template() {
     let folder = folder();
     let below = folder.path().join("below");
     fs::create_dir(&below).unwrap();
-    let mut session = Session::replay(&below, &["../template.json", "../output.txt", "--prefix", "../prompt.txt"]);
+    let mut session = replay(&below, &["../template.json", "../output.txt", "--prefix", "../prompt.txt"]);
     session.sees("char 0/51");
     session.press("by");
     session.sees("blessed: wrote ../output.fixture");
@@ -282,7 +160,7 @@ fn what_was_typed_is_not_blessed_into_a_case() {
     let folder = folder();
     let case = "template: template.json\n=== prefix none\n=== output\nYes\n=== message\n{\"content\": \"No\"}\n";
     fs::write(folder.path().join("case.fixture"), case).unwrap();
-    let mut session = Session::replay(folder.path(), &["case.fixture"]);
+    let mut session = replay(folder.path(), &["case.fixture"]);
     session.sees("✗ not as expected");
     session.press("i!");
     session.sees("released `!` to `content`");
@@ -306,7 +184,7 @@ fn a_recorded_output_keeps_its_chunks() {
     let folder = folder();
     let rows = "{\"after_ms\": 60, \"text\": \"<think>Hm\"}\n{\"after_ms\": 25, \"text\": \"</thi\"}\n{\"after_ms\": 25, \"text\": \"nk>Yes\"}\n";
     fs::write(folder.path().join("recording.jsonl"), rows).unwrap();
-    let mut session = Session::replay(folder.path(), &["template.json", "recording.jsonl"]);
+    let mut session = replay(folder.path(), &["template.json", "recording.jsonl"]);
     session.sees("chunks as recorded");
     session.press("2l");
     session.sees("holding `</thi`: could become the close of `thought` (`nk>` to go)");
@@ -398,7 +276,7 @@ fn the_output_may_come_through_a_pipe() {
 fn every_signal_gives_the_terminal_back() {
     for (signal, code) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
         let folder = folder();
-        let mut session = Session::replay(folder.path(), &OPEN);
+        let mut session = replay(folder.path(), &OPEN);
         session.sees("char 0/51");
         session.signal(signal);
         assert_eq!(session.ends().code(), Some(code), "{signal}");
@@ -409,7 +287,7 @@ fn every_signal_gives_the_terminal_back() {
 #[test]
 fn suspended_and_resumed() {
     let folder = folder();
-    let mut session = Session::replay(folder.path(), &OPEN);
+    let mut session = replay(folder.path(), &OPEN);
     session.sees("char 0/51");
     for stop in ["key", "signal"] {
         match stop {
@@ -534,7 +412,7 @@ fn keys_are_heeded_while_it_works() {
     let folder = folder();
     let long = "<think>".to_owned() + &"lorem ipsum < dolor ".repeat(50_000) + "</think>Yes.<stop>";
     fs::write(folder.path().join("output.txt"), long).unwrap();
-    let mut session = Session::replay(folder.path(), &OPEN);
+    let mut session = replay(folder.path(), &OPEN);
     session.sees("char 0/");
     session.press("w");
     session.sees("trying every cut in reference mode");
@@ -549,7 +427,7 @@ fn keys_are_heeded_while_it_works() {
 #[test]
 fn an_output_is_typed_where_none_is_named() {
     let folder = folder();
-    let mut session = Session::replay(folder.path(), &["template.json", "--prefix", "prompt.txt"]);
+    let mut session = replay(folder.path(), &["template.json", "--prefix", "prompt.txt"]);
     session.sees("type or paste");
     session.press("<think>Hm");
     session.sees("released `m` to `thought`");
@@ -670,7 +548,7 @@ fn the_command_that_is_copied_shows_this_view() {
         (&[], "G", "--chunks 1 --at end"),
     ];
     for (options, keys, shown) in views {
-        let mut session = Session::replay(folder.path(), &[&OPEN[..], options].concat());
+        let mut session = replay(folder.path(), &[&OPEN[..], options].concat());
         session.sees("char ");
         session.press(keys);
         session.settles();
@@ -724,7 +602,7 @@ fn blesses() -> bool {
 fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
     let (arguments, keys) = asked.split_once(" | ").unwrap_or((asked, ""));
     let arguments: Vec<&str> = arguments.split_whitespace().collect();
-    let mut session = Session::replay(root, &arguments);
+    let mut session = replay(root, &arguments);
     session.sees("char 0/");
     for key in keys.split_whitespace() {
         session.settles();

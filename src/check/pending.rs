@@ -60,7 +60,10 @@ impl<'f> Report<'f> {
     pub fn undecided(&self) -> Option<Pending<'f>> {
         let pending = self.pending(Which::All).filter(|_| self.status == Status::Failed)?;
         let is_settled = |id| pending.settles().contains(&id);
-        self.diagnostics.iter().any(|found| found.severity == Severity::Error && is_settled(found.id)).then_some(pending)
+        self.diagnostics
+            .iter()
+            .any(|found| found.severity == Severity::Error && is_settled(found.id))
+            .then_some(pending)
     }
 
     /// Takes back the complaints that a written expectation answers.
@@ -218,7 +221,11 @@ mod tests {
         for (model, value, shown) in [
             (r#"{"a": 1, "b": 2}"#, r#"{"b": 3, "a": 1}"#, r#"{"a": 1, "b": 3}"#),
             (r#"{"a": 1, "b": 2}"#, r#"{"c": 3, "b": 2}"#, r#"{"b": 2, "c": 3}"#),
-            (r#"[{"a": 1, "b": 2}]"#, r#"[{"b": 2, "a": 1}, {"d": 1, "c": 2}]"#, r#"[{"a": 1, "b": 2}, {"d": 1, "c": 2}]"#),
+            (
+                r#"[{"a": 1, "b": 2}]"#,
+                r#"[{"b": 2, "a": 1}, {"d": 1, "c": 2}]"#,
+                r#"[{"a": 1, "b": 2}, {"d": 1, "c": 2}]"#,
+            ),
             (r#"{"a": 1}"#, "[2]", "[2]"),
         ] {
             let [model, value] = [model, value].map(|text| json::read(text).unwrap());

@@ -37,6 +37,7 @@ mod render;
 #[cfg(feature = "tui")]
 mod replay;
 mod report;
+mod review;
 mod rows;
 mod schema;
 mod show;
@@ -100,6 +101,7 @@ enum Command {
     #[cfg(feature = "tui")]
     Replay(replay::Replay),
     Check(check::Check),
+    Review(review::Review),
     Schema(schema::Schema),
     Unrender(unrender::Unrender),
     Completions(completions::Completions),
@@ -155,6 +157,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match &cli.command {
         Command::Convert(command) => command.run(&cli.global),
         Command::Check(command) => command.run(&cli.global),
+        Command::Review(command) => command.run(&cli.global),
         Command::Lint(command) => command.run(&cli.global),
         Command::Parse(command) => command.run(&cli.global),
         Command::Prove(command) => command.run(&cli.global),

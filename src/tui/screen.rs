@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossterm::event::{self, Event};
@@ -12,6 +10,7 @@ use crossterm::event::{self, Event};
 use super::action::Effect;
 use super::app::App;
 use super::editor;
+use super::signals::{Signals, suspend};
 use super::term::Term;
 
 /// How often the files are looked at and signals are heeded.
@@ -24,7 +23,7 @@ const GLANCE: Duration = Duration::from_millis(1);
 /// Runs the workbench until the user leaves it, or a signal ends it; gives the signal.
 pub fn run(app: &mut App) -> io::Result<Option<i32>> {
     let signals = Signals::heed()?;
-    let mut term = Term::take()?;
+    let mut term = Term::take("backchat replay")?;
     match run_in(app, &mut term, &signals) {
         // A terminal that is gone fails before its signal is looked at.
         Err(error) => signals.end().map(Some).ok_or(error),
@@ -140,83 +139,6 @@ fn own_terminal() -> Option<std::fs::File> {
 #[cfg(not(unix))]
 fn own_terminal() -> Option<std::fs::File> {
     None
-}
-
-/// The signals that end the process or stop it for a while.
-struct Signals {
-    /// Whether another program has the terminal, for which they are meant then.
-    lent: Arc<AtomicBool>,
-    end: Arc<AtomicUsize>,
-    suspend: Arc<AtomicBool>,
-    resumed: Arc<AtomicBool>,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn heed() -> io::Result<Self> {
-        use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-        let signals = Self::none();
-        for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
-            signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
-        }
-        // The wish is noted before the process stops. Noted after it continues, by whichever thread took the signal, it
-        // could come after the main thread has dropped what was meant for the program that had the terminal.
-        signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
-        // What stops the program that has the terminal stops the one that waits for it, or the shell waits forever.
-        signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
-        signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
-        Ok(signals)
-    }
-}
-
-#[cfg(not(unix))]
-impl Signals {
-    fn heed() -> io::Result<Self> {
-        Ok(Self::none())
-    }
-}
-
-impl Signals {
-    fn none() -> Self {
-        Self { lent: Arc::default(), end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() }
-    }
-
-    /// Runs another program in the terminal. Its user's interrupts are its own.
-    fn give_way<T>(&self, run: impl FnOnce() -> T) -> T {
-        self.lent.store(true, Ordering::Relaxed);
-        let result = run();
-        self.lent.store(false, Ordering::Relaxed);
-        self.suspend();
-        #[cfg(unix)]
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
-            let signal = usize::try_from(signal).unwrap_or(0);
-            let _ = self.end.compare_exchange(signal, 0, Ordering::Relaxed, Ordering::Relaxed);
-        }
-        result
-    }
-
-    fn end(&self) -> Option<i32> {
-        i32::try_from(self.end.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
-    }
-
-    fn suspend(&self) -> bool {
-        self.suspend.swap(false, Ordering::Relaxed)
-    }
-
-    fn resumed(&self) -> bool {
-        self.resumed.swap(false, Ordering::Relaxed)
-    }
-}
-
-/// Stops the process as the terminal would, until the shell continues it.
-#[cfg(unix)]
-fn suspend() -> io::Result<()> {
-    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)
-}
-
-#[cfg(not(unix))]
-fn suspend() -> io::Result<()> {
-    Ok(())
 }
 
 /// When files were last changed, and how long they are.

@@ -29,11 +29,13 @@ static PANICS: Mutex<Option<String>> = Mutex::new(None);
 pub struct Term {
     /// Not dropped: it would panic where it cannot show the cursor, because the terminal is gone. Giving back shows it.
     screen: ManuallyDrop<Screen>,
+    /// What the terminal's window is called meanwhile.
+    title: &'static str,
 }
 
 impl Term {
     /// Takes the terminal. A panic gives it back before it tells what went wrong.
-    pub fn take() -> io::Result<Self> {
+    pub fn take(title: &'static str) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let tell = std::panic::take_hook();
@@ -48,11 +50,11 @@ impl Term {
                 None => tell(panic),
             }));
         });
-        enter()?;
+        enter(title)?;
         match Terminal::new(CrosstermBackend::new(BufWriter::new(stdout()))) {
             Ok(screen) => {
                 *panics() = Some(String::new());
-                Ok(Self { screen: ManuallyDrop::new(screen) })
+                Ok(Self { screen: ManuallyDrop::new(screen), title })
             }
             Err(error) => {
                 give_back();
@@ -70,7 +72,7 @@ impl Term {
     pub fn lend<T>(&mut self, run: impl FnOnce() -> T) -> io::Result<T> {
         give_back();
         let result = run();
-        enter()?;
+        enter(self.title)?;
         self.anew()?;
         Ok(result)
     }
@@ -107,16 +109,10 @@ fn panics() -> std::sync::MutexGuard<'static, Option<String>> {
 const KEEP_TITLE: Print<&str> = Print("\x1b[22;2t");
 const TITLE_BACK: Print<&str> = Print("\x1b[23;2t");
 
-fn enter() -> io::Result<()> {
+fn enter(title: &str) -> io::Result<()> {
     enable_raw_mode()?;
-    let taken = execute!(
-        stdout(),
-        EnterAlternateScreen,
-        EnableMouseCapture,
-        EnableBracketedPaste,
-        KEEP_TITLE,
-        SetTitle("backchat replay")
-    );
+    let taken =
+        execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, KEEP_TITLE, SetTitle(title));
     if taken.is_err() {
         give_back();
     }

@@ -11,12 +11,7 @@ use crate::cli::{Failure, Global};
 use crate::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
 
 /// Writes what was found everywhere it was asked for.
-pub fn write(
-    reports: &[Report<'_>],
-    sources: &Sources,
-    outputs: &Outputs,
-    global: &Global,
-) -> Result<(), Failure> {
+pub fn write(reports: &[Report<'_>], sources: &Sources, outputs: &Outputs, global: &Global) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     let mut allowed = AllowedTruncations::default();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();

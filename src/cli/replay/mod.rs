@@ -129,13 +129,32 @@ impl Replay {
         if !has_screen() {
             return self.print(&bench, global);
         }
+        Ok(self.on_screen(bench, global)?.map_or(ExitCode::SUCCESS, ended_by))
+    }
+
+    /// Puts outputs on the screen; gives the signal that ended that, if one did.
+    fn on_screen(&self, bench: Bench, global: &Global) -> Result<Option<i32>, Failure> {
         let start = self.start(&bench, global);
         let mut app = App::new(Box::new(bench), &start).map_err(failure)?;
         super::signals::hand_over();
-        match tui::run(&mut app)? {
-            None => Ok(ExitCode::SUCCESS),
-            // What a shell reports of a command that a signal ended.
-            Some(signal) => Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))),
+        Ok(tui::run(&mut app)?)
+    }
+
+    /// What a template and an output alone ask for.
+    fn of(template: &str, output: Option<&str>) -> Self {
+        Self {
+            template: template.to_owned(),
+            output: output.map(str::to_owned),
+            prefix: None,
+            tools: None,
+            at: None,
+            chunks: None,
+            mode: ModeName::Stable,
+            with: None,
+            chat_template: None,
+            set: Vec::new(),
+            theme: ThemeName::Auto,
+            page: Report::default(),
         }
     }
 
@@ -146,8 +165,8 @@ impl Replay {
             (mode, None) => Showing::One(mode.mode()),
         };
         let theme = match self.theme {
+            ThemeName::Auto => theme(global),
             _ if !global.colours(&io::stdout()) => Theme::Plain,
-            ThemeName::Auto => Theme::guess(std::env::var("COLORFGBG").ok().as_deref()),
             ThemeName::Dark => Theme::Dark,
             ThemeName::Light => Theme::Light,
             ThemeName::Plain => Theme::Plain,
@@ -266,27 +285,36 @@ impl Replay {
     }
 }
 
+/// The theme for what the terminal says of itself.
+pub fn theme(global: &Global) -> Theme {
+    match global.colours(&io::stdout()) {
+        true => Theme::guess(std::env::var("COLORFGBG").ok().as_deref()),
+        false => Theme::Plain,
+    }
+}
+
+/// What a shell reports of a command that a signal ended.
+pub fn ended_by(signal: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+}
+
+/// Puts a case on the screen, read with its own template or another; gives the signal that ended that, if one did.
+pub fn open_case(id: &str, template: Option<&str>, global: &Global) -> Result<Option<i32>, Failure> {
+    let replay = match template {
+        Some(template) => Replay::of(template, Some(id)),
+        None => Replay::of(id, None),
+    };
+    replay.on_screen(Bench::open(&replay, true)?, global)
+}
+
 /// Whether there is a terminal to draw on.
-fn has_screen() -> bool {
+pub fn has_screen() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 /// Opens outputs that were made, not read: those a proof failed on.
 pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
-    let replay = Replay {
-        template: String::new(),
-        output: None,
-        prefix: None,
-        tools: None,
-        at: None,
-        chunks: None,
-        mode: ModeName::Stable,
-        with: None,
-        chat_template: None,
-        set: Vec::new(),
-        theme: ThemeName::Auto,
-        page: Report::default(),
-    };
+    let replay = Replay::of("", None);
     replay.show(Bench::of_given(given, Some(origin)), global)
 }
 

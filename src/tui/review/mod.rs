@@ -1,0 +1,240 @@
+//! The review: the pending differences of fixtures, one at a time, each accepted, rejected or skipped.
+//!
+//! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences there
+//! are, and what accepting one writes, is the caller's [`Docket`].
+
+mod diff;
+mod screen;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::desk::Problem;
+use super::theme::Theme;
+
+pub use screen::run;
+
+/// The differences to decide about.
+pub trait Docket {
+    /// The cases, by name.
+    fn names(&self) -> &[String];
+
+    /// The difference of a case as the files are now; nothing if none is left.
+    fn change(&mut self, index: usize) -> Result<Option<Change>, Problem>;
+
+    /// Writes what [`Docket::change`] gave last.
+    fn accept(&mut self) -> Result<(), Problem>;
+
+    /// Whether the workbench can show the case.
+    fn can_open(&self, index: usize) -> bool;
+}
+
+/// A difference between what a case expects and what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What the check says about it, a sentence each.
+    pub reasons: Vec<String>,
+    /// The sections that would be written.
+    pub sections: Vec<Section>,
+}
+
+/// A section of a case that would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name.
+    pub name: &'static str,
+    /// What the case says; empty if it says nothing.
+    pub expected: String,
+    /// What would be written.
+    pub found: String,
+}
+
+/// What was decided about a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The expectation was written.
+    Accepted,
+    /// The expectation is right, so the template has to change.
+    Rejected,
+    /// Nothing yet.
+    Skipped,
+    /// There was nothing left to decide when its turn came.
+    Settled,
+}
+
+/// What a key asks of the world around the review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The review is over.
+    End,
+    /// Show this case in the workbench.
+    Open(usize),
+    /// Give the terminal back until the shell continues the process.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+}
+
+/// How a run of the review ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every case was seen, or the user left.
+    Done,
+    /// The user wants to see this case in the workbench.
+    Open(usize),
+    /// A signal came.
+    Signal(i32),
+}
+
+/// The state of the review.
+pub struct Review<'d> {
+    docket: &'d mut dyn Docket,
+    index: usize,
+    decisions: Vec<Option<Decision>>,
+    /// The difference at hand, or why it cannot be shown.
+    shown: Result<Change, Problem>,
+    /// Side by side or line by line; as the width suggests until somebody asks.
+    side_by_side: Option<bool>,
+    /// Whether the screen had room for two sides when it was drawn last.
+    is_wide: bool,
+    /// The first row of the difference that is shown, the last that can be, and how many there are on a page.
+    top: usize,
+    last: usize,
+    page: usize,
+    notice: Option<String>,
+    theme: Theme,
+    is_over: bool,
+}
+
+impl<'d> Review<'d> {
+    /// A review of all cases of a docket, from the first on.
+    pub fn new(docket: &'d mut dyn Docket, theme: Theme) -> Self {
+        let decisions = vec![None; docket.names().len()];
+        let shown = Ok(Change { reasons: Vec::new(), sections: Vec::new() });
+        let mut review = Self {
+            docket,
+            index: 0,
+            decisions,
+            shown,
+            side_by_side: None,
+            is_wide: false,
+            top: 0,
+            last: 0,
+            page: 1,
+            notice: None,
+            theme,
+            is_over: false,
+        };
+        review.look();
+        review
+    }
+
+    /// What was decided, case by case; nothing about a case that was not reached.
+    pub fn decisions(&self) -> &[Option<Decision>] {
+        &self.decisions
+    }
+
+    /// What a case is called.
+    pub fn name(&self, index: usize) -> &str {
+        self.docket.names().get(index).map_or("", String::as_str)
+    }
+
+    /// Whether every case was seen.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Reads the case at hand again, as after the workbench changed it. A case with nothing left to decide is settled,
+    /// and the next one takes its place.
+    pub fn look(&mut self) {
+        self.top = 0;
+        while self.index < self.decisions.len() {
+            match self.docket.change(self.index) {
+                Ok(Some(change)) => {
+                    self.shown = Ok(change);
+                    return;
+                }
+                Ok(None) => self.decide(Decision::Settled),
+                Err(problem) => {
+                    self.shown = Err(problem);
+                    return;
+                }
+            }
+        }
+        self.is_over = true;
+    }
+
+    /// Says something until the next key.
+    pub fn tell(&mut self, message: String) {
+        self.notice = Some(message);
+    }
+
+    /// Takes a key; gives what it asks for.
+    pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
+        if key.kind == KeyEventKind::Release {
+            return None;
+        }
+        self.notice = None;
+        match (key.code, key.modifiers - KeyModifiers::SHIFT) {
+            (KeyCode::Char('c'), KeyModifiers::CONTROL) => return Some(Effect::End),
+            (KeyCode::Char('z'), KeyModifiers::CONTROL) => return Some(Effect::Suspend),
+            (KeyCode::Char('l'), KeyModifiers::CONTROL) => return Some(Effect::Redraw),
+            (code, KeyModifiers::NONE) => match code {
+                KeyCode::Char('a') => self.accept(),
+                KeyCode::Char('r') => self.pass(Decision::Rejected),
+                KeyCode::Char('s') => self.pass(Decision::Skipped),
+                KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(Effect::Open(self.index)),
+                KeyCode::Char('o') => self.tell("the workbench shows outputs, not rendered chats".to_owned()),
+                KeyCode::Char('q') | KeyCode::Esc => return Some(Effect::End),
+                KeyCode::Char('d') => self.side_by_side = Some(!self.side_by_side.unwrap_or(self.is_wide)),
+                code => self.scroll(code),
+            },
+            _ => {}
+        }
+        self.is_over.then_some(Effect::End)
+    }
+
+    fn accept(&mut self) {
+        match (&self.shown, self.docket.accept()) {
+            (Err(_), _) => self.tell("this case cannot be read, so there is nothing to accept".to_owned()),
+            (Ok(_), Ok(())) => self.pass(Decision::Accepted),
+            (Ok(_), Err(problem)) => {
+                let line = problem.line();
+                self.look();
+                self.tell(line);
+            }
+        }
+    }
+
+    fn pass(&mut self, decision: Decision) {
+        self.decide(decision);
+        self.look();
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        if let Some(decided) = self.decisions.get_mut(self.index) {
+            *decided = Some(decision);
+        }
+        self.index += 1;
+    }
+
+    fn scroll(&mut self, code: KeyCode) {
+        self.top = match code {
+            KeyCode::Char('j') | KeyCode::Down => self.top + 1,
+            KeyCode::Char('k') | KeyCode::Up => self.top.saturating_sub(1),
+            KeyCode::Char(' ') | KeyCode::PageDown => self.top + self.page,
+            KeyCode::PageUp => self.top.saturating_sub(self.page),
+            KeyCode::Char('g') | KeyCode::Home => 0,
+            KeyCode::Char('G') | KeyCode::End => self.last,
+            _ => self.top,
+        }
+        .min(self.last);
+    }
+
+    fn scroll_by(&mut self, rows: isize) {
+        self.top = self.top.saturating_add_signed(rows).min(self.last);
+    }
+}

@@ -1,0 +1,71 @@
+//! The loop of the review: wait for a key, take it, draw.
+
+use std::io;
+use std::time::Duration;
+
+use crossterm::event::{self, Event, MouseEventKind};
+
+use super::super::signals::{Signals, suspend};
+use super::super::term::Term;
+use super::{Effect, Ended, Review};
+
+/// How often signals are looked at.
+const BEAT: Duration = Duration::from_millis(150);
+
+/// Runs the review until every case was seen, the user leaves it or opens a case, or a signal ends it.
+pub fn run(review: &mut Review<'_>) -> io::Result<Ended> {
+    if review.is_over() {
+        return Ok(Ended::Done);
+    }
+    let signals = Signals::heed()?;
+    let mut term = Term::take("backchat review")?;
+    match run_in(review, &mut term, &signals) {
+        // A terminal that is gone fails before its signal is looked at.
+        Err(error) => signals.end().map(Ended::Signal).ok_or(error),
+        ended => ended,
+    }
+}
+
+fn run_in(review: &mut Review<'_>, term: &mut Term, signals: &Signals) -> io::Result<Ended> {
+    let mut is_dirty = true;
+    loop {
+        if is_dirty {
+            term.screen().draw(|frame| review.draw(frame))?;
+        }
+        is_dirty = false;
+        if event::poll(BEAT)? {
+            let effect = match event::read()? {
+                Event::Key(key) => review.key(key),
+                Event::Mouse(mouse) => {
+                    match mouse.kind {
+                        MouseEventKind::ScrollDown => review.scroll_by(3),
+                        MouseEventKind::ScrollUp => review.scroll_by(-3),
+                        _ => continue,
+                    }
+                    None
+                }
+                Event::Resize(..) => None,
+                Event::FocusGained | Event::FocusLost | Event::Paste(_) => continue,
+            };
+            is_dirty = true;
+            match effect {
+                None => {}
+                Some(Effect::End) => return Ok(Ended::Done),
+                Some(Effect::Open(index)) => return Ok(Ended::Open(index)),
+                Some(Effect::Suspend) => term.lend(suspend)??,
+                Some(Effect::Redraw) => term.anew()?,
+            }
+        }
+        if let Some(signal) = signals.end() {
+            return Ok(Ended::Signal(signal));
+        }
+        if signals.suspend() {
+            term.lend(suspend)??;
+            is_dirty = true;
+        }
+        if signals.resumed() {
+            term.lend(|| ())?;
+            is_dirty = true;
+        }
+    }
+}

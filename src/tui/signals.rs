@@ -1,0 +1,87 @@
+//! The signals that reach the screen: none of them leaves the terminal as the screen had it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The signals that end the process or stop it for a while.
+pub struct Signals {
+    /// Whether another program has the terminal, for which they are meant then.
+    lent: Arc<AtomicBool>,
+    end: Arc<AtomicUsize>,
+    suspend: Arc<AtomicBool>,
+    resumed: Arc<AtomicBool>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    /// Takes the signals from here on.
+    pub fn heed() -> io::Result<Self> {
+        use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+        let signals = Self::none();
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
+            signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
+        }
+        // The wish is noted before the process stops. Noted after it continues, by whichever thread took the signal, it
+        // could come after the main thread has dropped what was meant for the program that had the terminal.
+        signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
+        // What stops the program that has the terminal stops the one that waits for it, or the shell waits forever.
+        signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
+        signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
+        Ok(signals)
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    /// Takes the signals from here on.
+    pub fn heed() -> io::Result<Self> {
+        Ok(Self::none())
+    }
+}
+
+impl Signals {
+    fn none() -> Self {
+        Self { lent: Arc::default(), end: Arc::default(), suspend: Arc::default(), resumed: Arc::default() }
+    }
+
+    /// Runs another program in the terminal. Its user's interrupts are its own.
+    pub fn give_way<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.lent.store(true, Ordering::Relaxed);
+        let result = run();
+        self.lent.store(false, Ordering::Relaxed);
+        self.suspend();
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
+            let signal = usize::try_from(signal).unwrap_or(0);
+            let _ = self.end.compare_exchange(signal, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// The signal that ends the process, if one came.
+    pub fn end(&self) -> Option<i32> {
+        i32::try_from(self.end.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
+    }
+
+    /// Whether the process is to stop; said once.
+    pub fn suspend(&self) -> bool {
+        self.suspend.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the process continues after it was stopped; said once.
+    pub fn resumed(&self) -> bool {
+        self.resumed.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Stops the process as the terminal would, until the shell continues it.
+#[cfg(unix)]
+pub fn suspend() -> io::Result<()> {
+    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)
+}
+
+#[cfg(not(unix))]
+pub fn suspend() -> io::Result<()> {
+    Ok(())
+}
