@@ -270,9 +270,9 @@ fn selecting() {
 fn nothing_selected_is_exit_4() {
     let project = Project::new(&[("x/readme.txt", ""), ("rows/log.jsonl", "{}\n")]);
     for (arguments, said) in [
-        (&["x"][..], "no fixtures in x; start with `backchat check --new NAME --template TEMPLATE`\n"),
-        (&["rows"], "no fixtures in rows; start with `backchat check --new NAME --template TEMPLATE`\n"),
-        (&[], "no fixtures in .; start with `backchat check --new NAME --template TEMPLATE`\n"),
+        (&["x"][..], "no fixtures in x; start with `backchat check --new MODEL`\n"),
+        (&["rows"], "no fixtures in rows; start with `backchat check --new MODEL`\n"),
+        (&[], "no fixtures in .; start with `backchat check --new MODEL`\n"),
     ] {
         let answer = project.check(arguments);
         assert_eq!((answer.code, answer.out.as_str(), answer.err.as_str()), (4, "", said));
@@ -440,36 +440,88 @@ fn a_case_has_its_time() {
     assert_eq!(project.check(&["--timeout", "-1"]).code, 2);
 }
 
+/// A chat template that writes what [`TEMPLATE`] reads.
+const MODEL: &str = "{% if tools %}<tools>{{ tools | tojson }}{% endif %}{% for m in messages %}\
+    <{{ 'bot' if m.role == 'assistant' else m.role }}>\
+    {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
+    {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\
+    {% if add_generation_prompt %}<bot>{% endif %}";
+
 #[test]
-fn a_first_file_of_cases_is_made_from_the_template() {
-    let project = Project::new(&[("cases/x.txt", "")]);
-    let answer = project.check(&["--new", "first", "--template", "t.json", "cases"]);
+fn a_first_file_of_cases_is_made_from_a_model() {
+    let project = Project::new(&[("model/chat_template.jinja", MODEL), ("cases/x.txt", "")]);
+    let new = ["--new", "model", "--template", "t.json"];
+    let answer = project.check(&[&new[..], &["cases"]].concat());
     assert_eq!(
         (answer.code, answer.err.as_str()),
-        (0, "cases/first.fixture: 13 cases; read what they mean, then run `backchat check`\n")
+        (0, "Wrote cases/model.fixture: 11 cases. Next: backchat check cases/model.fixture\n")
     );
-    insta::assert_snapshot!(project.read("cases/first.fixture"));
+    insta::assert_snapshot!(project.read("cases/model.fixture"));
     assert_eq!(project.check(&["cases"]).code, 0);
-    let answer = project.check(&["--new", "first", "--template", "t.json", "cases"]);
+    let answer = project.check(&[&new[..], &["cases"]].concat());
     assert_eq!(answer.code, 2);
     assert!(answer.err.contains("the file is there already"), "{}", answer.err);
-    assert_eq!(project.check(&["--new", "a", "--template", "nowhere.json"]).code, 2);
+    assert_eq!(project.check(&[&new[..], &["cases/other.fixture"]].concat()).code, 0);
+    assert_eq!(project.read("cases/other.fixture"), project.read("cases/model.fixture"));
+}
+
+#[test]
+fn a_first_file_says_what_was_said_even_if_the_template_misreads_it() {
+    let other = TEMPLATE.replace("<think>", "[think]");
+    let project = Project::new(&[("model/chat_template.jinja", MODEL), ("other.json", &other)]);
+    let answer = project.check(&["--new", "model", "--template", "other.json"]);
+    assert_eq!(
+        (answer.code, answer.err.as_str()),
+        (
+            0,
+            "Wrote model.fixture: 11 cases, of which 3 fail: the template does not read them as they were said. \
+             Next: backchat check model.fixture\n"
+        )
+    );
+    assert_eq!(project.check(&["model.fixture"]).err, "11 cases: 8 passed, 3 failed (TIME)\n");
+    assert_eq!(project.check(&["model.fixture", "--template", "t.json"]).code, 0, "the cases are right");
+}
+
+#[test]
+fn what_a_first_file_cannot_be_made_from_is_said() {
+    let project = Project::new(&[
+        ("model/chat_template.jinja", MODEL),
+        ("model/tokenizer_config.json", "{}"),
+        ("silent.jinja", "{% for m in messages %}{% endfor %}"),
+    ]);
+    for (arguments, said) in [
+        (&["--new", "model"][..], "derive one with `backchat derive model -o response_template.json`"),
+        (&["--new", "nowhere"], "a chat template is read from"),
+        (&["--new", "model", "--template", "nowhere.json"], "nowhere.json"),
+        (&["--new", "silent.jinja", "--template", "t.json"], "shows no content of an assistant message"),
+        (&["--new", "model", "--bless"], "cannot be used with"),
+    ] {
+        let answer = project.check(arguments);
+        assert_eq!(answer.code, 2, "{arguments:?}: {}{}", answer.out, answer.err);
+        assert!(answer.err.contains(said), "{arguments:?}: {}", answer.err);
+    }
 }
 
 #[test]
 fn the_first_cases_of_every_format_hold() {
-    let derived = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let project = Project::new(&[]);
-    let files = fs::read_dir(derived).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(root.join("derived")).unwrap().map(|entry| entry.unwrap().path());
     let templates: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
     assert!(!templates.is_empty());
     for template in &templates {
         let name = template.file_stem().unwrap().to_str().unwrap();
-        project.write(&format!("{name}.json"), fs::read_to_string(template).unwrap());
-        assert_eq!(project.check(&["--new", name, "--template", &format!("{name}.json")]).code, 0, "{name}");
+        let (model, draft) = (format!("{name}.jinja"), format!("{name}.json"));
+        project.write(&model, fs::read_to_string(root.join("chat_templates").join(&model)).unwrap());
+        project.write(&draft, fs::read_to_string(template).unwrap());
+        let answer = project.check(&["--new", &model, "--template", &draft]);
+        assert_eq!(answer.code, 0, "{name}: {}", answer.err);
+        let text = project.read(&format!("{name}.fixture"));
+        let prompt = text.find("=== prefix\n").map_or(usize::MAX, |at| text[at..].find("Do I need a coat").unwrap());
+        assert!(prompt < 80, "{name}: the prefix begins with the user's turn: {text}");
     }
-    let answer = project.check(&[]);
-    assert_eq!(answer.code, 0, "{}", answer.out);
+    let answer = project.check(&["--reference", "off"]);
+    assert_eq!((answer.code, answer.out.matches("error[").count()), (0, 0), "{}", answer.out);
 }
 
 #[test]

@@ -10,8 +10,8 @@ mod pending;
 mod reading;
 mod round_trip;
 mod run;
+mod scaffold;
 mod splits;
-mod starter;
 mod suite;
 mod truncation;
 
@@ -24,5 +24,7 @@ pub use pending::{Pending, Section, Which, written};
 pub use reading::Reading;
 pub use round_trip::Chat;
 pub use run::{Settings, Verdict, check_case, check_schema_case};
-pub use starter::starter;
+// For the command.
+#[doc(hidden)]
+pub use scaffold::{Names, Scaffold, scaffold};
 pub use suite::{Entry, Loaded, Meaning, Report, Status, run};

@@ -26,6 +26,10 @@ pub use findings::Findings;
 pub use proof::tools as proof_tools;
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Tolerance, Unverified, Verdict};
 pub(crate) use proof::{Conversation, Fate, conversations};
+#[doc(hidden)]
+pub use proof::{Turn, Turns};
+#[doc(hidden)]
+pub use prove::readable_turns;
 pub use prove::{Proven, prove};
 pub use readers::{Reading, Rewritten, rewrite};
 pub use recorded::{Departure, Explained, Sample};

@@ -1,6 +1,6 @@
 //! The proof of a response template that somebody wrote or edited, against the chat template it is for.
 
-use super::proof::{Proof, Verdict};
+use super::proof::{Proof, Turns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status, needed};
 use crate::chat::ChatTemplate;
@@ -101,4 +101,15 @@ impl Proven {
     pub fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }
+}
+
+/// The turns that a chat template writes in an everyday conversation, and what they mean to a response template.
+#[doc(hidden)]
+pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<Turns, Diagnostic> {
+    let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
+    proof.and_then(|mut proof| proof.readable(template)).ok_or_else(|| {
+        let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
+        super::no_content(&chat_template, source, &prober)
+    })
 }

@@ -1,9 +1,10 @@
 //! `backchat check`: fixtures checked, blessed and begun.
 
+mod new;
 mod report;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -13,11 +14,11 @@ use super::cases::Cases;
 use super::outputs::Outputs;
 use super::progress::Progress;
 use super::report::Report as Page;
-use super::{Failure, Global, input, path_from, signals};
-use crate::check::fixture::{self, FixtureFile};
+use super::{Failure, Global, input, signals};
+use crate::check::fixture::FixtureFile;
 use crate::check::{self, Entry, Loaded, Pending, Report, Settings, Which};
-use crate::diagnostic::{self, Diagnostic, Place, Severity};
-use crate::template::source::{self, replace_file};
+use crate::diagnostic::{self, Diagnostic, Severity};
+use crate::template::source::replace_file;
 
 /// Check templates against fixtures
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ use crate::template::source::{self, replace_file};
   backchat check tests/fixtures
   backchat check --filter 'parallel' --fail-fast
   backchat check --bless=new outputs.fixture
-  backchat check --new first --template response_template.json
+  backchat check --new ./my-model tests/fixtures
   backchat check --output report.xml --output report.sarif
 
 Exit status: 0 every case holds, 1 a case does not hold, 2 a case or the command could not run, 4 no case was selected.
@@ -57,8 +58,9 @@ pub struct Check {
     /// What to make of a run in which no case was selected
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     no_tests: NoTests,
-    /// Write a first file of cases, PATH/NAME.fixture, made from the template
-    #[arg(long, value_name = "NAME", requires = "template")]
+    /// Write a first file of cases, in PATH: everyday turns as the chat template of a model folder, .jinja file,
+    /// tokenizer_config.json or ORG/NAME writes them, read with its response template or with `--template`
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["bless", "list", "filter"])]
     new: Option<String>,
     #[command(flatten)]
     outputs: Outputs,
@@ -122,8 +124,8 @@ impl FromStr for Shard {
 
 impl Check {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        if let (Some(name), Some(template)) = (&self.new, &self.cases.template) {
-            return self.start(name, template, global);
+        if let Some(model) = &self.new {
+            return new::run(model, &self.cases, global);
         }
         self.may_bless()?;
         let started = Instant::now();
@@ -176,29 +178,6 @@ impl Check {
         Ok(ExitCode::from(report::worst(&reports)))
     }
 
-    /// Writes a first file of cases.
-    fn start(&self, name: &str, template: &str, global: &Global) -> Result<ExitCode, Failure> {
-        let opened = source::open(template)?;
-        let folder = self.cases.paths.first().map_or(Path::new("."), PathBuf::as_path);
-        let path = folder.join(format!("{name}.{}", fixture::EXTENSION));
-        let shown = path.strip_prefix(".").unwrap_or(&path).display().to_string();
-        if path.exists() {
-            let problem = Diagnostic::error("file-exists", "the file is there already").at(Place::file(&shown));
-            return Err(problem.help("give the new file another name").into());
-        }
-        let text = check::starter(&opened.loaded.template, &path_from(folder, Path::new(template)));
-        signals::uninterrupted(|| replace_file(&path, text.as_bytes()))
-            .map_err(|error| input::cannot_write(&shown, &error))?;
-        if !global.is_quiet() {
-            let cases = text.matches("\n=== case ").count();
-            super::say!(
-                "{}: {cases} cases; read what they mean, then run `backchat check`",
-                diagnostic::escape(&shown)
-            );
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-
     fn may_bless(&self) -> Result<(), Diagnostic> {
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0");
         if self.bless.is_some() && in_ci && !self.force {
@@ -222,7 +201,7 @@ impl Check {
             let paths = self.cases.named();
             match (files, &self.cases.filter) {
                 ([], _) => {
-                    super::say!("no fixtures in {paths}; start with `backchat check --new NAME --template TEMPLATE`")
+                    super::say!("no fixtures in {paths}; start with `backchat check --new MODEL`")
                 }
                 (_, Some(filter)) => super::say!("no case in {paths} has `{}` in its name", diagnostic::escape(filter)),
                 _ => super::say!("no case in {paths} was selected"),

@@ -110,13 +110,13 @@ pub(super) fn histories(named_ids: bool, several: bool) -> Vec<History> {
 }
 
 /// Gives calls ids that hold their names, for templates that write nothing else.
-fn name_ids(calls: &mut [Call], named_ids: bool, from: usize) {
+pub(super) fn name_ids(calls: &mut [Call], named_ids: bool, from: usize) {
     for (i, call) in calls.iter_mut().enumerate().filter(|_| named_ids) {
         call.id = format!("tools.{}:{}", call.name, from + i);
     }
 }
 
-fn call(id: &str, name: &str, arguments: &str) -> Call {
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> Call {
     let arguments = match json::read(arguments) {
         Ok(Value::Object(entries)) => entries,
         _ => Object::new(),
@@ -281,21 +281,28 @@ fn beginning(mark: &str) -> Option<&str> {
     mark.get(..at).filter(|text| !text.trim().is_empty())
 }
 
+/// The schema of a value of this type.
+pub(super) fn typed(kind: &str) -> Value {
+    Value::from([("type", kind.into())])
+}
+
+/// The definition of a tool, in OpenAI's form.
+pub(super) fn one_tool(name: &str, description: &str, entries: Vec<(&str, Value)>) -> Value {
+    let properties: Object = entries.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
+    let parameters = Value::from([
+        ("type", "object".into()),
+        ("properties", Value::Object(properties)),
+        ("required", Value::List(Vec::new())),
+    ]);
+    let function =
+        Value::from([("name", name.into()), ("description", description.into()), ("parameters", parameters)]);
+    Value::from([("type", "function".into()), ("function", function)])
+}
+
 /// The definitions of the tools of these conversations, in OpenAI's form.
 pub fn tools() -> Value {
-    let typed = |kind: &str| Value::from([("type", kind.into())]);
     let nullable = || Value::from([("type", "string".into()), ("nullable", true.into())]);
-    let tool = |name: &str, entries: Vec<(&str, Value)>| {
-        let properties: Object = entries.into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect();
-        let parameters = Value::from([
-            ("type", "object".into()),
-            ("properties", Value::Object(properties)),
-            ("required", Value::List(Vec::new())),
-        ]);
-        let function =
-            Value::from([("name", name.into()), ("description", "A tool.".into()), ("parameters", parameters)]);
-        Value::from([("type", "function".into()), ("function", function)])
-    };
+    let tool = |name: &str, entries: Vec<(&str, Value)>| one_tool(name, "A tool.", entries);
     let text = || typed("string");
     Value::List(vec![
         tool(

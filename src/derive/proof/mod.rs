@@ -23,6 +23,7 @@ mod conversations;
 mod ground;
 mod judge;
 mod listed;
+mod readable;
 mod reading;
 mod request;
 mod scope;
@@ -49,9 +50,10 @@ use request::Request;
 pub use boundary::{Boundary, Fault};
 pub use conversations::tools;
 pub(crate) use listed::{Conversation, Fate, conversations};
+pub use readable::{Turn, Turns};
 pub use reading::Part;
 pub use tolerance::Tolerance;
-pub(super) use verdict::Turn;
+pub(super) use verdict::UnreadTurn;
 pub use verdict::{Failure, Loss, Scope, Unverified, Verdict};
 
 /// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
@@ -88,6 +90,17 @@ pub(super) struct Proof<'t> {
 impl<'t> Proof<'t> {
     /// Renders the cases; nothing if no answer leaves a trace in any render.
     pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
+        let mut proof = Self::without_cases(template, variables, now)?;
+        let foreign = conversations::foreign(template.literals());
+        let said = conversations::answers(proof.request.calls.named_ids, &foreign);
+        let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
+        cases.truncate(MOST_CASES);
+        proof.cases = cases;
+        Some(proof)
+    }
+
+    /// Finds out how the chat template takes a conversation, and renders no case.
+    pub fn without_cases(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
         let mut plain = Prober::new(template, variables, now);
         let request = request::find(template, &mut plain, variables)?;
         let mut offering = plain.fresh();
@@ -96,10 +109,10 @@ impl<'t> Proof<'t> {
             prober.carrier.clone_from(&request.carrier);
             prober.always_tools = request.always_tools;
         }
-        offering.offered = Some(offered(request.manner));
+        offering.offered = Some(offered_as(request.manner, tools()));
         let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
         let tools = judge::parser_tools()?;
-        let mut proof = Self {
+        Some(Self {
             plain,
             offering,
             request,
@@ -110,13 +123,7 @@ impl<'t> Proof<'t> {
             tried: RefCell::default(),
             any_reasoning_name: false,
             grounds: RefCell::default(),
-        };
-        let foreign = conversations::foreign(template.literals());
-        let said = conversations::answers(proof.request.calls.named_ids, &foreign);
-        let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
-        cases.truncate(MOST_CASES);
-        proof.cases = cases;
-        Some(proof)
+        })
     }
 
     /// Another prober of the same template, which shares its renders.
@@ -163,16 +170,16 @@ impl<'t> Proof<'t> {
     }
 
     /// The two shortest turns with calls, whose calls differ.
-    pub fn turns_with_calls(&self) -> Vec<Turn> {
+    pub fn turns_with_calls(&self) -> Vec<UnreadTurn> {
         let mut cases: Vec<&Case> = self.cases.iter().filter(|case| !case.expected.calls.is_empty()).collect();
         cases.sort_by_key(|case| case.text.len());
-        let turn = |case: &Case| Turn {
+        let turn = |case: &Case| UnreadTurn {
             case: case.name.clone(),
             prefix: case.prefix.clone(),
             text: case.text.clone(),
             expected: reading::message_of(&case.expected, None),
         };
-        let mut turns: Vec<Turn> = cases.into_iter().map(turn).collect();
+        let mut turns: Vec<UnreadTurn> = cases.into_iter().map(turn).collect();
         turns.dedup_by(|one, other| one.expected == other.expected);
         turns.truncate(2);
         turns
@@ -295,9 +302,9 @@ impl Verdict {
     }
 }
 
-/// The tools of these conversations in the manner the chat template takes.
-fn offered(manner: Manner) -> Value {
-    let Value::List(tools) = tools() else { return Value::Null };
+/// Tools in the manner the chat template takes.
+fn offered_as(manner: Manner, tools: Value) -> Value {
+    let Value::List(tools) = tools else { return Value::Null };
     let bare = |tool: Value| tool.get("function").cloned().unwrap_or(tool);
     Value::List(if manner.bare_tools { tools.into_iter().map(bare).collect() } else { tools })
 }

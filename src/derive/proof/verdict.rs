@@ -27,12 +27,12 @@ pub struct Verdict {
     /// What the response template makes of outputs that deviate, where it reads every conversation.
     pub tolerance: Tolerance,
     /// Two turns whose calls no response template was found for.
-    pub(in crate::derive) inexpressible: Vec<Turn>,
+    pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
 }
 
 /// A turn as the chat template writes it, and what it says.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::derive) struct Turn {
+pub(in crate::derive) struct UnreadTurn {
     pub case: String,
     pub prefix: String,
     pub text: String,
@@ -129,7 +129,7 @@ impl Verdict {
             ("scope", self.scope.to_value()),
             ("recut", count(self.recut)),
             ("tolerance", self.tolerance.to_value()),
-            ("inexpressible", list(self.inexpressible.iter().map(Turn::to_value).collect())),
+            ("inexpressible", list(self.inexpressible.iter().map(UnreadTurn::to_value).collect())),
         ])
     }
 }
@@ -174,7 +174,7 @@ impl Failure {
     }
 }
 
-impl Turn {
+impl UnreadTurn {
     fn to_value(&self) -> Value {
         Value::from([
             ("case", self.case.as_str().into()),

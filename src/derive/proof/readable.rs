@@ -1,0 +1,200 @@
+//! Turns that a person would put into a fixture: everyday answers and calls, cut out of renders of a chat template.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::Proof;
+use super::case::{Case, Cutter, Grounds};
+use super::conversations::{History, Reach, Said, call, name_ids, one_tool, typed};
+use super::judge::{Judge, Outcome};
+use super::reading::{message_of, reasoning_field};
+use crate::json::{Object, Value};
+use crate::parser::{Options, Parser, Tools};
+use crate::template::Template;
+use crate::wire::conversation::{Answer, Message};
+use crate::wire::infer;
+
+/// What a model would write in one turn, and what it means.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// What is said, in a few words.
+    pub name: &'static str,
+    /// The prompt.
+    pub prefix: String,
+    /// The text of the model, without the token it stops at if that is known.
+    pub output: String,
+    /// The token it stops at.
+    pub stop: Option<String>,
+    /// The variables of the chat template under which it writes the turn.
+    pub variables: Object,
+    /// The message, in the words of the response template.
+    pub message: Object,
+    /// What the chat template does not keep apart, if it is the reason why the message is not what was said.
+    pub loss: Option<String>,
+}
+
+/// The turns, and what they have in common.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Turns {
+    /// The conversation before each of them.
+    pub messages: Vec<Value>,
+    /// The tools that were offered, if the chat template shows calls.
+    pub tools: Option<Value>,
+    /// The turns, from plain to involved.
+    pub turns: Vec<Turn>,
+}
+
+const QUESTION: &str = "Do I need a coat in Oslo or in Rome today? And please book a table for tonight.";
+const THOUGHT: &str = "Two cities, so I compare them.\nOslo is cold today.";
+const ANSWER: &str = "Take a coat to Oslo. In Rome you will not need one.";
+const LIST: &str = "- **Oslo**: 4 °C, rain\n- **Rome**: 19 °C, sunny\n\nTake a coat to Oslo only.";
+
+/// What is said, from plain to involved, each for one thing that a template has to read.
+fn said() -> Vec<(&'static str, Answer)> {
+    let weather = |id: &str, city: &str| call(id, "get_weather", &format!(r#"{{"city": "{city}", "days": 1}}"#));
+    let oslo = || weather("a1B2c3D4e", "Oslo");
+    let both = || vec![oslo(), weather("f5G6h7I8j", "Rome")];
+    let table = r#"{"restaurant": "Trattoria \"da Gino\"", "guests": 2, "outdoor": false, "dishes": ["gnocchi", "panna cotta"], "contact": {"name": "Ana Sørensen", "phone": "+47 22 00 00 00"}, "note": "No nuts.\nA quiet corner, please."}"#;
+    let one = |name: &str, arguments: &str| Answer::calls(vec![call("a1B2c3D4e", name, arguments)]);
+    vec![
+        ("an answer", Answer::content(ANSWER)),
+        ("an answer with a list", Answer::content(LIST)),
+        ("a thought and an answer", Answer::content(ANSWER).with_reasoning(THOUGHT)),
+        ("a call", Answer::calls(vec![oslo()])),
+        ("two calls in parallel", Answer::calls(both())),
+        ("an answer and a call", Answer::calls(vec![oslo()]).with_content("I will look up the weather in Oslo.")),
+        ("a thought and a call", Answer::calls(vec![oslo()]).with_reasoning(THOUGHT)),
+        (
+            "a thought, an answer and two calls",
+            Answer::calls(both()).with_content("I will look up both cities.").with_reasoning(THOUGHT),
+        ),
+        ("a call without arguments", one("get_time", "{}")),
+        ("a call with text that looks like a number", one("find_city", r#"{"postal_code": "00184"}"#)),
+        ("a call with nested arguments", one("book_table", table)),
+    ]
+}
+
+/// The tools that are called, as a caller would define them.
+fn tools() -> Value {
+    let contact = [("name", typed("string")), ("phone", typed("string"))].map(|(key, kind)| (key.to_owned(), kind));
+    let contact =
+        Value::from([("type", "object".into()), ("properties", Value::Object(contact.into_iter().collect()))]);
+    let dishes = Value::from([("type", "array".into()), ("items", typed("string"))]);
+    let table = vec![
+        ("restaurant", typed("string")),
+        ("guests", typed("integer")),
+        ("outdoor", typed("boolean")),
+        ("dishes", dishes),
+        ("contact", contact),
+        ("note", typed("string")),
+    ];
+    Value::List(vec![
+        one_tool("get_weather", "The weather in a city.", vec![("city", typed("string")), ("days", typed("integer"))]),
+        one_tool("get_time", "The time now.", vec![]),
+        one_tool("find_city", "The city of a postal code.", vec![("postal_code", typed("string"))]),
+        one_tool("book_table", "Book a table in a restaurant.", table),
+    ])
+}
+
+impl Proof<'_> {
+    /// The turns that this chat template writes, with what each means to a response template that reads it. A turn that
+    /// the template misreads keeps the message that was said.
+    pub fn readable(&mut self, template: &Template) -> Option<Turns> {
+        let shows_calls = self.request.calls.shown;
+        let tools = tools();
+        self.offering.offered = Some(super::offered_as(self.request.manner, tools.clone()));
+        let mut request = self.request.clone();
+        // One prompt leads up to all turns, whether they call or not.
+        request.always_tools = shows_calls;
+        let messages = vec![Message::User(QUESTION.to_owned())];
+        let history = History {
+            name: "after a question",
+            messages: messages.clone(),
+            last: "for tonight.",
+            is_main: true,
+            is_brief: false,
+        };
+        let (eos_token, grounds) = (self.eos_token.clone(), Grounds::default());
+        let mut cutter = Cutter::new(&self.plain, &self.offering, &request, vec![history], eos_token, grounds);
+        let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
+        let judge = Judge::new(template, known_tools.clone(), &self.plain, &self.offering);
+        let wire = infer(&mut self.prober(), &request.reads);
+        let user = wire.and_then(|wire| wire.frames.user).map(|frame| frame.open).unwrap_or_default();
+        let mut turns = Vec::new();
+        for (name, mut answer) in said() {
+            name_ids(&mut answer.calls, request.calls.named_ids, 0);
+            let said = Said { name: name.to_owned(), answer, reach: Reach::Value };
+            let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
+            // An answer without the half of it that the template drops is another one's case.
+            if !case.drops_content {
+                turns.push(turn(name, &case, &judge, &known_tools, &user));
+            }
+        }
+        let messages = match request.manner.messages(&messages, None) {
+            Value::List(messages) => messages,
+            _ => Vec::new(),
+        };
+        Some(Turns { messages, tools: shows_calls.then_some(tools), turns })
+    }
+}
+
+fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tools>, user: &str) -> Turn {
+    let output = case.unstopped.clone().unwrap_or_else(|| case.text.clone());
+    let stop = case.text.strip_prefix(&output).filter(|stop| !stop.is_empty()).map(str::to_owned);
+    let read = |prefix: &str| {
+        let options = Options { tools: Some(tools.clone()), ..Options::default() };
+        let mut parser = Parser::new(judge.template, prefix, options).ok()?;
+        parser.feed(&output).ok()?;
+        Some(parser.finish().ok()?.message)
+    };
+    let (loss, is_read) = match judge.outcome(case) {
+        Outcome::Passed => (None, true),
+        Outcome::Lost(loss) => (Some(loss.message), true),
+        Outcome::Failed(_) => (None, false),
+    };
+    let whole = read(&case.prefix);
+    // The system prompt and the tools say nothing to the parser; what it makes of the turn decides.
+    let short = from_question(&case.prefix, user).filter(|short| read(short) == whole);
+    let prefix = short.unwrap_or(&case.prefix).to_owned();
+    let said = || match message_of(&case.expected, reasoning_field(judge.template)) {
+        Value::Object(message) => message,
+        _ => Object::new(),
+    };
+    let message = whole.filter(|_| is_read).unwrap_or_else(said);
+    Turn { name, prefix, output, stop, variables: case.setting.clone(), message, loss }
+}
+
+/// The prompt from the user's turn on: from what opens such turns, or else from the line of the question or the last
+/// place in it where one mark follows another.
+fn from_question<'p>(prompt: &'p str, open: &str) -> Option<&'p str> {
+    let question = prompt.rfind(QUESTION)?;
+    let before = prompt.get(..question)?;
+    if let Some(rest) = before.strip_suffix(open).filter(|_| !open.is_empty()) {
+        return prompt.get(rest.len()..);
+    }
+    let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+    let between_marks = ["><", "]["].iter().filter_map(|marks| before.rfind(marks)).max().map_or(0, |at| at + 1);
+    prompt.get(line.max(between_marks)..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_cut_before_the_turn_of_the_user() {
+        for (before, open, shown) in [
+            ("<tools>[]\n<user>", "<user>", "<user>"),
+            ("<s>\n# Tools\n<|user|>user\n\n", "", "<|user|>user\n\n"),
+            ("<s><tools>[]</tools><|user|>user<|says|>", "", "<|user|>user<|says|>"),
+            ("[TOOLS][][/TOOLS][INST]", "", "[INST]"),
+            ("", "", ""),
+        ] {
+            let prompt = format!("{before}{QUESTION}<bot>");
+            assert_eq!(from_question(&prompt, open), Some(format!("{shown}{QUESTION}<bot>").as_str()), "{before}");
+        }
+        assert_eq!(from_question("no question", ""), None);
+    }
+}
