@@ -1,0 +1,153 @@
+//! The scripts of the GitHub action, run as a runner runs them.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The script of a step of `action.yml`.
+fn script(step: &str) -> String {
+    let action = fs::read_to_string(Path::new(ROOT).join("action.yml")).unwrap();
+    let (_, rest) = action.split_once(&format!("    - name: {step}\n")).unwrap();
+    let (_, rest) = rest.split_once("      run: |\n").unwrap();
+    let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with("        "));
+    lines.map(|line| format!("{}\n", line.get(8..).unwrap_or(""))).collect()
+}
+
+/// A runner: a folder with the files that steps write to.
+struct Runner(tempfile::TempDir);
+
+impl Runner {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    /// What a step wrote to `GITHUB_OUTPUT` or `GITHUB_PATH`.
+    fn written(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn run(&self, step: &str, variables: &[(&str, &str)]) -> Output {
+        Command::new("bash")
+            .args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", &script(step)])
+            .current_dir(&self.0)
+            .env("GITHUB_OUTPUT", self.path("output"))
+            .env("GITHUB_PATH", self.path("path"))
+            .env("RUNNER_OS", "Linux")
+            .env_remove("GITHUB_ACTIONS")
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap()
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
+    let output = Command::new("git").args(identity).args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A small source tree with what the key of the cache is made of.
+fn sources(folder: &Path, rust: &str) {
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::create_dir_all(folder.join("python")).unwrap();
+    fs::write(folder.join("Cargo.toml"), format!("[package]\nrust-version = \"{rust}\"\n")).unwrap();
+    for name in ["Cargo.lock", "src/main.rs", "python/Cargo.toml"] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+}
+
+fn output(runner: &Runner, key: &str) -> String {
+    let written = runner.written("output");
+    written.lines().find_map(|line| line.strip_prefix(&format!("{key}="))).unwrap().to_owned()
+}
+
+#[test]
+fn the_action_builds_its_own_sources_without_git() {
+    let (runner, action) = (Runner::new(), tempfile::tempdir().unwrap());
+    sources(action.path(), "1.95");
+    let folder = action.path().display().to_string();
+    let run = runner.run("Find the sources", &[("BACKCHAT_ACTION", &folder), ("BACKCHAT_VERSION", "")]);
+    assert!(run.status.success(), "{run:?}");
+    assert_eq!((output(&runner, "folder"), output(&runner, "rust").as_str()), (folder.clone(), "1.95"));
+    let key = output(&runner, "key");
+    assert_eq!(key.len(), 16);
+    fs::write(action.path().join("src/main.rs"), "fn main() {}").unwrap();
+    let other = Runner::new();
+    other.run("Find the sources", &[("BACKCHAT_ACTION", &folder), ("BACKCHAT_VERSION", "")]);
+    assert_ne!(output(&other, "key"), key, "other sources are another build");
+}
+
+#[test]
+fn another_version_is_fetched_from_the_repository() {
+    let (runner, action, server) = (Runner::new(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    sources(action.path(), "1.95");
+    let repository = server.path().join("owner/name");
+    sources(&repository, "1.90");
+    git(&repository, &["init", "--quiet"]);
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "--quiet", "-m", "one"]);
+    git(&repository, &["tag", "v1"]);
+    let (folder, url) = (action.path().display().to_string(), format!("file://{}", server.path().display()));
+    let fetched = runner.path("fetched");
+    let variables = |repository| {
+        [
+            ("BACKCHAT_ACTION", folder.as_str()),
+            ("BACKCHAT_VERSION", "v1"),
+            ("BACKCHAT_REPOSITORY", repository),
+            ("BACKCHAT_SERVER", &url),
+            ("BACKCHAT_FETCHED", &fetched),
+        ]
+    };
+    let run = runner.run("Find the sources", &variables("owner/name"));
+    assert!(run.status.success(), "{run:?}");
+    assert_eq!((output(&runner, "folder"), output(&runner, "rust").as_str()), (fetched.clone(), "1.90"));
+    let run = Runner::new().run("Find the sources", &variables(""));
+    assert_eq!(run.status.code(), Some(2));
+    assert!(String::from_utf8(run.stdout).unwrap().contains("needs `repository: OWNER/NAME`"));
+}
+
+#[test]
+fn a_binary_that_is_given_is_used() {
+    let runner = Runner::new();
+    let home = runner.path("home");
+    let given = [("BACKCHAT_BINARY", env!("CARGO_BIN_EXE_backchat")), ("BACKCHAT_HOME", home.as_str())];
+    let run = runner.run("Install", &given);
+    assert!(run.status.success(), "{run:?}");
+    assert_eq!(runner.written("path"), format!("{home}/bin\n"));
+    assert!(String::from_utf8(run.stdout).unwrap().starts_with("backchat "));
+}
+
+#[test]
+fn templates_are_linted_and_fixtures_checked_line_by_line() {
+    let runner = Runner::new();
+    let bin = Path::new(env!("CARGO_BIN_EXE_backchat")).parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let template = r#"{"start_anchor": "<bot>", "fields": {"content": {"close": "<end>"}}}"#;
+    let case = |text: &str| {
+        format!("template: t.json\n=== prefix\n<bot>\n=== output\nHi\n=== message\n{{\"content\": \"{text}\"}}\n")
+    };
+    fs::write(runner.path("t.json"), template).unwrap();
+    fs::write(runner.path("a b.fixture"), case("Hi")).unwrap();
+    fs::write(runner.path("c.fixture"), case("Bye")).unwrap();
+    let reports = runner.path("");
+    let check = |paths: &str| {
+        let variables = [("PATH", path.as_str()), ("BACKCHAT_PATHS", paths), ("BACKCHAT_ARGUMENTS", "--reference off")];
+        runner.run("Check", &[&variables[..], &[("BACKCHAT_REPORTS", reports.as_str())]].concat())
+    };
+    assert_eq!(check("a b.fixture\n\n").status.code(), Some(0));
+    let failed = check("a b.fixture\nc.fixture\n");
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8(failed.stderr).unwrap().starts_with("2 cases: 1 passed, 1 failed"));
+    assert!(runner.written("backchat.xml").contains("failures=\"1\""));
+    assert!(output(&runner, "sarif").ends_with("backchat.sarif"));
+    let linted = runner.run("Lint", &[("PATH", &path), ("BACKCHAT_TEMPLATES", "  \nt.json\n")]);
+    assert_eq!(linted.status.code(), Some(0), "{linted:?}");
+}
