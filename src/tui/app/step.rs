@@ -234,21 +234,25 @@ impl App {
                 find(recording.text(), &sought, before, false).filter(|at| *at >= output)
             }
         };
-        match found {
-            Some(at) => {
-                let end = at + sought.len();
-                let stands_at = recording.offset_of(at);
-                self.set_moment(|recording, _| recording.moment_at(end).min(recording.before_end()));
-                self.found = self.side().map(|side| (side.moment, at));
-                if self.side().is_some_and(|side| side.recording.arrived(side.moment) != end) {
-                    self.notice =
-                        Some(format!("{} stands at character {stands_at}, inside this chunk", quoted(&sought)));
-                }
-            }
-            None => {
-                let way = if forward { "on" } else { "back" };
-                self.notice = Some(format!("{} does not occur from here {way}", quoted(&sought)));
-            }
+        // At either end of the output the search goes on from the other.
+        let wrapped = || match forward {
+            true => find(recording.text(), &sought, output, true),
+            false => find(recording.text(), &sought, recording.text().len(), false).filter(|at| *at >= output),
+        };
+        let has_wrapped = found.is_none();
+        let Some(at) = found.or_else(wrapped) else {
+            self.notice = Some(format!("{} does not occur", quoted(&sought)));
+            return;
+        };
+        let end = at + sought.len();
+        let stands_at = recording.offset_of(at);
+        self.set_moment(|recording, _| recording.moment_at(end).min(recording.before_end()));
+        self.found = self.side().map(|side| (side.moment, at));
+        if self.side().is_some_and(|side| side.recording.arrived(side.moment) != end) {
+            self.notice = Some(format!("{} stands at character {stands_at}, inside this chunk", quoted(&sought)));
+        } else if has_wrapped {
+            let from = if forward { "start" } else { "end" };
+            self.notice = Some(format!("the search went on from the {from}"));
         }
     }
 

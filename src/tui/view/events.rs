@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 use super::super::app::{App, Side};
 use super::super::line::fit;
@@ -11,6 +12,9 @@ use super::super::panes::Pane;
 use super::{halves, letters, put_line};
 use crate::diagnostic::escape;
 use crate::replay::{Kind, Recording};
+
+/// How much of a text or a value is looked at, in characters: more than any screen shows of it.
+const READ: usize = 2000;
 
 /// Where events were drawn, for the mouse.
 pub struct Place {
@@ -151,7 +155,9 @@ impl Shown<'_> {
             width => format!("{} {name:<width$}  ", self.letter),
         };
         let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
-        let text = fit(&self.text(row), usize::from(width).saturating_sub(used));
+        let text = text(recording, row);
+        let other = self.differs.then(|| self.other_text(at)).flatten();
+        let text = from_difference(&text, other.as_deref(), usize::from(width).saturating_sub(used));
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
             Span::styled(kind_word, kind),
@@ -166,28 +172,11 @@ impl Shown<'_> {
         line
     }
 
-    /// What the row says beside its kind and its field.
-    fn text(&self, row: &Row) -> String {
-        let recording = &self.side.recording;
-        let Some(event) = recording.event(row.first) else { return String::new() };
-        match (event.kind, event.value) {
-            (Kind::Chunk, _) => {
-                let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
-                let count = match row.end - row.first {
-                    1 => String::new(),
-                    count => format!("×{count} "),
-                };
-                let text = recording.slice(event.span.start..last);
-                let head = text.char_indices().nth(200).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
-                format!("{count}{}", escape(head))
-            }
-            (_, Some(Ok(value))) => match recording.replaced(row.first) {
-                Some(lost) => format!("{} in place of {}", shortened(&value.json()), shortened(&lost.to_string())),
-                None => shortened(&value.json()),
-            },
-            (_, Some(Err(reason))) => escape(reason).into_owned(),
-            (_, None) => escape(recording.slice(event.span)).into_owned(),
-        }
+    /// What the same row of the other side says.
+    fn other_text(&self, at: usize) -> Option<String> {
+        let other = self.app.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
+        let list = List { recording: &other.recording, every: self.app.every_event };
+        (at < list.count()).then(|| text(&other.recording, &list.row(at)))
     }
 
     /// Whether the message is another than expected because of the row.
@@ -205,6 +194,58 @@ impl Shown<'_> {
 
 /// The beginning of a value's JSON, safe to show.
 fn shortened(json: &str) -> String {
-    let head = json.char_indices().nth(200).map_or(json, |(end, _)| json.get(..end).unwrap_or(json));
+    let head = json.char_indices().nth(READ).map_or(json, |(end, _)| json.get(..end).unwrap_or(json));
     escape(head).into_owned()
+}
+
+/// What the row says beside its kind and its field.
+fn text(recording: &Recording, row: &Row) -> String {
+    let Some(event) = recording.event(row.first) else { return String::new() };
+    match (event.kind, event.value) {
+        (Kind::Chunk, _) => {
+            let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
+            let count = match row.end - row.first {
+                1 => String::new(),
+                count => format!("×{count} "),
+            };
+            let text = recording.slice(event.span.start..last);
+            let head = text.char_indices().nth(READ).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+            format!("{count}{}", escape(head))
+        }
+        (_, Some(Ok(value))) => match recording.replaced(row.first) {
+            Some(lost) => format!("{} in place of {}", shortened(&value.json()), shortened(&lost.to_string())),
+            None => shortened(&value.json()),
+        },
+        (_, Some(Err(reason))) => escape(reason).into_owned(),
+        (_, None) => escape(recording.slice(event.span)).into_owned(),
+    }
+}
+
+/// A text cut to its room; where it differs from another too late to be seen, from a little before that.
+fn from_difference(text: &str, other: Option<&str>, width: usize) -> String {
+    let same = other.map_or(0, |other| text.chars().zip(other.chars()).take_while(|(a, b)| a == b).count());
+    if text.width() <= width || same < width.saturating_sub(1) {
+        return fit(text, width);
+    }
+    let skipped = same.saturating_sub(width / 3);
+    let rest: String = text.chars().skip(skipped).collect();
+    fit(&format!("…{rest}"), width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_around_where_it_differs() {
+        for (text, other, width, shown) in [
+            ("abcdef", Some("abcdxx"), 6, "abcdef"),
+            ("abcdefghij", None, 6, "abcde…"),
+            ("abcdefghij", Some("abx"), 6, "abcde…"),
+            ("abcdefghijklmnop", Some("abcdefghijklxxxx"), 9, "…jklmnop"),
+            ("abcdefghijklmnopqrstuvw", Some("abcdefghijklx"), 9, "…jklmnop…"),
+        ] {
+            assert_eq!(from_difference(text, other, width), shown, "{text} {other:?}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use super::super::app::{App, Showing, Verdict, mode_name};
 use super::super::keys::KEYS;
 use super::super::line::{fit, fit_end};
 use super::super::panes::Pane;
-use super::{put, words};
+use super::{halves, put, words};
 
 /// The rooms of the screen, from top to bottom.
 pub struct Plan {
@@ -137,7 +137,21 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
     let style = if is_focused { app.theme.current() } else { app.theme.strong() };
     let x = area.x + 1.min(area.width);
     put(buffer, x, area.y, area.width.saturating_sub(1), &name, style);
-    let room = width.saturating_sub(name.width() + 4);
+    // Of two sides, each is named above its own half; what else there is to say gives way.
+    let mut room = width.saturating_sub(name.width() + 4);
+    if let (false, [_, right], [first, second]) =
+        (pane == Pane::Template, halves(area, app.sides.len()).as_slice(), app.sides.as_slice())
+    {
+        put(buffer, right.x.saturating_sub(1), area.y, 1, "┬", app.theme.quiet());
+        room = usize::from(right.width).saturating_sub(4);
+        if pane == Pane::Stream {
+            let half = usize::from(right.x.saturating_sub(area.x)).saturating_sub(name.width() + 4);
+            let left = format!(" {} ", fit(&first.name, half));
+            let at = right.x.saturating_sub(u16::try_from(left.width() + 2).unwrap_or(0));
+            put(buffer, at.max(x), area.y, area.width, &left, app.theme.quiet());
+            put(buffer, right.x + 1, area.y, right.width, &format!(" {} ", fit(&second.name, room)), app.theme.quiet());
+        }
+    }
     let info = fit(&info, room);
     if !info.is_empty() {
         let text = format!(" {info} ");
@@ -148,12 +162,8 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
 
 fn info(pane: Pane, app: &App) -> String {
     let Some(side) = app.side() else { return String::new() };
-    let sides = match app.sides.as_slice() {
-        [one, other] => format!("{} | {}", one.name, other.name),
-        _ => String::new(),
-    };
     match pane {
-        Pane::Stream if !sides.is_empty() => sides,
+        Pane::Stream if app.sides.len() > 1 => String::new(),
         Pane::Stream => {
             let fields = app.material.template.fields();
             let letters = super::letters(fields.iter().map(|field| &field.name));

@@ -109,6 +109,10 @@ pub fn draw(out: &mut Frame<'_>, app: &mut App) {
             Pane::Message => message::draw(buffer, inside, app),
             Pane::Template => template::draw(buffer, inside, app),
         }
+        if let (false, [_, right]) = (pane == Pane::Template, halves(inside, app.sides.len()).as_slice()) {
+            let edge = Rect { x: right.x.saturating_sub(1), width: 1, ..inside };
+            edge.positions().for_each(|at| put(buffer, at.x, at.y, 1, "│", app.theme.quiet()));
+        }
         if place.x > area.x {
             let edge = Rect { x: place.x - 1, width: 1, ..place };
             edge.positions().for_each(|at| put(buffer, at.x, at.y, 1, "│", app.theme.quiet()));

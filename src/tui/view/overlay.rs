@@ -151,7 +151,12 @@ fn wrapped<'l>(line: &Line<'l>, width: usize) -> Vec<Line<'l>> {
 }
 
 fn help(app: &App) -> Vec<Line<'static>> {
-    let names = |keys: &[Key]| keys.iter().map(|key| key.name()).collect::<Vec<_>>().join(" ");
+    let names = |keys: &[Key]| {
+        // Two codes can be one key to its user.
+        let mut names: Vec<String> = keys.iter().map(|key| key.name()).collect();
+        names.dedup();
+        names.join(" ")
+    };
     let mut lines = Vec::new();
     for group in Group::ALL {
         if !lines.is_empty() {
