@@ -441,7 +441,7 @@ fn a_case_has_its_time() {
 }
 
 /// A chat template that writes what [`TEMPLATE`] reads.
-const MODEL: &str = "{% if tools %}<tools>{{ tools | tojson }}{% endif %}{% for m in messages %}\
+const MODEL: &str = "{% if tools %}<tools>{{ tools | tojson }}</tools>{% endif %}{% for m in messages %}\
     <{{ 'bot' if m.role == 'assistant' else m.role }}>\
     {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
     {% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}<end>{% endfor %}\

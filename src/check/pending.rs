@@ -190,7 +190,7 @@ fn in_order_of<'v>(model: &Value, value: &'v Value) -> Cow<'v, Value> {
     match (model, value) {
         (Value::Object(model), Value::Object(entries)) => {
             let known = model.keys().filter_map(|key| Some((key, entries.get(key)?)));
-            let new = entries.iter().filter(|(key, _)| !model.contains_key(*key));
+            let new = entries.iter().filter(|(key, _)| !model.contains_key(key));
             let ordered: Object = known
                 .chain(new)
                 .map(|(key, value)| {

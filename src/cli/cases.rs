@@ -44,6 +44,7 @@ impl Cases {
     }
 
     /// A file of cases as it is now.
+    #[cfg(feature = "tui")]
     pub fn file(&self, path: &Path) -> Result<FixtureFile, SourceError> {
         Ok(read(path, self.stand_in()?.as_ref()))
     }

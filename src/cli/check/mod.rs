@@ -226,15 +226,14 @@ fn bless(files: &[FixtureFile], reports: &mut [Report<'_>], which: Which) -> Res
         }
         if !changed.is_empty() {
             count += changed.len();
-            write_cases(file, &changed)?;
+            signals::uninterrupted(|| write_cases(file, &changed))?;
         }
     }
     Ok(count)
 }
 
-/// Writes expectations into a file of cases.
+/// Writes expectations into a file of cases. Signals are the caller's.
 pub(super) fn write_cases(file: &FixtureFile, pending: &[Pending<'_>]) -> Result<(), Failure> {
-    let text = check::written(file, pending);
-    signals::uninterrupted(|| replace_file(Path::new(&file.file), text.as_bytes()))
+    replace_file(Path::new(&file.file), check::written(file, pending).as_bytes())
         .map_err(|error| input::cannot_write(&file.file, &error).into())
 }

@@ -1,0 +1,128 @@
+//! `backchat review`: the pending differences of fixtures, decided one by one in a terminal, or listed.
+
+#[cfg(feature = "tui")]
+mod decide;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::cases::Cases;
+use super::{Failure, Global};
+use crate::check::{self, Entry, Loaded, Report, Settings, Status};
+use crate::diagnostic::{Diagnostic, Place, Severity, escape};
+
+/// Decide about fixtures that no longer hold: accept or reject what their outputs give now
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat review tests/fixtures
+  backchat review --filter 'parallel'
+  backchat review weather.fixture --template response_template.json
+
+In a terminal, one key decides each case: a accepts (the expectation of the case is written, every other
+byte of its file stays), r rejects (the template has to change), s skips, o opens the workbench, q quits.
+Where standard output is not a terminal, the pending differences are listed and no file is written.
+
+Exit status: 0 nothing is pending, 1 differences are pending, 2 a case or the command could not run.")]
+pub struct Review {
+    #[command(flatten)]
+    cases: Cases,
+}
+
+/// A case with a difference to decide about.
+struct Item {
+    /// What it is called everywhere.
+    id: String,
+    #[cfg(feature = "tui")]
+    file: String,
+    #[cfg(feature = "tui")]
+    is_chat: bool,
+    /// What the check says of it.
+    reasons: Vec<String>,
+}
+
+impl Review {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let settings = self.settings()?;
+        let files = self.cases.files()?;
+        let mut entries = Entry::all(&files, &[]);
+        entries.retain(|entry| self.cases.selects(entry));
+        let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| ());
+        let not_run = reports.iter().filter(|report| report.status == Status::NotRun).count();
+        let items: Vec<Item> = reports.iter().filter_map(Item::of).collect();
+        #[cfg(feature = "tui")]
+        if !items.is_empty() && super::replay::has_screen() {
+            return self.decide(items, not_run, settings, global);
+        }
+        let mut out = io::stdout().lock();
+        for item in &items {
+            writeln!(out, "{}", escape(&item.id))?;
+            for reason in &item.reasons {
+                writeln!(out, "  {}", escape(reason))?;
+            }
+        }
+        out.flush()?;
+        if !global.is_quiet() {
+            let next = match items.is_empty() {
+                true => "",
+                false if cfg!(feature = "tui") => "; `backchat review` in a terminal decides one by one",
+                false => "; `backchat check --bless` accepts all of them",
+            };
+            super::say!("{}{next}", pending(items.len()));
+            self.tell_not_run(not_run);
+        }
+        Ok(exit_code(items.len(), not_run))
+    }
+
+    /// What transformers makes of the outputs is not what is decided about.
+    fn settings(&self) -> Result<Settings, Failure> {
+        Ok(Settings { limit: self.cases.limit()?, reference: None, ..Settings::default() })
+    }
+
+    fn tell_not_run(&self, count: usize) {
+        if count > 0 {
+            let cases = if count == 1 { "case" } else { "cases" };
+            super::say!("{count} {cases} could not run; `backchat check` says why");
+        }
+    }
+}
+
+fn pending(count: usize) -> String {
+    match count {
+        0 => "nothing is pending".to_owned(),
+        1 => "1 case is pending".to_owned(),
+        count => format!("{count} cases are pending"),
+    }
+}
+
+fn exit_code(pending: usize, not_run: usize) -> ExitCode {
+    ExitCode::from(match (not_run, pending) {
+        (0, 0) => 0,
+        (0, _) => 1,
+        _ => 2,
+    })
+}
+
+impl Item {
+    fn of(report: &Report<'_>) -> Option<Self> {
+        report.undecided()?;
+        Some(Self {
+            id: report.entry.id().into_owned(),
+            #[cfg(feature = "tui")]
+            file: report.entry.file().into_owned(),
+            #[cfg(feature = "tui")]
+            is_chat: report.entry.chat().is_some(),
+            reasons: reasons(report),
+        })
+    }
+}
+
+/// What the check says of the expectation, a difference each.
+fn reasons(report: &Report<'_>) -> Vec<String> {
+    let Some(pending) = report.undecided() else { return Vec::new() };
+    let about = |found: &&Diagnostic| found.severity == Severity::Error && pending.settles().contains(&found.id);
+    let said = report.diagnostics.iter().filter(about).flat_map(|found| {
+        let more = found.labels.iter().filter(|label| label.place == Place::default());
+        std::iter::once(found.message.clone()).chain(more.map(|label| label.message.clone()))
+    });
+    said.collect()
+}
