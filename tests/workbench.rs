@@ -12,9 +12,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
 use backchat::json::Object;
+use backchat::template::Template;
 use terminal::Session;
 
-use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
+use backchat::tui::{App, Conversation, Derived, Desk, Material, Problem, Proving, Showing, Start, Theme, View};
 
 const TEMPLATE: &str = r#"{
   "start_anchor": "<bot>",
@@ -207,6 +208,32 @@ fn an_editor_is_opened_at_the_field() {
     session.sees("M musing");
     assert!(session.screen.screen().alternate_screen(), "the workbench has the terminal again");
     assert_eq!(fs::read_to_string(folder.path().join("edited.txt")).unwrap(), "edits template.json \n");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+}
+
+#[test]
+fn a_wrong_delimiter_is_found_and_mended_in_five_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/mend");
+    for file in ["chat_template.jinja", "response_template.json", "output.txt"] {
+        fs::copy(example.join(file), folder.path().join(file)).unwrap();
+    }
+    // What its user types.
+    let editor = folder.path().join("editor.sh");
+    fs::write(&editor, "#!/bin/sh\nsed -i 's,</calls>,</call>,' \"$1\"\n").unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    let command = "replay response_template.json output.txt --chat-template chat_template.jinja --at end";
+    let script = format!("VISUAL={} exec {} {command}", editor.display(), env!("CARGO_BIN_EXE_backchat"));
+    let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
+    session.sees("x goes there");
+    session.press("l");
+    session.sees("✗ 21 of 70: `tool_calls`");
+    for (key, seen) in [("p", "a call with no arguments"), ("\r", "get_time"), ("x", "not JSON"), ("e", "✓ 70 of 70")]
+    {
+        session.press(key);
+        session.sees(seen);
+    }
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -580,7 +607,7 @@ fn the_screens_of_the_document_are_what_is_drawn() {
     let mut pieces = text.split("<!-- screen: ");
     let mut drawn = pieces.next().unwrap().to_owned();
     let pieces: Vec<&str> = pieces.collect();
-    assert_eq!(pieces.len(), 4, "the screens were not found");
+    assert_eq!(pieces.len(), 5, "the screens were not found");
     for piece in pieces {
         let (asked, rest) = piece.split_once(" -->\n```text\n").unwrap();
         let (shown, rest) = rest.split_once("```\n").unwrap();
@@ -606,7 +633,7 @@ fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
     session.sees("char 0/");
     for key in keys.split_whitespace() {
         session.settles();
-        session.press(key);
+        session.press(&key.replace('⏎', "\r"));
     }
     if !blesses() {
         session.until(&format!("{asked}\n{shown}"), |screen| lines_of(screen) == shown);
@@ -664,6 +691,14 @@ impl Desk for Trap {
 
     fn can_derive(&self, _: usize) -> bool {
         true
+    }
+
+    fn prove(&self, _: usize, _: &Template) -> Option<Proving> {
+        None
+    }
+
+    fn lay_out(&mut self, _: Vec<Conversation>, _: usize) -> usize {
+        0
     }
 
     fn command(&self, _: usize, _: &View) -> Result<String, String> {

@@ -35,6 +35,7 @@ pub enum Action {
     Untype,
     Edit,
     Derive,
+    Failures,
     Bless,
     Copy,
     NextPane,

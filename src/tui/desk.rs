@@ -37,8 +37,46 @@ pub trait Desk {
     /// Derives the template from the chat template again.
     fn derive(&self, index: usize) -> Result<Derived, Problem>;
 
+    /// The work of proving a template against the chat template of an output; none where that is not known.
+    fn prove(&self, index: usize, template: &Template) -> Option<Proving>;
+
+    /// Puts conversations after the outputs, in place of those that were put there before; gives the index of the first.
+    /// They belong to the template of an output.
+    fn lay_out(&mut self, conversations: Vec<Conversation>, of: usize) -> usize;
+
     /// The command line that shows what is on the screen, or why there is none.
     fn command(&self, index: usize, view: &View) -> Result<String, String>;
+}
+
+/// A proof that is still to be made; none where the chat template cannot be rendered.
+pub type Proving = Box<dyn FnOnce() -> Option<Proof> + Send>;
+
+/// What a proof came to.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// How many conversations were rendered and parsed back.
+    pub cases: usize,
+    /// How many came back, or lost only what their wire format cannot carry.
+    pub passed: usize,
+    /// What is wrong first, where something is.
+    pub wrong: Option<String>,
+    /// The smallest conversation of each failure.
+    pub failures: Vec<Conversation>,
+}
+
+/// A conversation that does not come back as it went in.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// What was said, and what differs.
+    pub name: String,
+    /// The prompt.
+    pub prefix: String,
+    /// The model's turn.
+    pub output: String,
+    /// The tools it was given.
+    pub tools: Option<Value>,
+    /// The message that went in.
+    pub expected: Option<Object>,
 }
 
 /// How much of an output is there.

@@ -106,6 +106,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs"),
     bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the field that acted"),
     bind(&[char('d')], Action::Derive, Work, "derive", "derive the template again, show what changed"),
+    bind(&[char('p')], Action::Failures, Work, "proof", "what the proof fails on"),
     bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
     bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
     bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),

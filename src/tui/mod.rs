@@ -27,6 +27,6 @@ pub use action::Effect;
 pub use app::{App, Showing, Start};
 pub use at::At;
 pub use chunking::{ChunkRule, Chunking};
-pub use desk::{Arrival, Derived, Desk, Material, Problem, Rival, View};
+pub use desk::{Arrival, Conversation, Derived, Desk, Material, Problem, Proof, Proving, Rival, View};
 pub use screen::run;
 pub use theme::Theme;

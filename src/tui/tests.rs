@@ -1,5 +1,6 @@
 //! Whole screens, from keys to cells.
 
+mod proof;
 mod steps;
 mod work;
 
@@ -45,11 +46,14 @@ struct World {
     blessed: Option<Object>,
     derived: Option<Value>,
     is_excused: bool,
+    /// What proofs come to.
+    prove: Option<fn(&Template) -> Proof>,
 }
 
 struct TestDesk {
     names: Vec<String>,
     outputs: Vec<&'static str>,
+    first_failing: usize,
     world: Rc<RefCell<World>>,
 }
 
@@ -102,6 +106,23 @@ impl Desk for TestDesk {
         true
     }
 
+    fn prove(&self, _: usize, template: &Template) -> Option<Proving> {
+        let prove = self.world.borrow().prove?;
+        let template = template.clone();
+        Some(Box::new(move || Some(prove(&template))))
+    }
+
+    fn lay_out(&mut self, conversations: Vec<Conversation>, _: usize) -> usize {
+        let first = self.first_failing;
+        self.names.truncate(first);
+        self.outputs.truncate(first);
+        for conversation in conversations {
+            self.names.push(conversation.name);
+            self.outputs.push(conversation.output.leak());
+        }
+        first
+    }
+
     fn command(&self, index: usize, view: &View) -> Result<String, String> {
         Ok(format!("replay {index} --at {} --chunks {} {:?}", view.at, view.chunking.written(), view.showing))
     }
@@ -130,7 +151,7 @@ fn start() -> Start {
 fn bench(outputs: &[&'static str], start: &Start) -> Bench {
     let world = Rc::new(RefCell::new(World::default()));
     let names = (0..outputs.len()).map(|at| format!("output-{at}.txt")).collect();
-    let desk = TestDesk { names, outputs: outputs.to_vec(), world: world.clone() };
+    let desk = TestDesk { names, outputs: outputs.to_vec(), first_failing: outputs.len(), world: world.clone() };
     Bench { app: App::new(Box::new(desk), start).map_err(|problem| problem.line()).unwrap(), world }
 }
 

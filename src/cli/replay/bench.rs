@@ -1,6 +1,7 @@
 //! The outputs that a command line names, and what they are read with.
 
 mod desk;
+mod proof;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ use crate::diagnostic::{Diagnostic, Place, Sources};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::template::source::{self, Opened, SourceError};
-use crate::tui::{Derived, Material, Problem, Rival};
+use crate::tui::{Conversation, Derived, Material, Problem, Rival};
 
 /// An output that was made, not read.
 #[derive(Clone, Debug)]
@@ -93,6 +94,11 @@ enum Item {
         name: String,
     },
     Given(Box<Given>),
+    /// A conversation that the proof of another output's template fails on.
+    Failing {
+        of: usize,
+        conversation: Box<Conversation>,
+    },
 }
 
 impl Bench {
@@ -361,6 +367,7 @@ impl Bench {
     fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
         let mut variables = Object::new();
         let own = match self.items.get(index) {
+            Some(Item::Failing { of, .. }) => return self.chat_template(*of),
             Some(Item::Case { file, name }) => {
                 let (case, _) = self.case(file, name)?;
                 variables = case.variables;

@@ -1,6 +1,7 @@
 //! The state of the workbench. Keys, the mouse, time and changed files move it; nothing else does.
 
 mod overlay;
+mod proof;
 mod side;
 mod step;
 mod work;
@@ -93,6 +94,7 @@ pub struct App {
     pub(super) can_derive: bool,
     /// The byte of the output that was gone to, and the moment that comes nearest with the chunks there are.
     pub(super) stood: Option<(usize, Moment)>,
+    pub(super) prover: proof::Prover,
     /// Whether more of the output may come.
     pub(super) is_awaited: bool,
     /// Where to open, until that is reached.
@@ -162,6 +164,7 @@ impl App {
             can_edit: false,
             can_derive: false,
             stood: None,
+            prover: proof::Prover::default(),
             is_awaited: false,
             asked_at: start.at,
             rest_until: None,
@@ -282,6 +285,7 @@ impl App {
             A::Untype => self.untype(),
             A::Edit => return self.edit(),
             A::Derive => self.derive(),
+            A::Failures => self.show_failures(),
             A::Bless => self.ask_to_bless(),
             A::Copy => self.overlay = Some(Overlay::choose(Choice::Copy)),
             A::NextPane => self.panes.focus_next(false),
@@ -380,7 +384,8 @@ impl App {
         let played = self.play(now);
         let hunted = self.hunt_on(now);
         let judged = self.judge_one();
-        grown || played || hunted || judged
+        let proved = self.hear_proof();
+        grown || played || hunted || judged || proved
     }
 
     /// Whether there is work that should not wait.

@@ -8,6 +8,7 @@ use super::super::action::Effect;
 use super::super::desk::{Arrival, Material, Problem, View};
 use super::super::{At, ChunkRule, Chunking};
 use super::overlay::{Overlay, Verdict};
+use super::proof::READ_AGAIN;
 use super::{App, Edit};
 use crate::diagnostic::{Format, line_column, render};
 use crate::json::{self, Path, Value};
@@ -36,7 +37,7 @@ impl App {
                         self.notice = Some("read again; what was typed is kept, u takes it back".to_owned());
                     }
                     _ if self.notice.is_none() => {
-                        self.notice = Some("read again: nothing looks wrong".to_owned());
+                        self.notice = Some(READ_AGAIN.to_owned());
                     }
                     _ => {}
                 }
@@ -354,6 +355,7 @@ impl App {
     pub(super) fn look_around(&mut self) {
         self.can_edit = self.has_template_file() || self.desk.place(self.output).is_some();
         self.can_derive = self.desk.can_derive(self.output);
+        self.prove();
     }
 
     /// Where the part of the template that acted stands in its file.

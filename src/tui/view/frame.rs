@@ -215,7 +215,21 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     if let Some(count) = app.count {
         return put(buffer, area.x, area.y, area.width, &count.to_string(), theme.strong());
     }
-    keys(buffer, area, app);
+    let proved = proof(buffer, area, app);
+    keys(buffer, Rect { x: area.x + proved, width: area.width - proved, ..area }, app);
+}
+
+/// What the proof came to, at most in two thirds of the bar; gives the room it takes.
+fn proof(buffer: &mut Buffer, area: Rect, app: &App) -> u16 {
+    let Some(proof) = app.proof() else { return 0 };
+    let counted = format!("{} of {}", proof.passed, proof.cases);
+    let (text, style) = match &proof.wrong {
+        None => (format!("✓ {counted}"), app.theme.good()),
+        Some(wrong) => (format!("✗ {counted}: {wrong}"), app.theme.bad()),
+    };
+    let text = format!("{}  ", fit(&text, usize::from(area.width) * 2 / 3));
+    put(buffer, area.x, area.y, area.width, &text, style);
+    u16::try_from(text.width()).unwrap_or(area.width).min(area.width)
 }
 
 /// The keys of the table that have a short name, as many as there is room for; the help is always among them.
@@ -226,12 +240,13 @@ fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
         Action::NextOutput => app.names.len() > 1,
         Action::Edit => app.can_edit,
         Action::Derive => app.can_derive,
+        Action::Failures => app.proof().is_some_and(|proof| !proof.failures.is_empty()),
         Action::ToDifference => app.difference.is_some() || !app.wrong.is_empty(),
         _ => true,
     };
     let mut listed: Vec<_> = KEYS.iter().filter(|key| !key.short.is_empty() && serves(key.action)).collect();
     // What is wrong is what one came for.
-    listed.sort_by_key(|binding| binding.action != Action::ToDifference);
+    listed.sort_by_key(|binding| !matches!(binding.action, Action::ToDifference | Action::Failures));
     let (last, first): (Vec<_>, Vec<_>) =
         listed.into_iter().partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
     let spans = |binding: &&super::super::keys::Binding| {

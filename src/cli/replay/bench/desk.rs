@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use super::super::bless::{blessed, new_fixture, write};
 use super::super::files::recorded;
 use super::{Bench, Item, derived};
-use crate::chat;
 use crate::check::fixture::{self, TemplateSource};
-use crate::cli::derive::NOW;
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
-use crate::json::{Object, Value};
+use crate::json::Object;
 use crate::parser::Mode;
+use crate::template::Template;
 use crate::template::source;
-use crate::tui::{Arrival, Chunking, Derived, Desk, Material, Problem, Showing, View};
+use crate::tui::{Arrival, Chunking, Conversation, Derived, Desk, Material, Problem, Proving, Showing, View};
 
 /// The file of a model folder that may hold both templates.
 const CONFIG: &str = "tokenizer_config.json";
@@ -52,6 +51,7 @@ impl Desk for Bench {
                 let (prefix, output) = (given.prefix.clone(), given.output.clone());
                 self.of(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
             }
+            Some(Item::Failing { of, conversation }) => self.failing(*of, conversation),
             Some(Item::Broken { file, name }) => {
                 let read = self.file(file);
                 let broken = read.cases.iter().filter_map(|case| case.as_ref().err()).find(|case| case.id == *name);
@@ -90,6 +90,7 @@ impl Desk for Bench {
                 }
             }
             Some(Item::Broken { file, .. }) => add(&file.display().to_string()),
+            Some(Item::Failing { of, .. }) => return self.files(*of),
             Some(Item::Given(_)) | None => {}
         }
         files
@@ -103,7 +104,7 @@ impl Desk for Bench {
                 Some((file.clone(), line_column(&read.text, case.span.start).0))
             }
             Item::Broken { file, .. } => Some((file.clone(), 1)),
-            Item::Given(_) => None,
+            Item::Given(_) | Item::Failing { .. } => None,
         }
     }
 
@@ -165,17 +166,16 @@ impl Desk for Bench {
         if let Some(origin) = &self.origin {
             return (origin.derive)();
         }
-        let (name, set) = self.chat_template(index)?;
-        let source = chat::source::open(&name, None)
-            .map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?
-            .for_tools();
-        let mut variables = source.special_tokens.clone();
-        let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        variables.extend(set);
-        // What `backchat derive` gives is what is shown here.
-        let now = Some(NOW.to_owned());
-        let options = derive::Options { variables, special_tokens, now, ..derive::Options::default() };
-        Ok(derived(&derive::derive(&source.template, &options)))
+        let (source, options) = self.deriving(index)?;
+        Ok(derived(&derive::derive(&source, &options)))
+    }
+
+    fn prove(&self, index: usize, template: &Template) -> Option<Proving> {
+        self.proving(index, template)
+    }
+
+    fn lay_out(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
+        self.lay(conversations, of)
     }
 
     fn command(&self, index: usize, view: &View) -> Result<String, String> {
@@ -188,6 +188,9 @@ impl Desk for Bench {
             Some(Item::Text(path) | Item::Recorded(path)) => words.push(shell_word(path)),
             Some(Item::Case { .. } | Item::Broken { .. }) => {
                 words.extend(self.names.get(index).map(|name| shell_word(name)))
+            }
+            Some(Item::Failing { .. }) => {
+                return Err("no command shows a conversation of the proof; `backchat prove` lists them".to_owned());
             }
             Some(Item::Given(_)) | None => {
                 let name = self.names.get(index).map_or("", String::as_str);
