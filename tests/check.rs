@@ -222,6 +222,26 @@ fn the_round_trip_finds_what_the_chat_template_drops() {
 }
 
 #[test]
+fn what_the_chat_template_writes_alike_is_a_note() {
+    let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>{{ m.content | upper }}<end>\
+                {% endfor %}{% if add_generation_prompt %}<bot>{% endif %}";
+    let head = "template: t.json\nchat-template: c.jinja\nstop: <end>\n=== prefix\n<USER>HI<end><bot>\n";
+    let text = format!("{head}=== output\nHi\n=== message\n{{\"role\": \"assistant\", \"content\": \"Hi\"}}\n");
+    let project = Project::new(&[("c.jinja", chat), ("a.fixture", &text)]);
+    let answer = project.check(&["--format", "concise"]);
+    assert_eq!(
+        (answer.code, answer.out.as_str()),
+        (
+            0,
+            "a.fixture:9:1: note[check-loss] the chat template writes both alike: content: expected \"Hi\", found \"HI\"\n"
+        )
+    );
+    // Less structure is no loss of the chat template's.
+    project.write("c.jinja", chat.replace("m.content | upper", "(m.content | upper) if m.role == 'user' else ''"));
+    assert_eq!(project.check(&["--format", "concise"]).code, 1);
+}
+
+#[test]
 fn the_grammar_of_the_request_has_to_allow_the_output() {
     let chat = "{% for m in messages %}<{{ 'bot' if m.role == 'assistant' else m.role }}>\
                 {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}<end>{% endfor %}\

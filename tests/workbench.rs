@@ -12,10 +12,9 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 
 use backchat::json::Object;
-use backchat::template::Template;
 use terminal::Session;
 
-use backchat::tui::{App, Conversation, Derived, Desk, Material, Problem, Proving, Showing, Start, Theme, View};
+use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
 
 const TEMPLATE: &str = r#"{
   "start_anchor": "<bot>",
@@ -691,14 +690,6 @@ impl Desk for Trap {
 
     fn can_derive(&self, _: usize) -> bool {
         true
-    }
-
-    fn prove(&self, _: usize, _: &Template) -> Option<Proving> {
-        None
-    }
-
-    fn lay_out(&mut self, _: Vec<Conversation>, _: usize) -> usize {
-        0
     }
 
     fn command(&self, _: usize, _: &View) -> Result<String, String> {

@@ -66,6 +66,7 @@ impl Chat {
 }
 
 /// A message and what it answers.
+#[derive(Clone, Copy)]
 pub struct Conversation<'c> {
     pub case: &'c Case,
     pub message: &'c Object,
@@ -97,26 +98,36 @@ impl Conversation<'_> {
     }
 }
 
-/// In what the message that comes back differs from the one that went in, or why none comes back.
+/// What became of a message on its way through the chat template and back.
+pub enum Returned {
+    Same,
+    /// It differs in this, and renders to the same bytes: the wire format writes both alike, as in the proof of
+    /// `derive`.
+    Lost(Vec<String>),
+    /// It differs in this.
+    Changed(Vec<String>),
+}
+
+/// Renders a message and reads it back, or says why none comes back.
 pub fn run(
     conversation: &Conversation<'_>,
     template: &Template,
     chat: &Chat,
     tools: Option<Arc<Tools>>,
-) -> Result<Vec<String>, String> {
+) -> Result<Returned, String> {
     let left_out = match &conversation.case.round_trip {
-        RoundTrip::No => return Ok(Vec::new()),
+        RoundTrip::No => return Ok(Returned::Same),
         RoundTrip::Whole => &[][..],
         RoundTrip::Without(keys) => keys.as_slice(),
     };
-    let render = |with_message| {
+    let render = |conversation: &Conversation<'_>, with_message| {
         let context = conversation.context(with_message, &chat.special_tokens);
         let rendered = chat.of(conversation.case.tools.is_some()).render(&context, &RenderOptions::default());
         rendered
             .map(|rendered| rendered.text)
             .map_err(|error| format!("the chat template fails on the message: {error}"))
     };
-    let (full, prompt) = (render(true)?, render(false)?);
+    let (full, prompt) = (render(conversation, true)?, render(conversation, false)?);
     let (prefix, turn) = cut(&full, &prompt, template);
     let parser = Parser::new(template, prefix, Options { tools, ..Options::default() })
         .map_err(|error| format!("the prompt cannot be read: {error}"))?;
@@ -128,7 +139,20 @@ pub fn run(
         Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
     };
     let notes = differences(&without(conversation.message), &without(&found));
-    Ok(notes.iter().map(ToString::to_string).collect())
+    let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+    if notes.is_empty() {
+        return Ok(Returned::Same);
+    }
+    let again = render(&Conversation { message: &found, ..*conversation }, true);
+    let is_lost = has_structure_of(conversation.message, &found) && again.is_ok_and(|again| again == full);
+    Ok(if is_lost { Returned::Lost(notes) } else { Returned::Changed(notes) })
+}
+
+/// Whether a message has every part that another has, and as many calls.
+fn has_structure_of(said: &Object, found: &Object) -> bool {
+    let calls = |message: &Object| message.get("tool_calls").and_then(Value::as_list).map_or(0, <[Value]>::len);
+    let mut parts = said.iter().filter(|(_, value)| !value.is_empty());
+    calls(said) == calls(found) && parts.all(|(key, _)| found.get(key).is_some_and(|value| !value.is_empty()))
 }
 
 /// Cuts a rendered conversation into the prompt and the assistant's last turn.

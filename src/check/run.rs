@@ -7,7 +7,7 @@ use super::compare::{differences, fits};
 use super::constrained;
 use super::fixture::{Blessed, Case, Expected};
 use super::reading::Reading;
-use super::round_trip::{self, Chat, Conversation};
+use super::round_trip::{self, Chat, Conversation, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
 use crate::chat::Instant;
@@ -280,8 +280,14 @@ impl Check<'_> {
         let (Some(chat), Some(expected)) = (chat, &self.case.expected.message) else { return true };
         let conversation = Conversation { case: self.case, message: &expected.value };
         match round_trip::run(&conversation, template, chat, tools.clone()) {
-            Ok(notes) if notes.is_empty() => {}
-            Ok(notes) => {
+            Ok(Returned::Same) => {}
+            Ok(Returned::Lost(notes)) => {
+                let first = notes.first().map_or("", String::as_str);
+                let message = format!("the chat template writes both alike: {first}");
+                let diagnostic = self.diagnostic(Severity::Note, "check-loss", message, expected.span.clone());
+                self.found.push(with_notes(diagnostic, notes.get(1..).unwrap_or(&[])));
+            }
+            Ok(Returned::Changed(notes)) => {
                 let message = format!(
                     "the message changes on its way through the chat template: {}",
                     notes.first().map_or("", String::as_str)

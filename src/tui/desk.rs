@@ -38,11 +38,15 @@ pub trait Desk {
     fn derive(&self, index: usize) -> Result<Derived, Problem>;
 
     /// The work of proving a template against the chat template of an output; none where that is not known.
-    fn prove(&self, index: usize, template: &Template) -> Option<Proving>;
+    fn prove(&self, _index: usize, _template: &Template) -> Option<Proving> {
+        None
+    }
 
     /// Puts conversations after the outputs, in place of those that were put there before; gives the index of the first.
     /// They belong to the template of an output.
-    fn lay_out(&mut self, conversations: Vec<Conversation>, of: usize) -> usize;
+    fn lay_out(&mut self, _conversations: Vec<Conversation>, _of: usize) -> usize {
+        self.names().len()
+    }
 
     /// The command line that shows what is on the screen, or why there is none.
     fn command(&self, index: usize, view: &View) -> Result<String, String>;
