@@ -3,7 +3,7 @@
 use super::fixture::{FixtureFile, Shared, read_text, write_section};
 use super::round_trip::Chat;
 use super::run::{Settings, check_case};
-use crate::derive::{Turn, Turns};
+use crate::derive::{ReadableTurn, ReadableTurns};
 use crate::json::Value;
 use crate::template::Template;
 
@@ -33,7 +33,7 @@ pub struct Scaffold {
 ///
 /// A case that changes on its way through the chat template takes no part in the round trip. If an output that is cut off
 /// reads as another call, which the format itself brings about, the file says that this is known.
-pub fn scaffold(turns: &Turns, template: &Template, chat: &Chat, names: Names<'_>) -> Scaffold {
+pub fn scaffold(turns: &ReadableTurns, template: &Template, chat: &Chat, names: Names<'_>) -> Scaffold {
     let mut plan = Plan { turns, names, is_truncation_known: false, one_way: Vec::new() };
     let found = plan.check(template, chat);
     let failed_by = |id: &str| found.iter().map(|found| found.contains(&id)).collect::<Vec<_>>();
@@ -44,7 +44,7 @@ pub fn scaffold(turns: &Turns, template: &Template, chat: &Chat, names: Names<'_
 }
 
 struct Plan<'p> {
-    turns: &'p Turns,
+    turns: &'p ReadableTurns,
     names: Names<'p>,
     is_truncation_known: bool,
     /// For each turn, whether it has no round trip.
@@ -67,7 +67,7 @@ impl Plan<'_> {
 
     fn text(&self) -> String {
         let Names { template, chat_template, .. } = self.names;
-        let Turns { messages, tools, turns } = self.turns;
+        let ReadableTurns { messages, tools, turns } = self.turns;
         let mut text = format!(
             "# Made from renders of the chat template. Add outputs as the model really writes them.\n\
              template: {template}\nchat-template: {chat_template}\n"
@@ -95,7 +95,7 @@ impl Plan<'_> {
         text + &cases.collect::<Vec<_>>().join("\n")
     }
 
-    fn case(&self, turn: &Turn, stop: Option<&str>, prefix: Option<&str>, is_one_way: bool) -> String {
+    fn case(&self, turn: &ReadableTurn, stop: Option<&str>, prefix: Option<&str>, is_one_way: bool) -> String {
         let mut text = format!("=== case {}\n", turn.name);
         if let Some(loss) = &turn.loss {
             text += &format!("# No template can tell: {}\n", loss.replace(['\n', '\r'], " "));

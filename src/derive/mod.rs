@@ -27,7 +27,7 @@ pub use proof::tools as proof_tools;
 pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Tolerance, Unverified, Verdict};
 pub(crate) use proof::{Conversation, Fate, conversations};
 #[doc(hidden)]
-pub use proof::{Turn, Turns};
+pub use proof::{ReadableTurn, ReadableTurns};
 #[doc(hidden)]
 pub use prove::readable_turns;
 pub use prove::{Proven, prove};

@@ -1,6 +1,6 @@
 //! The proof of a response template that somebody wrote or edited, against the chat template it is for.
 
-use super::proof::{Proof, Turns, Verdict};
+use super::proof::{Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
 use super::{Options, Status, needed};
 use crate::chat::ChatTemplate;
@@ -105,7 +105,7 @@ impl Proven {
 
 /// The turns that a chat template writes in an everyday conversation, and what they mean to a response template.
 #[doc(hidden)]
-pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<Turns, Diagnostic> {
+pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
     proof.and_then(|mut proof| proof.readable(template)).ok_or_else(|| {

@@ -50,7 +50,7 @@ use request::Request;
 pub use boundary::{Boundary, Fault};
 pub use conversations::tools;
 pub(crate) use listed::{Conversation, Fate, conversations};
-pub use readable::{Turn, Turns};
+pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
 pub use tolerance::Tolerance;
 pub(super) use verdict::UnreadTurn;

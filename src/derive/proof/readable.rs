@@ -12,12 +12,11 @@ use crate::json::{Object, Value};
 use crate::parser::{Options, Parser, Tools};
 use crate::template::Template;
 use crate::wire::conversation::{Answer, Message};
-use crate::wire::infer;
 
 /// What a model would write in one turn, and what it means.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct ReadableTurn {
     /// What is said, in a few words.
     pub name: &'static str,
     /// The prompt.
@@ -37,13 +36,13 @@ pub struct Turn {
 /// The turns, and what they have in common.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Turns {
+pub struct ReadableTurns {
     /// The conversation before each of them.
     pub messages: Vec<Value>,
     /// The tools that were offered, if the chat template shows calls.
     pub tools: Option<Value>,
     /// The turns, from plain to involved.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ReadableTurn>,
 }
 
 const QUESTION: &str = "Do I need a coat in Oslo or in Rome today? And please book a table for tonight.";
@@ -101,7 +100,7 @@ fn tools() -> Value {
 impl Proof<'_> {
     /// The turns that this chat template writes, with what each means to a response template that reads it. A turn that
     /// the template misreads keeps the message that was said.
-    pub fn readable(&mut self, template: &Template) -> Option<Turns> {
+    pub fn readable(&mut self, template: &Template) -> Option<ReadableTurns> {
         let shows_calls = self.request.calls.shown;
         let tools = tools();
         self.offering.offered = Some(super::offered_as(self.request.manner, tools.clone()));
@@ -120,8 +119,6 @@ impl Proof<'_> {
         let mut cutter = Cutter::new(&self.plain, &self.offering, &request, vec![history], eos_token, grounds);
         let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
         let judge = Judge::new(template, known_tools.clone(), &self.plain, &self.offering);
-        let wire = infer(&mut self.prober(), &request.reads);
-        let user = wire.and_then(|wire| wire.frames.user).map(|frame| frame.open).unwrap_or_default();
         let mut turns = Vec::new();
         for (name, mut answer) in said() {
             name_ids(&mut answer.calls, request.calls.named_ids, 0);
@@ -129,18 +126,18 @@ impl Proof<'_> {
             let Some(case) = cutter.cases(&[said], &mut HashSet::new()).into_iter().next() else { continue };
             // An answer without the half of it that the template drops is another one's case.
             if !case.drops_content {
-                turns.push(turn(name, &case, &judge, &known_tools, &user));
+                turns.push(turn(name, &case, &judge, &known_tools));
             }
         }
         let messages = match request.manner.messages(&messages, None) {
             Value::List(messages) => messages,
             _ => Vec::new(),
         };
-        Some(Turns { messages, tools: shows_calls.then_some(tools), turns })
+        Some(ReadableTurns { messages, tools: shows_calls.then_some(tools), turns })
     }
 }
 
-fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tools>, user: &str) -> Turn {
+fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tools>) -> ReadableTurn {
     let output = case.unstopped.clone().unwrap_or_else(|| case.text.clone());
     let stop = case.text.strip_prefix(&output).filter(|stop| !stop.is_empty()).map(str::to_owned);
     let read = |prefix: &str| {
@@ -156,24 +153,21 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tool
     };
     let whole = read(&case.prefix);
     // The system prompt and the tools say nothing to the parser; what it makes of the turn decides.
-    let short = from_question(&case.prefix, user).filter(|short| read(short) == whole);
+    let short = from_question(&case.prefix).filter(|short| read(short) == whole);
     let prefix = short.unwrap_or(&case.prefix).to_owned();
     let said = || match message_of(&case.expected, reasoning_field(judge.template)) {
         Value::Object(message) => message,
         _ => Object::new(),
     };
     let message = whole.filter(|_| is_read).unwrap_or_else(said);
-    Turn { name, prefix, output, stop, variables: case.setting.clone(), message, loss }
+    ReadableTurn { name, prefix, output, stop, variables: case.setting.clone(), message, loss }
 }
 
-/// The prompt from the user's turn on: from what opens such turns, or else from the line of the question or the last
-/// place in it where one mark follows another.
-fn from_question<'p>(prompt: &'p str, open: &str) -> Option<&'p str> {
+/// The prompt from the user's turn on: from the line of the question, or from the last place in it where one mark follows
+/// another.
+fn from_question(prompt: &str) -> Option<&str> {
     let question = prompt.rfind(QUESTION)?;
     let before = prompt.get(..question)?;
-    if let Some(rest) = before.strip_suffix(open).filter(|_| !open.is_empty()) {
-        return prompt.get(rest.len()..);
-    }
     let line = before.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
     let between_marks = ["><", "]["].iter().filter_map(|marks| before.rfind(marks)).max().map_or(0, |at| at + 1);
     prompt.get(line.max(between_marks)..)
@@ -185,16 +179,16 @@ mod tests {
 
     #[test]
     fn a_prompt_is_cut_before_the_turn_of_the_user() {
-        for (before, open, shown) in [
-            ("<tools>[]\n<user>", "<user>", "<user>"),
-            ("<s>\n# Tools\n<|user|>user\n\n", "", "<|user|>user\n\n"),
-            ("<s><tools>[]</tools><|user|>user<|says|>", "", "<|user|>user<|says|>"),
-            ("[TOOLS][][/TOOLS][INST]", "", "[INST]"),
-            ("", "", ""),
+        for (before, shown) in [
+            ("<tools>[]\n<user>", "<user>"),
+            ("<s>\n# Tools\n<|user|>user\n\n", "<|user|>user\n\n"),
+            ("<s><tools>[]</tools><|user|>user<|says|>", "<|user|>user<|says|>"),
+            ("[TOOLS][][/TOOLS][INST]", "[INST]"),
+            ("", ""),
         ] {
             let prompt = format!("{before}{QUESTION}<bot>");
-            assert_eq!(from_question(&prompt, open), Some(format!("{shown}{QUESTION}<bot>").as_str()), "{before}");
+            assert_eq!(from_question(&prompt), Some(format!("{shown}{QUESTION}<bot>").as_str()), "{before}");
         }
-        assert_eq!(from_question("no question", ""), None);
+        assert_eq!(from_question("no question"), None);
     }
 }
