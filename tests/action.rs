@@ -145,7 +145,9 @@ fn templates_are_linted_and_fixtures_checked_line_by_line() {
     assert_eq!(check("a b.fixture\n\n").status.code(), Some(0));
     let failed = check("a b.fixture\nc.fixture\n");
     assert_eq!(failed.status.code(), Some(1));
-    assert!(String::from_utf8(failed.stderr).unwrap().starts_with("2 cases: 1 passed, 1 failed"));
+    let said = String::from_utf8(failed.stderr).unwrap();
+    assert!(said.lines().last().unwrap().starts_with("2 cases: 1 passed, 1 failed"), "{said}");
+    assert!(runner.written("backchat.html").contains("c.fixture"));
     assert!(runner.written("backchat.xml").contains("failures=\"1\""));
     assert!(output(&runner, "sarif").ends_with("backchat.sarif"));
     let linted = runner.run("Lint", &[("PATH", &path), ("BACKCHAT_TEMPLATES", "  \nt.json\n")]);

@@ -4,6 +4,7 @@
 //! templates of these folders and those here. It takes hundreds of them, from as many hands as can be had, to tell.
 
 use std::cell::Cell;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -89,14 +90,12 @@ fn every_alternative_earns_its_place() {
     let reason = "tokens that only together are a mark, as a role between two signs is";
     rows.push(("marks: spans of words", changed(), Some(reason)));
     WITHOUT_SPANS.set(false);
-    println!("{} templates, {} of them with a search", sources.len(), searched.len());
+    let mut out = std::io::stdout();
+    writeln!(out, "{} templates, {} of them with a search", sources.len(), searched.len()).unwrap();
     for (name, changed, reason) in &rows {
         let rare = if changed.len() < 3 { changed.join(" ") } else { String::new() };
-        println!(
-            "{:4}  {name} {rare}{}",
-            changed.len(),
-            reason.map(|reason| format!(": {reason}")).unwrap_or_default()
-        );
+        let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        writeln!(out, "{:4}  {name} {rare}{reason}", changed.len()).unwrap();
     }
     let idle: Vec<_> = rows.iter().filter(|(_, changed, reason)| changed.len() < 2 && reason.is_none()).collect();
     assert!(idle.is_empty(), "{idle:?} change fewer than two templates: take them out, or say what format needs them");
