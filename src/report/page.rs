@@ -6,7 +6,7 @@ const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
 /// The policy of every page: nothing is fetched, sent or framed; only this stylesheet and this script count. The hashes
-/// are those of the two files, which `tests/report.rs` computes.
+/// are those of the two files, which `tests/it/report.rs` computes.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-PKCrBNEwY/j2S9nKoe/4sUnoDHx3HlTLua3vfOC1YQg='; \
     script-src 'sha256-T/oNkcqx8s7Yeq+85y8KMAo7GDYIXDQtnO/Yok7P4sc='; \

@@ -1,0 +1,58 @@
+//! What `derived/` holds is what deriving gives; `INSTA_UPDATE=always cargo test --test it derived::` writes it anew.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use backchat::derive::{Options, Status, derive};
+
+fn templates() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "jinja")).collect();
+    files.sort();
+    files
+}
+
+/// The file must hold this text, or is made to.
+fn pin(file: &Path, text: &str) -> Result<(), String> {
+    if crate::blesses() {
+        fs::write(file, text).unwrap();
+        return Ok(());
+    }
+    match fs::read_to_string(file) {
+        Ok(known) if known == text => Ok(()),
+        Ok(_) => Err(format!("{} is not what deriving gives", file.display())),
+        Err(error) => Err(format!("{}: {error}", file.display())),
+    }
+}
+
+#[test]
+fn every_chat_template_derives_proves_out_and_gives_the_same_bytes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
+    let mut wrong = Vec::new();
+    for path in templates() {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let source = fs::read_to_string(&path).unwrap();
+        let options = Options { now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() };
+        let derivation = derive(&source, &options);
+        assert_eq!(derivation.status, Status::Proved, "{name}: {}", derivation.headline());
+        let draft = derivation.response_template.as_ref().unwrap().to_pretty("  ") + "\n";
+        wrong.extend(pin(&folder.join(format!("{name}.json")), &draft).err());
+        let page = derivation.explain(&format!("chat_templates/{name}.jinja"));
+        wrong.extend(pin(&folder.join(format!("{name}.md")), &page).err());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_stands_in_derived_that_no_template_gives() {
+    let names: Vec<String> =
+        templates().iter().map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("derived")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(names.contains(&name), "{} belongs to no chat template", path.display());
+    }
+}

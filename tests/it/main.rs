@@ -1,0 +1,56 @@
+//! Every integration test in one binary, which links the library once: a module for each theme.
+//!
+//! `INSTA_UPDATE=always cargo test --test it THEME::` writes what is expected anew (snapshots, `derived/`, the documents, the
+//! lists of public items); read the change.
+
+mod action;
+mod calls;
+mod canonical;
+mod chat_dialect;
+mod chat_hostile;
+mod chat_source;
+mod chat_templates;
+mod chats;
+mod check;
+mod cli_derive;
+mod cli_parse;
+mod cli_render;
+mod command;
+mod convert;
+mod dependencies;
+mod derive;
+mod derive_samples;
+mod derive_targets;
+mod derived;
+mod docs;
+mod fixture;
+mod grammar;
+mod hostile;
+mod hub;
+mod invariance;
+mod json;
+mod lint;
+mod load;
+mod pages;
+mod prove;
+mod public_api;
+mod renderings;
+mod report;
+mod report_browser;
+mod reports;
+mod response_schemas;
+mod review;
+mod robust;
+mod rooms;
+mod schema;
+mod serde;
+mod source;
+mod targets;
+mod terminal;
+mod wheel;
+mod workbench;
+
+/// Whether expectations are written anew instead of compared: insta's own variable, for all of them.
+fn blesses() -> bool {
+    std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always")
+}

@@ -1,0 +1,207 @@
+//! The pages of `--report` in headless Chromium, where it is installed: what stepping shows is what was recorded, and the
+//! policy lets nothing else run. Without the program these tests pass and say so.
+#![cfg(all(unix, feature = "tui"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::pages::{self, Piece, folder, page, pieces, replayed, root};
+use backchat::Template;
+use backchat::json::{self, Value};
+use backchat::parser::{Chunks, Mode};
+use backchat::replay::{Recording, Run};
+
+/// Opens a page without a window; nothing where there is no Chromium.
+fn chromium(page: &Path, arguments: &[&str]) -> Option<Output> {
+    let mut command = Command::new("chromium");
+    let profile = format!("--user-data-dir={}", page.with_extension("profile").display());
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", &profile]);
+    command.args(arguments).arg(format!("file://{}", page.display()));
+    match command.output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("not tested in a browser: chromium: {error}");
+            None
+        }
+    }
+}
+
+/// What a browser says of a page on its console.
+fn complaints(output: &Output) -> Vec<String> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    stderr.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
+}
+
+/// The page with a script of the test's own behind it. The policy of the page would stop that, so it goes.
+fn driven(page: &str, script: &str) -> String {
+    let start = page.find("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
+    let end = start + page[start..].find('>').unwrap() + 1;
+    format!("{}{}<script>{script}</script>", &page[..start], &page[end..])
+}
+
+/// What a script writes into the element `said`, as JSON.
+fn said(folder: &Path, page: &str, script: &str) -> Option<Value> {
+    let file = folder.join("driven.html");
+    let script = format!(
+        "const press = key => dispatchEvent(new KeyboardEvent('keydown', {{key}}));\
+         const say = it => {{ const e = document.createElement('pre'); e.id = 'said';\
+         e.textContent = JSON.stringify(it); document.body.append(e); }};{script}"
+    );
+    fs::write(&file, driven(page, &script)).unwrap();
+    let output = chromium(&file, &["--dump-dom"])?;
+    assert_eq!(complaints(&output), Vec::<String>::new());
+    let dom = String::from_utf8(output.stdout).unwrap();
+    let at = dom.rfind("<pre id=\"said\">").unwrap_or_else(|| panic!("the script ran to its end: {dom}"));
+    let text = dom[at..].split_once('>').unwrap().1.split_once("</pre>").unwrap().0;
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&nbsp;", "\u{a0}").replace("&amp;", "&");
+    Some(json::read(&text).unwrap())
+}
+
+/// Walks through every step, from the start on, and says what each shows.
+const WALK: &str = "
+    const side = document.querySelector('[data-step] figure');
+    const [pre, message] = side.querySelectorAll('pre');
+    const steps = [];
+    press('g');
+    for (;;) {
+      const [happened, why] = side.querySelectorAll('.now p');
+      steps.push({
+        held: pre.querySelector('.held').textContent,
+        future: pre.querySelector('.future').textContent,
+        text: pre.textContent,
+        happened: happened.textContent,
+        why: why.textContent,
+        message: message.textContent.split('\\n}\\n')[0] + '\\n}',
+        current: side.querySelector('[aria-current]')?.dataset.row ?? null,
+      });
+      const root = document.querySelector('[data-step]');
+      const before = root.dataset.at;
+      press('l');
+      if (root.dataset.at === before) break;
+    }
+    say(steps);";
+
+#[test]
+fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
+    let folder = folder("walk");
+    let output =
+        "<think>Is 1 < 2?\u{202e}\0 🚆</think>Yé`s.\n<call>{\"a\": \"</x\"}</call> <call>{\"b\": [1]}</call>no<stop>";
+    let Some(steps) = said(&folder, &replayed(&folder, output), WALK) else { return };
+    let template = Template::load(pages::TEMPLATE).unwrap().template;
+    let run = Run { template: &template, prefix: "<user>Is 1 < 2?<bot>", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, Chunks::Every(1).of(output)).unwrap();
+    let steps = steps.as_list().unwrap();
+    assert_eq!(steps.len(), recording.feed_count());
+    for (feed, step) in steps.iter().enumerate() {
+        let moment = recording.moment_of_feed(feed);
+        let text = |key: &str| step.get(key).unwrap().as_str().unwrap().to_owned();
+        let escaped = |text: &str| text.split('\n').map(backchat::diagnostic::escape).collect::<Vec<_>>().join("\n");
+        let plain = |words: &str| {
+            if words.matches('`').count().is_multiple_of(2) { words.replace('`', "") } else { words.to_owned() }
+        };
+        let after = recording.slice(recording.arrived(moment)..recording.text().len());
+        let held = recording.slice(recording.settled(moment)..recording.arrived(moment));
+        assert_eq!(text("future"), escaped(after), "feed {feed}");
+        assert_eq!(text("held"), escaped(held), "feed {feed}");
+        assert_eq!(text("text"), escaped(recording.text()), "feed {feed}");
+        assert_eq!(text("happened"), plain(&recording.happened(moment)), "feed {feed}");
+        assert_eq!(text("why"), plain(&recording.why(moment)), "feed {feed}");
+        let message = json::read(&text("message")).unwrap();
+        assert_eq!(message, Value::Object(recording.message(moment)), "feed {feed}");
+        let row = recording.last_event(moment).map(|event| recording.row_of(event).to_string());
+        assert_eq!(step.get("current").unwrap().as_str(), row.as_deref(), "feed {feed}");
+    }
+}
+
+#[test]
+fn keys_go_forward_and_back() {
+    let folder = folder("keys");
+    let page = replayed(&folder, "<think>Hm.</think>Yes.<stop>");
+    let script = "
+        const root = document.querySelector('[data-step]');
+        const at = [];
+        for (const key of 'jjjkkllhGhgx') { press(key); at.push(Number(root.dataset.at)); }
+        const slider = root.querySelector('input');
+        slider.value = 9; slider.dispatchEvent(new Event('input')); at.push(Number(root.dataset.at));
+        root.querySelector('button').click(); at.push(Number(root.dataset.at));
+        say([at, slider.max, root.querySelector('output').textContent, document.documentElement.scrollWidth <= innerWidth]);";
+    let Some(said) = said(&folder, &page, script) else { return };
+    // Events: the opening after 7 characters, a chunk up to 10, and so on. 28 characters, the end, and the opening of the
+    // content amidst a chunk are 30 steps from the start.
+    let wanted = "[[0, 7, 10, 7, 0, 1, 2, 1, 30, 29, 0, 0, 9, 0], \"30\", \"step 0 of 30\", true]";
+    assert_eq!(said.to_string(), wanted);
+}
+
+#[test]
+fn both_sides_step_together_and_the_difference_is_found() {
+    let folder = folder("together");
+    fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();
+    fs::write(folder.join("output.txt"), "<think>Hm.</think>Yes.<stop>").unwrap();
+    let arguments = ["replay", "template.json", "output.txt", "--prefix", "prompt.txt", "--with", "other.json"];
+    let script = "
+        press('x');
+        const future = [...document.querySelectorAll('.future')].map(e => e.textContent);
+        say([future, [...document.querySelectorAll('figure [aria-current] td:nth-child(2)')].map(e => e.textContent)]);";
+    let Some(said) = said(&folder, &page(&folder, &arguments), script) else { return };
+    // The thought ends for one, and goes on for the other.
+    let future = "[\"</think>Yes.<stop>\", \"</think>Yes.<stop>\"]";
+    let event = "[\"chunk ≠ first difference\", \"chunk ≠ first difference\"]";
+    assert_eq!(said.to_string(), format!("[{future}, {event}]"));
+}
+
+#[test]
+fn a_link_of_the_grid_opens_its_conversation() {
+    let folder = folder("grid");
+    let chat = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                {% if add_generation_prompt %}<assistant>{% endif %}";
+    fs::write(folder.join("chat.jinja"), chat).unwrap();
+    let script = "
+        const link = document.querySelector('.grid a');
+        const open = () => document.querySelector(link.getAttribute('href')).closest('details').open;
+        const before = open();
+        link.click();
+        addEventListener('hashchange', () => say([before, open()]));";
+    let Some(said) = said(&folder, &page(&folder, &["derive", "chat.jinja"]), script) else { return };
+    assert_eq!(said.to_string(), "[false, true]");
+}
+
+#[test]
+fn the_policy_lets_the_page_work_and_nothing_else() {
+    let folder = folder("console");
+    let file = folder.join("page.html");
+    let hostile = "</script><script>document.title = 'run'</script><img src=x onerror=alert(1)>\0\u{202e}".repeat(3);
+    let chat = root().join("chat_templates/qwen3.jinja");
+    for page in [replayed(&folder, &hostile), page(&folder, &["derive", chat.to_str().unwrap()])] {
+        fs::write(&file, &page).unwrap();
+        let Some(output) = chromium(&file, &["--dump-dom"]) else { return };
+        assert_eq!(complaints(&output), Vec::<String>::new());
+        let dom = String::from_utf8(output.stdout).unwrap();
+        assert!(dom.contains("<button"), "the page's own script runs");
+        assert!(!dom.contains("<title>run</title>"));
+        // Another script does not, and the browser says so.
+        fs::write(&file, format!("{page}<script>document.title = 'run'</script>")).unwrap();
+        let Some(output) = chromium(&file, &["--dump-dom"]) else { return };
+        assert!(complaints(&output).iter().any(|line| line.contains("Content Security Policy")));
+        assert!(!String::from_utf8(output.stdout).unwrap().contains("<title>run</title>"));
+    }
+}
+
+#[test]
+fn a_page_can_be_read_without_its_script() {
+    let folder = folder("scriptless");
+    let page = replayed(&folder, "<think>Hm.</think>Yes.<stop>");
+    let tags: Vec<String> = pieces(&page)
+        .into_iter()
+        .filter_map(|piece| match piece {
+            Piece::Start { tag, .. } => Some(tag),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        !tags.iter().any(|tag| ["button", "input", "noscript"].contains(&tag.as_str())),
+        "only the script adds controls"
+    );
+    assert!(pages::shown(&page).contains("\"thought\": \"Hm.\""));
+}

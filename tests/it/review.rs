@@ -1,0 +1,195 @@
+//! `backchat review`: the list without a terminal, and the keys in one.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "defaults": {"role": "assistant"}, "fields": {
+  "thought": {"open": "<think>", "close": "</think>"},
+  "content": {"close": "<end>"}
+}}"#;
+
+/// Four cases: one that holds, two whose messages differ, one without a message. Comments, odd spacing and the order of
+/// keys are the author's.
+const CASES: &str = "# What the model wrote.\ntemplate: t.json\n\n=== prefix\n<bot>\n=== case good\n=== output\nHi\n\
+=== message\n{\"content\":   \"Hi\", \"role\": \"assistant\"}\n\
+=== case other content\n# A greeting.\n=== output\n<think>a</think>Hello<end>\n\
+=== message\n{\"role\": \"assistant\", \"thought\": \"a\", \"content\": \"Hallo\"}\n\n\
+=== case no thought\n=== output\n<think>b</think>Hello<end>\n=== message\n{\"role\": \"assistant\",   \"content\": \"Hello\"}\n\
+=== case unsaid\n=== output\nBye<end>\n";
+
+fn project(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.json"), TEMPLATE).unwrap();
+    files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    folder
+}
+
+/// The exit code, standard output and standard error where there is no terminal.
+fn review(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .arg("review")
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn without_a_terminal_the_pending_differences_are_listed() {
+    let folder = project(&[("a.fixture", CASES)]);
+    let (code, out, err) = review(folder.path(), &[]);
+    assert_eq!(
+        out,
+        "a.fixture#other content\n  the message differs: content: expected \"Hallo\", found \"Hello\"\n\
+         a.fixture#no thought\n  the message differs: thought: expected nothing, found \"b\"\n\
+         a.fixture#unsaid\n  the case does not say which message its output means\n"
+    );
+    assert_eq!((code, err.as_str()), (1, "3 cases are pending; `backchat review` in a terminal decides one by one\n"));
+    assert_eq!(fs::read_to_string(folder.path().join("a.fixture")).unwrap(), CASES, "no file is written");
+    let (code, out, err) = review(folder.path(), &["--filter", "good"]);
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", "nothing is pending\n"));
+    let (code, _, err) = review(folder.path(), &["-q", "nowhere"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("cannot read the file"), "{err}");
+}
+
+#[test]
+fn only_what_another_expectation_would_settle_is_pending() {
+    // The call is invented where the text is cut: no expectation settles that.
+    let template = r#"{"start_anchor": "<bot>", "fields": {
+      "tool_calls": {"open_pattern": "<call (?P<name>\\w+)", "close": "</call>", "repeats": true,
+        "transform": {"function": {"name": "{name}", "arguments": "{content}"}}}
+    }}"#;
+    let truncated = "template: t.json\n=== prefix\n<bot>\n=== output\n<call add>1</call>\n=== message\n\
+                     {\"tool_calls\": [{\"function\": {\"name\": \"add\", \"arguments\": \">1\"}}]}\n";
+    let broken = "template: gone.json\n=== prefix none\n=== output\nHi\n=== message\n{}\n";
+    let folder = project(&[("t.json", template), ("a.fixture", truncated)]);
+    assert_eq!(review(folder.path(), &[]), (0, String::new(), "nothing is pending\n".to_owned()));
+    fs::write(folder.path().join("b.fixture"), broken).unwrap();
+    let (code, out, err) = review(folder.path(), &[]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(err, "nothing is pending\n1 case could not run; `backchat check` says why\n");
+    let (code, _, err) = review(folder.path(), &["b.fixture", "--template", "t.json"]);
+    assert_eq!((code, err.as_str()), (0, "nothing is pending\n"), "another template reads it");
+}
+
+#[cfg(all(unix, feature = "tui"))]
+mod in_a_terminal {
+    use super::*;
+    use crate::terminal::Session;
+
+    fn start(folder: &Path) -> Session {
+        Session::backchat(folder, &["review"])
+    }
+
+    fn cases(folder: &Path) -> String {
+        fs::read_to_string(folder.join("a.fixture")).unwrap()
+    }
+
+    #[test]
+    fn accept_reject_skip() {
+        let folder = project(&[("a.fixture", CASES)]);
+        let mut session = start(folder.path());
+        session.sees("1/3  a.fixture#other content");
+        session.sees("the message differs: content: expected \"Hallo\", found \"Hello\"");
+        session.sees("-   \"content\": \"Hallo\"");
+        session.press("a");
+        session.sees("2/3  a.fixture#no thought");
+        let accepted = CASES.replace(
+            "{\"role\": \"assistant\", \"thought\": \"a\", \"content\": \"Hallo\"}",
+            "{\n  \"role\": \"assistant\",\n  \"thought\": \"a\",\n  \"content\": \"Hello\"\n}",
+        );
+        assert_eq!(cases(folder.path()), accepted, "only the one expectation is written");
+        session.press("r");
+        session.sees("3/3  a.fixture#unsaid");
+        session.sees("1 accepted, 1 rejected");
+        session.press("s");
+        assert_eq!(session.ends().code(), Some(1));
+        session.is_given_back();
+        session.sees("1 accepted, 1 rejected, 1 left undecided");
+        session.sees("rejected: correct the template; `backchat replay 'a.fixture#no thought'`");
+        assert_eq!(cases(folder.path()), accepted);
+    }
+
+    #[test]
+    fn everything_accepted_is_exit_0() {
+        let folder = project(&[("a.fixture", CASES)]);
+        let mut session = start(folder.path());
+        session.sees("1/3");
+        // Without waiting: keys that pile up are taken one after another.
+        session.press("aaa");
+        assert_eq!(session.ends().code(), Some(0));
+        session.sees("3 accepted");
+        assert!(cases(folder.path()).ends_with(
+            "=== case unsaid\n=== output\nBye<end>\n=== message\n{\n  \"role\": \"assistant\",\n  \"content\": \"Bye\"\n}\n"
+        ));
+        assert_eq!(review(folder.path(), &[]).0, 0);
+        let mut session = start(folder.path());
+        session.sees("nothing is pending");
+        assert_eq!(session.ends().code(), Some(0));
+    }
+
+    #[test]
+    fn the_workbench_opens_and_comes_back() {
+        let folder = project(&[("a.fixture", CASES)]);
+        let mut session = start(folder.path());
+        session.sees("1/3  a.fixture#other content");
+        session.press("o");
+        session.sees("─ Events ");
+        session.sees("not as expected");
+        session.press("q");
+        session.sees("1/3  a.fixture#other content");
+        session.press("o");
+        session.sees("─ Events ");
+        // Blessed there: nothing is left to decide here.
+        session.press("by");
+        session.sees("blessed: a.fixture#other content holds this message now");
+        session.press("q");
+        session.sees("2/3  a.fixture#no thought");
+        session.press("q");
+        assert_eq!(session.ends().code(), Some(1));
+        session.is_given_back();
+        session.sees("1 settled elsewhere, 2 left undecided");
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_not_written_over() {
+        let folder = project(&[("a.fixture", CASES)]);
+        let mut session = start(folder.path());
+        session.sees("1/3");
+        let edited = CASES.replace("A greeting.", "A greeting, edited.");
+        fs::write(folder.path().join("a.fixture"), &edited).unwrap();
+        session.press("a");
+        session.sees("the file changed since it was read; look again");
+        assert_eq!(cases(folder.path()), edited);
+        session.press("a");
+        session.sees("2/3");
+        assert!(cases(folder.path()).contains("A greeting, edited."));
+        assert!(cases(folder.path()).contains("\"content\": \"Hello\"\n}\n"));
+        session.press("q");
+        assert_eq!(session.ends().code(), Some(1));
+    }
+
+    #[test]
+    fn a_signal_gives_the_terminal_back() {
+        let folder = project(&[("a.fixture", CASES)]);
+        let mut session = start(folder.path());
+        session.sees("1/3");
+        // What was written before makes no difference.
+        session.press("a");
+        session.sees("2/3");
+        let accepted = cases(folder.path());
+        assert_ne!(accepted, CASES);
+        session.signal("TERM");
+        assert_eq!(session.ends().code(), Some(128 + 15));
+        session.is_given_back();
+        assert_eq!(cases(folder.path()), accepted);
+    }
+}
