@@ -1,6 +1,5 @@
 //! The scripts of the GitHub action, run as a runner runs them.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Calls that grow: what is told early joins to what the region closes with, however the text is cut.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::sync::Arc;

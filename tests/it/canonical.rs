@@ -1,5 +1,4 @@
 //! What a template is written as.
-#![allow(clippy::unwrap_used)]
 
 use backchat::json::{Object, Value};
 use backchat::template::Template;

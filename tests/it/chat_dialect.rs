@@ -1,7 +1,6 @@
 //! Jinja2's dialect, and Python's: templates with what transformers renders them to.
 //!
 //! The expected texts in `tests/inputs/dialect/` were written by `tests/dialect.py` from transformers itself.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

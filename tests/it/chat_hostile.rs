@@ -1,5 +1,4 @@
 //! Templates that mean harm: each has to end in an error, soon and without taking the process along.
-#![allow(clippy::unwrap_used)]
 
 use backchat::chat::{ChatTemplate, RenderError, RenderOptions};
 use backchat::json::{self, Object};

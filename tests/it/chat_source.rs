@@ -1,5 +1,4 @@
 //! Reading chat templates from every place they are kept.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

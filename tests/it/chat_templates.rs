@@ -1,13 +1,6 @@
 //! Pins what each of our chat templates renders: the same conversations through every one of them, a snapshot a
 //! template. What a snapshot shows is the family's wire format; the mark ∎ stands where a render ends.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test may stop where its own data is wrong"
-)]
-
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::json::{self, Object, Value};
 use std::collections::BTreeSet;

@@ -1,5 +1,4 @@
 //! Doctor, masks, generation blocks and the way back, on the project's own chat templates.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! `backchat check` as its user meets it: what it says in each format, and how it exits.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! The real command `backchat derive`: where the draft goes, what is said, and the exit codes.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,5 +1,4 @@
 //! `backchat parse` as its users run it.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! `backchat render` as its users run it.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::io::Write;

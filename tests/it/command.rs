@@ -1,5 +1,4 @@
 //! The command as its user meets it: help, answers, exit codes.
-#![allow(clippy::unwrap_used)]
 
 use std::process::{Command, Output, Stdio};
 

@@ -1,6 +1,5 @@
 //! Conversion: what becomes of a schema, and that nothing changes without being reported.
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! An engine that only parses compiles few crates, and none of the workbench's.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::process::Command;

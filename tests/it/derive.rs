@@ -1,7 +1,5 @@
 //! Chat templates with one peculiarity each, written for these tests, and what deriving makes of them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Samples that teach: what models write otherwise than their chat template, learned beside what renders show.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

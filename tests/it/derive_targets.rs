@@ -1,7 +1,5 @@
 //! `--target`: drafts within the limits of readers, what that costs, and who reads a draft.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::Path;
 

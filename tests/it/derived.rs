@@ -1,7 +1,5 @@
 //! What `derived/` holds is what deriving gives; `INSTA_UPDATE=always cargo test --test it derived::` writes it anew.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,6 @@
 //!
 //! `INSTA_UPDATE=always cargo test --test it docs::` writes what the commands say now into the documents; read the change.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

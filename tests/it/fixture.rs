@@ -1,5 +1,4 @@
 //! Fixtures as people write them: what each spelling means, what is wrong with others, and what blessing changes.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::fs;
 

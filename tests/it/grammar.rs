@@ -1,7 +1,6 @@
 //! Both promises of a grammar, without any engine: what chat templates render is accepted at every prefix, and what is
 //! accepted reads back whole.
 #![cfg(feature = "derive")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Models in the local Hugging Face cache, as the command finds them.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `backchat lint` as its user meets it, and every rule with what it finds and what it leaves alone.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::Path;

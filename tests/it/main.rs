@@ -2,6 +2,13 @@
 //!
 //! `INSTA_UPDATE=always cargo test --test it THEME::` writes what is expected anew (snapshots, `derived/`, the documents, the
 //! lists of public items); read the change.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may stop where its own data is wrong"
+)]
 
 mod action;
 mod calls;

@@ -1,7 +1,5 @@
 //! Proofs of response templates: the command, the verdicts, and what each kind of mistake is called.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -7,7 +7,6 @@
 //! command's, and change with it.
 //!
 //! `INSTA_UPDATE=always cargo test --test it public_api::` writes the list anew; read the change.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

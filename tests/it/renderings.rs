@@ -1,5 +1,4 @@
 //! The same diagnostics in every format.
-#![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 

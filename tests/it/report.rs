@@ -1,6 +1,5 @@
 //! The pages of `--report`: what is on them, that hostile text is nothing but text on them, and how large they are.
 #![cfg(feature = "tui")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 

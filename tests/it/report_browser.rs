@@ -1,7 +1,6 @@
 //! The pages of `--report` in headless Chromium, where it is installed: what stepping shows is what was recorded, and the
 //! policy lets nothing else run. Without the program these tests pass and say so.
 #![cfg(all(unix, feature = "tui"))]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! The reports for other programs are valid by the schemas in `tests/schemas`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
 use std::fs;

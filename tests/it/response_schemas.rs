@@ -1,6 +1,5 @@
 //! Response schemas: what they read in an output, how they fail, and where they are recognised.
 #![cfg(feature = "workbench")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use backchat::json;
 use backchat::schema::Schema;

@@ -1,5 +1,4 @@
 //! `backchat review`: the list without a terminal, and the keys in one.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! The command under bad conditions: streams that cannot be written, signals, full disks, huge files, hostile arguments.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File, OpenOptions};
 use std::process::{Command, ExitStatus, Stdio};

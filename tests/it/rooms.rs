@@ -1,5 +1,4 @@
 //! A room looks only into those that its row in `ARCHITECTURE.md` names.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,6 +1,5 @@
 //! The JSON Schema beside the loader: a template that loads without a complaint satisfies it, one with a value of the
 //! wrong kind does not.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use backchat::json::{self, Value};
 use backchat::template::{ContentParser, Template, schema};

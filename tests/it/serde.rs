@@ -1,5 +1,4 @@
 //! What serde reads and writes says exactly what the library's own JSON says.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::io;
 use std::path::Path;

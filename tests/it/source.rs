@@ -1,5 +1,4 @@
 //! Reading templates from files, and writing them into a `tokenizer_config.json`.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! What is said about readers of templates, beside what the readers themselves did with the same templates.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use std::collections::BTreeSet;
 use std::fs;

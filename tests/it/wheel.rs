@@ -1,7 +1,6 @@
 //! The wheel that carries the command: built, installed into a clean virtual environment, and run.
 //!
 //! It builds the whole crate once more, so it only runs where `BACKCHAT_TEST_WHEEL` is set, and where Python is there.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,6 +1,5 @@
 //! The real command in a terminal of its own: what its user sees, and how it leaves the terminal.
 #![cfg(all(unix, feature = "tui"))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -714,7 +713,8 @@ fn trapped_workbench() {
 #[test]
 fn a_panic_gives_the_terminal_back_and_is_told() {
     let program = std::env::current_exe().unwrap();
-    let script = format!("BACKCHAT_TEST_TRAP=1 exec '{}' --exact workbench::trapped_workbench --nocapture", program.display());
+    let script =
+        format!("BACKCHAT_TEST_TRAP=1 exec '{}' --exact workbench::trapped_workbench --nocapture", program.display());
     let folder = folder();
     let mut session = Session::start(Path::new("/bin/sh"), &["-c", &script], folder.path(), (24, 80), None);
     session.sees("nothing yet: the output begins here");
