@@ -16,6 +16,9 @@ use crate::wire::{self, marks, structure::Wire};
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
 
+/// How many candidates in a row may be no better than the best before the search ends.
+const MOST_IN_VAIN: usize = 10;
+
 /// How many more candidates are looked at, once one reads everything that some readers refuse, to find one that all of
 /// them take.
 const MORE_PROOFS: usize = 4;
@@ -83,8 +86,8 @@ fn search(wire: &Wire, proof: &Proof<'_>, options: &Options, wish: &Wish, field:
     let mut refuted: HashSet<String> = HashSet::new();
     let mut known: HashSet<Choices> = HashSet::from([Choices::default()]);
     let mut best: Option<Attempt> = None;
-    let mut left = MOST_PROOFS;
-    while let Some(at) = next(&waiting).filter(|_| left > 0) {
+    let (mut left, mut in_vain) = (MOST_PROOFS, 0);
+    while let Some(at) = next(&waiting).filter(|_| left > 0 && in_vain < MOST_IN_VAIN) {
         let candidate = waiting.swap_remove(at);
         let compiled = compile(wire, &candidate.choices, field);
         if !refuted.insert(compiled.to_string()) {
@@ -103,6 +106,8 @@ fn search(wire: &Wire, proof: &Proof<'_>, options: &Options, wish: &Wish, field:
         if !attempt.explained.departures.is_empty() {
             topics.extend([Topic::Content, Topic::Reasoning, Topic::Calls]);
         }
+        let is_better = best.as_ref().is_none_or(|best| attempt.rank() < best.rank());
+        in_vain = if is_better { 0 } else { in_vain + 1 };
         keep(&mut best, attempt);
         for choices in candidate.choices.neighbors(wire, &topics) {
             if known.insert(choices) {

@@ -1,10 +1,11 @@
 //! Rendering probes: conversations whose every value is a needle, written in a manner the template takes.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, hash_map::DefaultHasher};
-use std::fmt::Write;
-use std::hash::Hasher;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
+
+use foldhash::fast::FixedState;
 
 use super::conversation::{Answer, Call, Carrier, Manner, Message};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
@@ -198,19 +199,32 @@ impl<'t> Prober<'t> {
 
 /// What tells one context from another.
 fn key(context: &Object) -> u64 {
-    struct Hashed(DefaultHasher);
-    impl Write for Hashed {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0.write(text.as_bytes());
-            Ok(())
+    let mut hasher = FixedState::default().build_hasher();
+    hash_object(context, &mut hasher);
+    hasher.finish()
+}
+
+fn hash(value: &Value, hasher: &mut impl Hasher) {
+    std::mem::discriminant(value).hash(hasher);
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => value.hash(hasher),
+        Value::Number(number) => number.as_str().hash(hasher),
+        Value::String(text) => text.hash(hasher),
+        Value::List(values) => {
+            values.len().hash(hasher);
+            values.iter().for_each(|value| hash(value, hasher));
         }
+        Value::Object(object) => hash_object(object, hasher),
     }
-    let mut hashed = Hashed(DefaultHasher::new());
-    for (name, value) in context {
-        // Hashing cannot fail.
-        let _ = write!(hashed, "{name}\u{0}{value}\u{0}");
+}
+
+fn hash_object(object: &Object, hasher: &mut impl Hasher) {
+    object.len().hash(hasher);
+    for (name, value) in object {
+        name.hash(hasher);
+        hash(value, hasher);
     }
-    hashed.0.finish()
 }
 
 /// The call number `index` of the probes, with as many needle arguments as wanted.

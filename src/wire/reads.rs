@@ -1,6 +1,9 @@
 //! What a chat template is seen to read: switches, keys that may carry reasoning, and the texts it names.
 
+use std::collections::BTreeSet;
+
 use super::conversation::{Answer, Carrier, Manner, Message};
+use super::marks;
 use super::probe::{Prober, Setting, after_tool, call, needle};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
@@ -31,8 +34,15 @@ const MOST_SETTINGS: usize = 24;
 pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Object) -> Reads {
     let mut settings = settings(template, prober, variables);
     let carriers = carriers(template, prober, &settings);
-    let base = outlook(prober, &carriers, &Setting::new());
-    settings.retain(|setting| setting.is_empty() || outlook(prober, &carriers, setting) != base);
+    let mut seen: Vec<Vec<Option<Shown>>> = Vec::new();
+    settings.retain(|setting| {
+        let outlook = outlook(prober, &carriers, setting);
+        let is_new = !seen.contains(&outlook);
+        if is_new {
+            seen.push(outlook);
+        }
+        is_new
+    });
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
     Reads { settings, carriers, literals: literals(template), eos_token }
 }
@@ -72,9 +82,12 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
 }
 
 /// What a setting could change: how prompts end, and what a turn with reasoning and a call looks like.
-fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<Option<String>> {
+fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<Option<Shown>> {
     let user = vec![Message::User(needle::USER.to_owned())];
-    let mut shown = vec![prober.render(&user, setting, true), prober.render(&after_tool(), setting, true)];
+    let mut outlook = vec![
+        shown(prober, &user, needle::USER, setting, true),
+        shown(prober, &after_tool(), needle::RESULT, setting, true),
+    ];
     let answer =
         Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT).with_reasoning(needle::REASONING) };
     let said = Answer { calls: Vec::new(), ..answer.clone() };
@@ -82,11 +95,26 @@ fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<
         prober.carrier = carrier.cloned();
         for answer in [&said, &answer] {
             let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
-            shown.push(prober.render(&messages, setting, false));
+            outlook.push(shown(prober, &messages, needle::USER, setting, false));
         }
     }
     prober.carrier = None;
-    shown
+    outlook
+}
+
+/// A render as far as it matters for a turn: the text from the last words of the history on and, of all before it, the marks
+/// that it names.
+#[derive(PartialEq)]
+struct Shown {
+    named: BTreeSet<String>,
+    turn: String,
+}
+
+fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<Shown> {
+    let text = prober.render(messages, setting, prompt)?;
+    let (before, turn) = text.split_at_checked(text.rfind(last).unwrap_or(0))?;
+    let named = marks::marks(before).into_iter().filter(|mark| marks::stands_out(mark)).map(str::to_owned).collect();
+    Some(Shown { named, turn: turn.to_owned() })
 }
 
 /// The keys and content blocks the template asks messages for.
