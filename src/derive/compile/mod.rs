@@ -12,6 +12,7 @@ mod pattern;
 pub(super) use choices::{Choices, Topic};
 #[cfg(test)]
 pub(super) use choices::{Guard, Inside, Region, Section, Space, Stray, ThoughtEnd};
+pub(super) use pattern::without_doubled_space;
 
 use crate::json::{Object, Value};
 use crate::wire::probe::needle;

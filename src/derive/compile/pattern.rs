@@ -77,7 +77,7 @@ fn is_syntax(c: char) -> bool {
 }
 
 /// A pattern whose parts end and begin with any white space, said once.
-fn without_doubled_space(pattern: &str) -> String {
+pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
     const SPACE: &str = "\\s*";
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;

@@ -1,5 +1,6 @@
 //! A delimiter's pattern without look-arounds: the ways to write it, the one that gives up least first.
 
+use super::super::compile::without_doubled_space;
 use super::pieces::{Branch, Branches, Item, literal};
 use crate::wire::marks;
 
@@ -29,7 +30,7 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
             break;
         }
         let Some(changes) = first(&branches, closes) else {
-            let pattern = greedy(&branches).to_string();
+            let pattern = without_doubled_space(&greedy(&branches).to_string());
             if !pattern.is_empty() && !found.iter().any(|known| known.pattern == pattern) {
                 found.push(Rewrite { pattern, ..so_far });
             }
@@ -225,10 +226,7 @@ mod tests {
 
     #[test]
     fn a_guard_goes_or_is_taken() {
-        assert_eq!(
-            first_of(r"\}\s*(?=\s*(?:<e>|\Z))\s*", true),
-            [r"\}\s*\s*", r"\}\s*\s*(?:<e>)\s*", r"\}\s*\s*(?:<e>|\Z)\s*"]
-        );
+        assert_eq!(first_of(r"\}\s*(?=\s*(?:<e>|\Z))\s*", true), [r"\}\s*", r"\}\s*(?:<e>)\s*", r"\}\s*(?:<e>|\Z)\s*"]);
         assert_eq!(first_of(r"(?:<c>\s*|(?<=</c>) )", false), [r"<c>\s*"]);
     }
 
