@@ -20,6 +20,7 @@ mod python;
 mod render;
 pub mod source;
 mod survey;
+mod switches;
 mod syntax;
 mod variadic;
 mod watch;

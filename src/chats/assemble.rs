@@ -129,6 +129,9 @@ impl Builder<'_> {
                 let value = json::read(slot.trim()).unwrap_or_else(|_| text.into());
                 self.argument(value, place);
             }
+            Kind::ToolsText => {
+                self.chat.tools_text = Some((self.points.of_byte(place.0), self.points.of_byte(place.1)));
+            }
             Kind::Begin | Kind::End | Kind::Prompt => {}
             _ => self.tool(kind, text, slot),
         }

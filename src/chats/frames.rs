@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::script::{Form, Kind, Script};
+use super::text::{common_end, whole_end};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{self, Object, Value};
 
@@ -123,6 +124,36 @@ impl Frames {
     /// The form in which a template takes conversations.
     pub fn form(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Form {
         Learner::new(template, variables, options).form()
+    }
+
+    /// The same, with definitions of tools taken for one text: what is written before their first word and after their
+    /// last one is known, whatever they are. None if renders show no tools, or nothing that sets them off.
+    pub fn with_tools_unread(&self) -> Option<Self> {
+        let unread = State { kind: Kind::ToolsText, echo: false };
+        let is_tool = |state: State| state.kind.defines_tools();
+        let mut frames: Vec<Frame> = Vec::new();
+        let mut afters: HashMap<State, (Step, &str)> = HashMap::new();
+        for frame in &self.frames {
+            match (is_tool(frame.from), is_tool(frame.to)) {
+                (false, false) => frames.push(frame.clone()),
+                (true, true) => {}
+                (false, true) => frames.push(Frame { to: unread, ..frame.clone() }),
+                // What follows every definition alike is no part of one.
+                (true, false) => {
+                    let alike = |known: &str| whole_end(&frame.gap, common_end(&frame.gap, known)).len();
+                    let (_, after) = afters.entry(frame.to).or_insert((frame.step, &frame.gap));
+                    *after = after.get(after.len() - alike(after).min(after.len())..).unwrap_or_default();
+                }
+            }
+        }
+        let afters = afters.into_iter().filter(|(_, (_, gap))| !gap.trim().is_empty());
+        let afters = afters.map(|(to, (step, gap))| Frame { from: unread, gap: gap.to_owned(), to, step });
+        let known = frames.len();
+        frames.extend(afters);
+        let shows_tools = frames.len() > known && frames.iter().any(|frame| frame.to == unread);
+        frames.sort();
+        frames.dedup();
+        shows_tools.then(|| Self { frames, ..self.clone() })
     }
 
     /// The text of a slot as the message had it.

@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     ToolList,
     /// The definition of one tool as one JSON object.
     ToolObject,
+    /// The definitions of all tools, unread.
+    ToolsText,
     /// The end of the text.
     End,
     /// The end after a generation prompt.
@@ -55,6 +57,7 @@ impl Kind {
                 | Kind::ParameterDescription
                 | Kind::ToolList
                 | Kind::ToolObject
+                | Kind::ToolsText
         )
     }
 }

@@ -1,6 +1,7 @@
 //! The way back from a rendered chat to its messages, proved by rendering them again.
 
 use std::borrow::Borrow;
+use std::sync::OnceLock;
 
 use super::assemble::{assemble, fill, link_results};
 use super::frames::{Frames, Step, context};
@@ -39,6 +40,10 @@ pub struct Chat {
     pub messages: Vec<Value>,
     /// The tools, if the text defines any and they can be read.
     pub tools: Option<Value>,
+    /// Where the text defines tools, in code points, if they cannot be read.
+    pub tools_text: Option<(usize, usize)>,
+    /// Variables that nobody gave and that the text was rendered with.
+    pub variables: Object,
     /// Where each part lies.
     pub offsets: Vec<Offset>,
     /// Whether rendering the messages gives the text again, byte for byte.
@@ -72,6 +77,8 @@ impl std::error::Error for NotRendered {}
 
 /// How many readings of a text are rendered again before the best one is given without proof.
 const MOST_PROOFS: usize = 24;
+/// How many values of switches are tried on a text that does not render back without.
+const MOST_SETTINGS: usize = 12;
 /// How many frames are followed to say where a text stops being the template's.
 const MOST_STEPS: usize = 200;
 /// A text so long, in bytes, that only few readings of it are rendered again.
@@ -97,6 +104,8 @@ pub struct Unrenderer<T> {
     variables: Object,
     options: RenderOptions,
     frames: Frames,
+    /// What the template writes under each value of its switches that makes a difference; learned when first needed.
+    switched: OnceLock<Vec<(Object, Frames)>>,
 }
 
 /// Reads one rendered chat back, without further variables. See [`Unrenderer`] to read several.
@@ -108,35 +117,85 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     /// Learns how the template writes chats down, from a few hundred renders.
     pub fn new(template: T, variables: Object, options: RenderOptions) -> Self {
         let frames = Frames::learn(template.borrow(), &variables, &options);
-        Self { template, variables, options, frames }
+        Self { template, variables, options, frames, switched: OnceLock::new() }
     }
 
     /// Reads a rendered chat back.
     ///
-    /// It costs time linear in the text, and a few renders.
+    /// It costs time linear in the text, and a few renders. A text that does not render back under the variables given is
+    /// also read under each value of the template's switches.
     pub fn unrender(&self, text: &str) -> Result<Chat, NotRendered> {
-        let walk = Walk::new(&self.frames, text);
+        let none = Object::new();
+        let mut best = self.read(&self.frames, &none, text);
+        if !is_exact(&best) {
+            let switched = self.switched().iter().map(|(setting, frames)| self.read(frames, setting, text));
+            best = switched.into_iter().find(is_exact).unwrap_or(best);
+        }
+        if !is_exact(&best)
+            && best.as_ref().is_none_or(|chat| chat.tools.is_none())
+            && let Some(frames) = self.frames.with_tools_unread()
+            && let Some(chat) = self.read(&frames, &none, text)
+            && chat.tools_text.is_some()
+            && !chat.open
+        {
+            best = Some(chat);
+        }
+        let Some(mut chat) = best else { return Err(self.departure(text)) };
+        chat.ambiguous = unusual(&chat.messages);
+        chat.ambiguous.extend(self.holding_markers(&chat.messages));
+        chat.ambiguous.sort_by_key(|ambiguity| ambiguity.message);
+        Ok(chat)
+    }
+
+    /// The best reading under these further variables.
+    fn read(&self, frames: &Frames, setting: &Object, text: &str) -> Option<Chat> {
+        let walk = Walk::new(frames, text);
         let most = if text.len() > LONG { 3 } else { MOST_PROOFS };
         let mut best: Option<(usize, Chat)> = None;
         for reading in walk.readings(most) {
-            if self.consider(&reading, text, &mut best) {
+            if self.consider(frames, setting, &reading, text, &mut best) {
                 break;
             }
         }
-        match best {
-            Some((_, mut chat)) => {
-                chat.ambiguous = unusual(&chat.messages);
-                chat.ambiguous.extend(self.holding_markers(&chat.messages));
-                chat.ambiguous.sort_by_key(|ambiguity| ambiguity.message);
-                Ok(chat)
+        best.map(|(_, chat)| chat)
+    }
+
+    /// What the template writes under each value of its switches, where that is not what it writes without.
+    fn switched(&self) -> &[(Object, Frames)] {
+        self.switched.get_or_init(|| {
+            let mut known: Vec<(Object, Frames)> = Vec::new();
+            let switches = self.template.borrow().switches(&self.variables);
+            let settings = switches.into_iter().flat_map(|(name, values)| {
+                values.into_iter().map(move |value| Object::from_iter([(name.to_owned(), value)]))
+            });
+            for setting in settings.take(MOST_SETTINGS) {
+                let frames = Frames::learn(self.template.borrow(), &self.with(&setting), &self.options);
+                let is_new = |other: &Frames| other.frames != frames.frames;
+                if is_new(&self.frames) && known.iter().all(|(_, other)| is_new(other)) {
+                    known.push((setting, frames));
+                }
             }
-            None => Err(self.departure(text)),
-        }
+            known
+        })
+    }
+
+    /// The variables given, and further ones.
+    fn with(&self, setting: &Object) -> Object {
+        let all = self.variables.iter().chain(setting);
+        all.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Renders a reading again and keeps it if it explains more of the text than any before; true if it explains all.
-    fn consider(&self, reading: &Reading, text: &str, best: &mut Option<(usize, Chat)>) -> bool {
-        let plain = assemble(&self.frames, reading, text);
+    fn consider(
+        &self,
+        frames: &Frames,
+        setting: &Object,
+        reading: &Reading,
+        text: &str,
+        best: &mut Option<(usize, Chat)>,
+    ) -> bool {
+        let plain = Chat { variables: setting.clone(), ..assemble(frames, reading, text) };
+        let variables = self.with(setting);
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
         // What a call does not show may still decide how the template writes it: whether its content is null, and
         // which result answers it.
@@ -144,12 +203,12 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
         for (other_content, ids) in manners {
             let mut chat = plain.clone();
-            fill(&mut chat.messages, &self.frames.form, self.frames.form.null_content != *other_content);
+            fill(&mut chat.messages, &frames.form, frames.form.null_content != *other_content);
             if *ids {
                 link_results(&mut chat.messages);
             }
             let tools = chat.tools.clone().unwrap_or_default();
-            let context = context(&self.variables, &chat.messages, &tools, chat.add_generation_prompt);
+            let context = context(&variables, &chat.messages, &tools, chat.add_generation_prompt);
             let rendered = self.template.borrow().render(&context, &self.options).map(|rendered| rendered.text);
             let agreed = rendered.as_deref().map_or(0, |rendered| common_start(text, rendered).len());
             chat.exact = match &rendered {
@@ -235,6 +294,10 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         };
         NotRendered { at: text.get(..at).map_or(0, |read| read.chars().count()), message }
     }
+}
+
+fn is_exact(read: &Option<Chat>) -> bool {
+    read.as_ref().is_some_and(|chat| chat.exact)
 }
 
 /// Messages that usual conversations do not have where they are: text of the message before may have made them.

@@ -22,7 +22,8 @@ use crate::json::{Object, Value};
   backchat unrender --jsonl rows.jsonl
 
 A row is {\"id\", \"template\": path, \"text\", \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer is
-{\"id\", \"messages\", \"tools\"?, \"offsets\", \"exact\", \"add_generation_prompt\", …} or {\"id\", \"error\"}.
+{\"id\", \"messages\", \"tools\"?, \"tools_text\"?, \"variables\"?, \"offsets\", \"exact\",
+\"add_generation_prompt\", …} or {\"id\", \"error\"}.
 
 Exit status: 0 the messages render to the same text, 1 they do not, or the text is not this template's, 2 could not
 run.")]
@@ -164,6 +165,12 @@ pub(super) fn entries(chat: &Chat) -> Object {
     if let Some(tools) = &chat.tools {
         put("tools", tools.clone());
     }
+    if let Some((start, end)) = chat.tools_text {
+        put("tools_text", Value::List(vec![number(start), number(end)]));
+    }
+    if !chat.variables.is_empty() {
+        put("variables", Value::Object(chat.variables.clone()));
+    }
     let offsets = chat.offsets.iter().map(|offset| {
         Value::from([
             ("message", number(offset.message)),
@@ -203,6 +210,14 @@ fn verdict(chat: &Chat) {
     match chat.differs_at {
         None => super::note("rendering these messages gives the text again, byte for byte"),
         Some(at) => super::note(&format!("rendering these messages gives another text from character {at} on")),
+    }
+    if let Some((start, end)) = chat.tools_text {
+        super::note(&format!("characters {start} to {end} define tools, which cannot be read"));
+    }
+    if !chat.variables.is_empty() {
+        let names = chat.variables.iter().map(|(name, value)| format!("--set {name}={value}"));
+        let names = names.collect::<Vec<_>>().join(" ");
+        super::note(&escape(&format!("the text was rendered with {names}")));
     }
     if chat.open {
         super::note("the text is cut off in the assistant's turn");

@@ -5,7 +5,6 @@ use crate::chat::ChatTemplate;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Object;
 use crate::wire::probe::Prober;
-use crate::wire::reads::GIVEN;
 
 /// What stands for a variable; a mark that holds it is none that a draft could name.
 const TEXT: &str = "Qzfilledq";
@@ -14,10 +13,8 @@ const TEXT: &str = "Qzfilledq";
 /// are not made up: a draft would name them.
 pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Vec<String>)> {
     let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settle().is_some();
-    let is_unset = |name: &&String| {
-        !GIVEN.contains(&name.as_str()) && !name.ends_with("_token") && !options.variables.contains_key(name.as_str())
-    };
-    let mut names: Vec<String> = template.variables().iter().filter(is_unset).cloned().collect();
+    let unset = template.switches(&options.variables);
+    let mut names: Vec<String> = unset.into_iter().map(|(name, _)| name.to_owned()).collect();
     let filled = |names: &[String]| {
         let mut variables = options.variables.clone();
         variables.extend(names.iter().map(|name| (name.clone(), TEXT.into())));

@@ -20,10 +20,6 @@ pub(crate) struct Reads {
     pub eos_token: Option<String>,
 }
 
-/// Variables that are no switches: data, and what says how far to render.
-pub(crate) const GIVEN: [&str; 6] =
-    ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
-
 /// Keys of a message that carry no reasoning.
 const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name", "type", "id"];
 
@@ -49,20 +45,10 @@ pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Obj
 
 fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
     let mut settings = vec![Setting::new()];
-    for name in template.variables() {
-        if GIVEN.contains(&name.as_str()) || name.ends_with("_token") || variables.contains_key(name) {
-            continue;
+    for (name, values) in template.switches(variables) {
+        if !is_printed(prober, name) {
+            settings.extend(values.into_iter().map(|value| Setting::from([(name.to_owned(), value)])));
         }
-        if is_printed(prober, name) {
-            continue;
-        }
-        let mut values = vec![Value::Bool(true), Value::Bool(false)];
-        for constant in template.compared_constants().get(name.as_str()).into_iter().flatten() {
-            if !values.contains(constant) && *constant != Value::Null {
-                values.push(constant.clone());
-            }
-        }
-        settings.extend(values.into_iter().map(|value| Setting::from([(name.clone(), value)])));
     }
     settings.truncate(MOST_SETTINGS);
     settings

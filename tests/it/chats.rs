@@ -144,3 +144,66 @@ fn injected_turns_are_flagged() {
     let usual = unrenderer.unrender("<|user|>Hi<|end|>\n<|assistant|>Yes.<|end|>\n").unwrap();
     assert_eq!(usual.ambiguous, []);
 }
+
+#[test]
+fn a_switch_that_a_text_was_rendered_with_is_found() {
+    let source = format!("{{% if mode == 'brief' %}}<|mode|>brief<|end|>\n{{% endif %}}{TURNS}");
+    let template = compiled(&source);
+    let unrenderer = Unrenderer::new(&template, Object::new(), RenderOptions::default());
+    let turns = "<|user|>Hi<|end|>\n<|assistant|>Hello<|end|>\n";
+    let switched = unrenderer.unrender(&format!("<|mode|>brief<|end|>\n{turns}")).unwrap();
+    assert!(switched.exact);
+    assert_eq!(switched.variables, context(r#"{"mode": "brief"}"#));
+    assert_eq!(Value::List(switched.messages), json::read(TURNS_READ).unwrap());
+    assert_eq!(unrenderer.unrender(turns).unwrap().variables, Object::new());
+    let given = Unrenderer::new(&template, context(r#"{"mode": "long"}"#), RenderOptions::default());
+    let unread = given.unrender(&format!("<|mode|>brief<|end|>\n{turns}"));
+    assert!(unread.is_err_and(|error| error.at == 2), "a variable that was given is not tried otherwise");
+}
+
+const TURNS_READ: &str = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]"#;
+
+#[test]
+fn definitions_of_tools_that_cannot_be_read_are_one_text() {
+    let source = format!(
+        "{{% if tools %}}<|tools|>{{% for t in tools %}}{{{{ t.function.name }}}}({{% for n, p in \
+         t.function.parameters.properties | items %}}{{{{ n }}}}: {{{{ p.enum | join('/') if p.enum else p.type }}}};\
+         {{% endfor %}})\n{{% endfor %}}<|tools end|>{{% endif %}}{TURNS}"
+    );
+    let template = compiled(&source);
+    let turns = "<|user|>Hi<|end|>\n<|assistant|>Hello<|end|>\n";
+    for (tools, is_read) in [("go(city: string;)\n", true), ("go(city: Oslo/Rome;)\n", false)] {
+        let text = format!("<|tools|>{tools}<|tools end|>{turns}");
+        let chat = backchat::chats::unrender(&template, &text).unwrap();
+        assert_eq!((chat.exact, chat.tools.is_some()), (is_read, is_read), "{chat:?}");
+        assert_eq!(Value::List(chat.messages), json::read(TURNS_READ).unwrap());
+        let unread = chat.tools_text.map(|(start, end)| &text[start..end]);
+        // Every definition ends with `;)`, so that is known to be no part of what cannot be read.
+        assert_eq!(unread, (!is_read).then_some("go(city: Oslo/Rome"));
+    }
+}
+
+#[test]
+fn texts_and_templates_that_mean_harm_end_in_an_answer() {
+    let turns = |content: &str| format!("<|user|>{content}<|end|>\n<|assistant|>Hello<|end|>\n");
+    let template = compiled(TURNS);
+    let read = |text: &str| backchat::chats::unrender(&template, text);
+    for content in ["a\r\nb\r\n", "\u{202e}evil\u{0}", "<|end|", "{{ messages }}", &"word ".repeat(200_000)] {
+        let chat = read(&turns(content)).unwrap();
+        assert!(chat.exact, "{:.40}", content);
+        assert_eq!(chat.messages[0].get("content").and_then(Value::as_str), Some(content));
+    }
+    // Markers could end the message at 20,000 places.
+    let chat = read(&turns(&"<|end|>\n<|user|>".repeat(20_000))).unwrap();
+    assert!(chat.exact);
+    assert_eq!(chat.ambiguous.len(), 1);
+    for (source, text, at) in [
+        ("{{ raise_exception('no') }}", "anything", 0),
+        ("the same whatever it is given", "anything", 0),
+        ("{% for i in range(1000000) %}x{% endfor %}", "xxx", 0),
+    ] {
+        let error = backchat::chats::unrender(&compiled(source), text).unwrap_err();
+        assert_eq!(error.at, at, "{source}: {error}");
+        assert!(!error.message.is_empty());
+    }
+}
