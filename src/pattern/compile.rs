@@ -261,14 +261,14 @@ impl Compiler {
             _ => (None, [].as_slice()),
         };
         let Some(run) = run else {
-            let look = self.push(Inst::Look { matched: None, failed: None, span: None });
+            let look = self.push(Inst::Look { matched: None, failed: None, span: None, next: None });
             self.node(node, behind);
             self.push(Inst::LookEnd);
             return look;
         };
         // Where the run ended is remembered: had the look begun anywhere in the run, it would match as well.
         let mark = self.register();
-        let look = self.push(Inst::Look { matched: None, failed: None, span: Some(mark) });
+        let look = self.push(Inst::Look { matched: None, failed: None, span: Some(mark), next: None });
         self.program.spans = self.program.spans.max(mark + 1);
         self.node(run, false);
         self.push(Inst::Mark(mark));

@@ -305,7 +305,12 @@ impl Attempt {
                     Some(holds) => holds,
                     None => return Outcome::NeedsMore,
                 },
-                Inst::Look { matched, span, .. } => {
+                Inst::Look { matched, failed, span, next } => {
+                    let byte = hay.bytes_after(self.at).first();
+                    if next.zip(byte).is_some_and(|(next, &byte)| !next.contains(byte)) {
+                        self.go_on(*failed, self.at);
+                        continue;
+                    }
                     if span.is_some_and(|span| has_place(&facts.spans, span, self.at)) {
                         self.go_on(*matched, self.at);
                         continue;

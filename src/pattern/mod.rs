@@ -12,6 +12,7 @@ mod facts;
 mod groups;
 mod hay;
 mod machine;
+mod next_bytes;
 #[cfg(test)]
 mod oracle;
 mod outline;

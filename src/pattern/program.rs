@@ -1,6 +1,7 @@
 //! A pattern as instructions for the [machine](super::machine).
 
 use super::class::Class;
+use super::next_bytes::NextBytes;
 use super::tree::{Assertion, Greed};
 
 #[derive(Clone, Debug)]
@@ -23,11 +24,13 @@ pub(super) enum Inst {
     Save(usize),
     Assert(Assertion),
     /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
-    /// that is a failure. `span` remembers where its inside is known to match.
+    /// that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which the inside
+    /// has to start, where that is known.
     Look {
         matched: Option<usize>,
         failed: Option<usize>,
         span: Option<usize>,
+        next: Option<NextBytes>,
     },
     LookEnd,
     /// A group whose inside follows, up to `AtomicEnd`.
@@ -99,8 +102,8 @@ pub(super) struct Run {
     pub extent: Option<usize>,
     /// The number under which failures of a bounded run are noted, place by place.
     pub entry: Option<usize>,
-    /// The byte with which whatever follows has to start, where there is only one.
-    pub next: Option<u8>,
+    /// The bytes with which whatever follows has to start, where that is known.
+    pub next: Option<NextBytes>,
 }
 
 impl Run {
@@ -143,26 +146,28 @@ impl Program {
         }
     }
 
-    /// Tells each run what has to follow it.
+    /// Tells each run what has to follow it, and each look what its inside starts with.
     pub fn note_next_bytes(&mut self) {
-        let nexts: Vec<Option<u8>> = (0..self.insts.len()).map(|at| self.next_byte(at + 1, 8)).collect();
+        let nexts: Vec<_> = (0..self.insts.len()).map(|at| self.next_bytes(at + 1, 8)).collect();
         for (inst, next) in self.insts.iter_mut().zip(nexts) {
-            if let Inst::Run(run) = inst {
-                run.next = next.filter(|_| !run.behind);
+            match inst {
+                Inst::Run(run) => run.next = next.filter(|_| !run.behind),
+                Inst::Look { next: inside, .. } => *inside = next,
+                _ => {}
             }
         }
     }
 
-    /// The byte with which everything that can match from an instruction on begins.
-    fn next_byte(&self, at: usize, depth: usize) -> Option<u8> {
+    /// The bytes with which everything begins that can match from an instruction on and is not at the end of the text.
+    fn next_bytes(&self, at: usize, depth: usize) -> Option<NextBytes> {
         let depth = depth.checked_sub(1)?;
         match self.insts.get(at)? {
-            Inst::Literal(text) => text.bytes().next(),
-            Inst::Jump(to) => self.next_byte(*to, depth),
-            Inst::Save(_) | Inst::Mark(_) => self.next_byte(at + 1, depth),
-            Inst::Split { first, second, .. } => {
-                self.next_byte(*first, depth).filter(|&byte| self.next_byte(*second, depth) == Some(byte))
-            }
+            Inst::Literal(text) => text.bytes().next().map(NextBytes::one),
+            Inst::Assert(Assertion::End) => Some(NextBytes::NONE),
+            Inst::Assert(Assertion::EndOrFinalNewline) => Some(NextBytes::one(b'\n')),
+            Inst::Jump(to) => self.next_bytes(*to, depth),
+            Inst::Save(_) | Inst::Mark(_) => self.next_bytes(at + 1, depth),
+            Inst::Split { first, second, .. } => self.next_bytes(*first, depth)?.or(self.next_bytes(*second, depth)?),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 use super::facts::{Extent, Facts, has_place, note_stretch};
 use super::hay::{Edge, Hay};
 use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
+use super::next_bytes::NextBytes;
 use super::program::{Run, SHORT_RUN};
 use super::tree::Greed;
 
@@ -164,7 +165,7 @@ impl Attempt {
         };
         let given = hay.bytes_after(low).get(..at.saturating_sub(low)).unwrap_or(&[]);
         let to = match run.next {
-            Some(byte) => memchr::memrchr(byte, given).map(|length| low + length),
+            Some(next) => next.find_last(given).map(|length| low + length),
             None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),
         };
         self.charge(at.saturating_sub(to.unwrap_or(low)) / BYTES_PER_UNIT);
@@ -194,7 +195,7 @@ impl Attempt {
         let full = count >= run.max;
         let grown = match run.next {
             _ if full => Err(at),
-            Some(byte) if run.is_unbounded() && !run.behind => grow_to(run, byte, at, hay),
+            Some(next) if run.is_unbounded() && !run.behind => grow_to(run, next, at, hay),
             _ if run.behind => match hay.char_before(at).filter(|&c| run.class.contains(c)) {
                 Some(c) => Ok(at - c.len_utf8()),
                 None => Err(at),
@@ -254,17 +255,17 @@ impl Attempt {
     }
 }
 
-/// Takes at least one character, up to the next place with that byte or the end of what there is; where that cannot
+/// Takes at least one character, up to the next place with one of these bytes or the end of what there is; where that cannot
 /// be, the place that ends the run.
-fn grow_to(run: &Run, byte: u8, at: usize, hay: Hay<'_>) -> Result<usize, usize> {
+fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Hay<'_>) -> Result<usize, usize> {
     let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
     let at = at + c.len_utf8();
     if run.any {
-        return Ok(memchr::memchr(byte, hay.bytes_after(at)).map_or(hay.end(), |length| at + length));
+        return Ok(next.find(hay.bytes_after(at)).map_or(hay.end(), |length| at + length));
     }
     let text = hay.after(at);
     for (index, c) in text.char_indices() {
-        if text.as_bytes().get(index) == Some(&byte) {
+        if text.as_bytes().get(index).is_some_and(|&byte| next.contains(byte)) {
             return Ok(at + index);
         }
         if !run.class.contains(c) {

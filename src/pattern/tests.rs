@@ -302,6 +302,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn where_a_run_may_stop_changes_no_match(
+        class in select(vec!["[^b]", ".", r"\s", "[a<\n]"]),
+        greed in select(vec!["*", "+", "*?", "+?"]),
+        after in select(vec!["$", r"\Z", "(?:b|$)", r"(?:<x>|a<|\Z)", "(?:b|é|<|a|$)", r"\s*(?:<x>|b|$)", "(?:<|(?:b|$)a?)"]),
+        text in "(?:a{0,6}|b|é|<x>|<|\n){1,9}",
+    ) {
+        // A run of groups stops everywhere.
+        let run = format!("{class}{greed}{after}");
+        let groups = format!("({class}){greed}{after}");
+        prop_assert_eq!(matches(&run, &text), matches(&groups, &text), "{} {}", run, groups);
+        let pieces: Vec<&str> = text.split_inclusive(|_: char| true).collect();
+        prop_assert_eq!(growing(&run, &pieces), growing(&groups, &pieces), "{} {}", run, groups);
+    }
+}
+
 #[test]
 fn deep_nesting_is_refused() {
     for open in ["(", "(?:", "(?=", "(?(1)", "(?(?=", "(?(?=a)", "(?i:", "(?>", "(?P<n>", "a(?<!"] {
