@@ -11,7 +11,7 @@ use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::grammar::{Builder, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
+use crate::grammar::{self, Builder, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::wire::Wire;
@@ -31,7 +31,7 @@ A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"pref
 Exit status: 0 made, 1 made and `--strict` violated, or `--check` not accepted, 2 could not run.")]
 pub struct Grammars {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
-    /// Face cache, or `-`
+    /// Face cache, `-`, or a response template alone
     #[arg(value_name = "SOURCE")]
     source: String,
     /// The tools of the request, as a JSON list
@@ -218,33 +218,56 @@ impl Grammars {
         }
     }
 
-    /// Derives the response template and finds the wire.
+    /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A response
+    /// template alone has its wire assumed.
     fn model(&self) -> Result<Model, Failure> {
-        let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        // What was read from standard input cannot be read again.
+        let carried = match self.source.as_str() {
+            "-" => None,
+            name => input::template(name).ok().map(|opened| opened.loaded.template),
+        };
+        let source = match (source::open(&self.source, self.template_name.as_deref()), &carried) {
+            (Ok(source), _) => source.for_tools(),
+            (Err(_), Some(template)) => {
+                let wire =
+                    grammar::assume(template).map_err(|diagnostic| diagnostic.at(Place::file(self.source.clone())))?;
+                return Ok(Model { template: template.clone(), wire, special: self.special()? });
+            }
+            (Err(error), None) => return Err(source_failure(error)),
+        };
         let mut variables: Object = source.special_tokens.clone();
         variables.extend(self.set.iter().cloned());
-        let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
-        let options = derive::Options {
-            variables: variables.clone(),
-            now: Some(self.now.clone()),
-            special_tokens,
-            ..derive::Options::default()
+        let template = match carried {
+            Some(template) => template,
+            None => self.derived(&source, &variables)?,
         };
-        let derivation = derive::derive(&source.template, &options);
-        let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
-        let Some(template) = template else { return Err(failed(derivation.diagnostics, &source)) };
         let chat = ChatTemplate::compile(&source.template)
             .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], &source))?;
         let wire = Wire::find(&chat, &variables, Some(self.now.clone())).ok_or_else(|| {
             let message = "renders of this chat template do not show how it writes a turn";
             Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(&source)))
         })?;
-        // No other format names tokens, and a tokenizer's file may be large.
-        let special = match self.format {
-            Format::Lark => special_tokens::read(self.special_tokens.as_deref(), &self.source)?,
-            _ => Vec::new(),
+        Ok(Model { template, wire, special: self.special()? })
+    }
+
+    fn derived(&self, source: &Source, variables: &Object) -> Result<Template, Failure> {
+        let options = derive::Options {
+            variables: variables.clone(),
+            now: Some(self.now.clone()),
+            special_tokens: variables.values().filter_map(Value::as_str).map(str::to_owned).collect(),
+            ..derive::Options::default()
         };
-        Ok(Model { template: template.template, wire, special })
+        let derivation = derive::derive(&source.template, &options);
+        let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
+        template.map(|loaded| loaded.template).ok_or_else(|| failed(derivation.diagnostics, source))
+    }
+
+    /// The marks that are single tokens. Only one format names them, and a tokenizer's file may be large.
+    fn special(&self) -> Result<Vec<SpecialToken>, Failure> {
+        match self.format {
+            Format::Lark => special_tokens::read(self.special_tokens.as_deref(), &self.source),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn result(&self, grammar: &Grammar) -> Value {

@@ -4,6 +4,7 @@
 //! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine, and
 //! [`Grammar::matcher`] follows a text through them without one.
 
+mod assumed;
 mod automaton;
 mod calls;
 mod gbnf;
@@ -20,6 +21,7 @@ mod special;
 mod style;
 mod turn;
 
+pub use assumed::assume;
 pub use notes::{Effect, Note};
 #[doc(hidden)]
 pub use plain::SCHEMA;
@@ -30,7 +32,7 @@ pub use turn::Presence;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::template::Template;
-use crate::wire::Wire;
+use crate::wire::{Wire, structure};
 use calls::Reading;
 use machine::Machine;
 use marks::Clear;
@@ -49,6 +51,16 @@ pub struct Grammar {
     preserved: Vec<String>,
     pub(crate) special: Vec<SpecialToken>,
     pub(crate) lazy: Option<Lazily>,
+}
+
+/// Which turns a stop ends: those with calls, those with content alone, or any.
+fn ends(structure: &structure::Wire, stop: &str) -> &'static str {
+    let Some(end) = structure.calls.as_ref().and_then(|calls| calls.end.as_deref()) else { return "any" };
+    match (end.contains(stop), structure.end.contains(stop)) {
+        (true, false) => "calls",
+        (false, true) => "content",
+        _ => "any",
+    }
 }
 
 /// How a grammar starts at a call.
@@ -100,6 +112,10 @@ impl<'m> Builder<'m> {
         let Self { template, wire, clear } = self;
         let (structure, written) = (wire.structure(), wire.written());
         let mut notes = clear.notes.clone();
+        if wire.is_assumed() {
+            let message = "no chat template is known: the order of parts, and the texts between them, are the plainest that read back";
+            notes.push(Note::new(Effect::Assumed, message));
+        }
         let mut rules = Rules::default();
         let (tools, wants) = request::tools(request, &mut notes)?;
         let mut call_nodes = Vec::new();
@@ -156,7 +172,7 @@ impl<'m> Builder<'m> {
         let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
         notes.sort();
         notes.dedup();
-        let stop = written.stops.iter().map(|stop| (stop.clone(), "any")).collect();
+        let stop = written.stops.iter().map(|stop| (stop.clone(), ends(structure, stop))).collect();
         let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), special: Vec::new(), lazy };
         grammar.preserved = preserved(structure);
         Ok(grammar)

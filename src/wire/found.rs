@@ -13,6 +13,7 @@ use crate::json::Object;
 pub struct Wire {
     structure: structure::Wire,
     written: Written,
+    is_assumed: bool,
 }
 
 impl Wire {
@@ -24,7 +25,16 @@ impl Wire {
         let reads = reads::find(template, &mut prober, variables);
         let structure = infer(&mut prober, &reads)?;
         let written = written::find(&mut prober, &structure);
-        Some(Self { structure, written })
+        Some(Self { structure, written, is_assumed: false })
+    }
+
+    /// The same, as a wire that no model's renders showed.
+    pub(crate) fn assumed(self) -> Self {
+        Self { is_assumed: true, ..self }
+    }
+
+    pub(crate) fn is_assumed(&self) -> bool {
+        self.is_assumed
     }
 
     pub(crate) fn structure(&self) -> &structure::Wire {

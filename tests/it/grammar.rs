@@ -558,3 +558,61 @@ fn hostile_requests_end_in_bounded_time() {
         }
     }
 }
+
+/// The literal texts of a grammar, and the words and signs in them.
+fn literals(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::List(items) => items.iter().for_each(|item| literals(item, found)),
+        Value::Object(entries) => {
+            if let Some(text) = entries.get("lit").and_then(Value::as_str) {
+                found.extend(text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned));
+                found.push(text.to_owned());
+            }
+            entries.values().for_each(|value| literals(value, found));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_response_template_alone_has_its_wire_assumed() {
+    let known = Arc::new(Tools::new(&tools()).unwrap());
+    let (mut assumed, mut drawn) = (0, 0);
+    for (number, path) in templates().into_iter().enumerate() {
+        let Some(model) = Model::load(&path) else { continue };
+        let wire = match grammar::assume(&model.template) {
+            Ok(wire) => wire,
+            Err(refused) => {
+                assert_eq!(refused.id, "grammar-no-wire", "{}", model.name);
+                continue;
+            }
+        };
+        let request = Request { tools: Some(&tools()), choice: Some(&Choice::Required), ..Request::default() };
+        let Ok(grammar) = grammar::build(&model.template, &wire, &request) else { continue };
+        assumed += 1;
+        let says_so =
+            |note: &grammar::Note| note.effect == Effect::Assumed && note.message.contains("no chat template");
+        assert!(grammar.notes().iter().any(says_so), "{}", model.name);
+        let mut pieces: Vec<String> = ["x", "7", "\"", "{", "}", "\n", "<"].map(str::to_owned).to_vec();
+        literals(&grammar.to_json(), &mut pieces);
+        let anchor = model.template.to_value()["start_anchor"].as_str().unwrap_or_default().to_owned();
+        let mut dice = Dice(0x51_7C_C1 + number as u64);
+        for _ in 0..12 {
+            let Some(text) = walk(&grammar, &pieces, &mut dice) else { continue };
+            let read = parse(&model.template, &format!("Hi\n{anchor}"), &text, Some(known.clone())).unwrap();
+            assert!(read.malformed.is_empty(), "{}: {text:?} reads back malformed", model.name);
+            let calls = read.message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]);
+            assert!(!calls.is_empty(), "{}: {text:?} reads back without a call", model.name);
+            drawn += 1;
+        }
+    }
+    assert!(assumed > 20 && drawn > 100, "{assumed} templates, {drawn} texts");
+    for fields in [
+        r#""tool_calls": {"open": "<c>", "close": "</c>", "content": "text"}, "content": {}"#,
+        r#""tool_calls": {"open_pattern": "(<a>|<b>)\\1", "close": "</c>", "content": "json"}, "content": {}"#,
+    ] {
+        let text = format!("{{\"start_anchor\": \"<bot>\", \"fields\": {{{fields}}}}}");
+        let refused = grammar::assume(&Template::load(&text).unwrap().template).unwrap_err();
+        assert!(refused.message.starts_with("the response template alone does not tell"), "{}", refused.message);
+    }
+}
