@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn any_pattern_loads_or_says_where_it_is_wrong(source in pattern()) {
         if let Err(error) = Pattern::new(&source) {
-            prop_assert!(error.offset <= source.len() && source.is_char_boundary(error.offset), "{:?}: {:?}", source, error);
+            prop_assert!(error.offset() <= source.len() && source.is_char_boundary(error.offset()), "{:?}: {:?}", source, error);
             prop_assert!(!error.message.is_empty());
         }
     }
@@ -130,7 +130,7 @@ fn an_exhausted_pattern_is_an_error_with_its_name() {
     let loaded = Template::load(&template(r"(a+)+\1c", "x", "y")).unwrap();
     let mut parser = Parser::new(&loaded.template, "", Options::default()).unwrap();
     let error = parser.feed(&"a".repeat(5_000)).and_then(|_| parser.finish().map(|_| ())).unwrap_err();
-    assert_eq!(error.stage.name(), "feed");
+    assert_eq!(error.stage(), "feed");
     assert!(error.to_string().starts_with(r"the pattern `(a+)+\1c` needs more steps"), "{error}");
 }
 
@@ -142,7 +142,7 @@ fn a_parser_that_failed_stays_failed() {
     parser.feed(&("a".repeat(5_000) + "b")).unwrap_err();
     for _ in 0..2 {
         let error = parser.feed("b").unwrap_err();
-        assert_eq!(error.kind, ParseErrorKind::Failed);
+        assert_eq!(error.kind(), ParseErrorKind::Failed);
     }
     parser.finish().unwrap_err();
 }

@@ -18,6 +18,7 @@ pub struct Proven {
     /// Every conversation, and what became of it.
     pub verdict: Verdict,
     /// What the response template makes of the samples.
+    #[doc(hidden)]
     pub explained: Explained,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
@@ -36,7 +37,7 @@ pub struct Proven {
 /// let template = Template::load(text)?.template;
 /// let proven = prove(chat_template, &template, &Options::default());
 /// assert_eq!(proven.status, Status::Proved);
-/// assert!(proven.verdict.scope.proved.contains(&"content"));
+/// assert!(proven.verdict.holds());
 /// # Ok::<(), backchat::LoadError>(())
 /// ```
 pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
@@ -98,14 +99,17 @@ impl Proven {
     }
 
     /// How many of the samples are explained, if there are any.
-    pub fn samples_line(&self) -> Option<String> {
+    pub(crate) fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }
 }
 
 /// The turns that a chat template writes in an everyday conversation, and what they mean to a response template.
-#[doc(hidden)]
-pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
+pub(crate) fn readable_turns(
+    source: &str,
+    template: &Template,
+    options: &Options,
+) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
     proof.and_then(|mut proof| proof.readable(template)).ok_or_else(|| {

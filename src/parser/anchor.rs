@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::error::{ParseError, ParseErrorKind, Stage};
+use super::error::{Cause, ParseError, Stage};
 use crate::pattern::{Pattern, TooMuchWork};
 use crate::template::Delimiter;
 
@@ -40,8 +40,8 @@ impl Anchor {
                 let mut end = None;
                 for found in anchor.matches(prompt) {
                     let exhausted = |TooMuchWork| {
-                        let kind = ParseErrorKind::TooMuchWork { pattern: anchor.source().to_owned() };
-                        ParseError { stage: Stage::Prefix, kind }
+                        let cause = Cause::TooMuchWork { pattern: anchor.source().to_owned() };
+                        ParseError { stage: Stage::Prefix, cause }
                     };
                     end = Some(found.map_err(exhausted)?.span().1);
                 }
