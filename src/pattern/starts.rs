@@ -419,7 +419,7 @@ fn begins_the_text(node: &Node) -> bool {
 /// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and what cannot be part of any.
 fn run_then(node: &Node) -> Option<Kind> {
     let Node::Concat(items) = node else { return None };
-    let may_lead = |item: &&Node| run_of(item).is_some() || is_optional(item);
+    let may_lead = |item: &&Node| run_of(item).is_some() || option_of(item).is_some();
     let leading = items.iter().take(LeadingRun::MOST).take_while(may_lead).count();
     // The fewer runs, the less they have in common with what follows.
     (1..=leading).rev().find_map(|count| {
@@ -432,7 +432,7 @@ fn run_then(node: &Node) -> Option<Kind> {
                 (0x80..=0xBF).for_each(|byte| within.byte(byte));
             }
         }
-        let options = leading.iter().filter(|item| run_of(item).is_none()).cloned();
+        let options = leading.iter().filter(|item| run_of(item).is_none()).filter_map(option_of).cloned();
         let then = Node::Alternate(options.chain([Node::Concat(rest.to_vec())]).collect());
         // A run after the runs is not looked for: patterns may have any number of them.
         let then = Starts::with(&then, |_| None);
@@ -458,7 +458,36 @@ fn run_of(node: &Node) -> Option<Run> {
     }
 }
 
-/// Whether it may be left out, and is more than a look.
-fn is_optional(node: &Node) -> bool {
-    matches!(node, Node::Repeat { min: 0, .. })
+/// What may be left out. Where it is taken, it tells the match.
+fn option_of(node: &Node) -> Option<&Node> {
+    match node {
+        Node::Repeat { node, min: 0, .. } => Some(node),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_before_what_tells_a_match_are_skipped() {
+        let lead = |source: &str| {
+            let starts = Starts::of(&super::super::read::read(source).unwrap().node);
+            let tell: String = (0..128u8).filter(|&byte| starts.telling_bytes().has(byte)).map(char::from).collect();
+            (starts.leading_run().map(|run| run.runs.len()), tell)
+        };
+        for (source, runs, tell) in [
+            ("<x>", None, "<"),
+            (r"\s*<x>", Some(1), "<"),
+            (r"\s{0,4}<x>", Some(1), "<"),
+            (r"(?:\[A\])?\s*(?P<name>[^\s\[]+)\s*\[B\]", Some(3), "["),
+            (r"\s*\w+\s*:", Some(3), ":"),
+            // A run of which no exact account can be given, or that takes what should tell, is part of what follows.
+            (r"\s*[a-c]+[12]{1,3}:", Some(2), "12"),
+            (r"\s*[ab]+b:", Some(1), "ab"),
+        ] {
+            assert_eq!(lead(source), (runs, tell.to_owned()), "{source}");
+        }
+    }
 }
