@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::error::{Cause, ParseError, Stage};
+use super::part::part;
 use crate::pattern::{Pattern, TooMuchWork};
 use crate::template::Delimiter;
 
@@ -48,7 +49,7 @@ impl Anchor {
                 end
             }
         };
-        Ok((end.and_then(|end| prompt.get(end..)).unwrap_or(prompt), end.is_some()))
+        Ok((end.map_or(prompt, |end| part(prompt, end..prompt.len())), end.is_some()))
     }
 }
 

@@ -32,6 +32,7 @@ mod error;
 mod event;
 mod machine;
 mod message;
+mod part;
 mod plan;
 mod scan;
 mod signals;
