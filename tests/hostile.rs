@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn any_pattern_loads_or_says_where_it_is_wrong(source in pattern()) {
         if let Err(error) = Pattern::new(&source) {
-            prop_assert!(error.offset() <= source.len() && source.is_char_boundary(error.offset()), "{:?}: {:?}", source, error);
+            prop_assert!(error.offset <= source.len() && source.is_char_boundary(error.offset), "{:?}: {:?}", source, error);
             prop_assert!(!error.message.is_empty());
         }
     }

@@ -60,7 +60,7 @@ fn deep_nesting_is_refused_with_one_message() {
     for open in ["[", "{\"a\":"] {
         let error = json::read(&open.repeat(100_000)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooDeep);
-        assert_eq!(error.message, "lists and objects nest more than 990 deep here");
+        assert!(error.to_string().starts_with("lists and objects nest more than 990 deep here (at byte "), "{error}");
         assert_eq!(error.offset(), open.len() * json::MAX_DEPTH);
     }
 }

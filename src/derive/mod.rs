@@ -24,13 +24,19 @@ pub(crate) use evidence::Evidence;
 pub use findings::Findings;
 pub use proof::Verdict;
 pub(crate) use proof::tools as proof_tools;
-pub(crate) use proof::{Conversation, Fate, ReadableTurn, ReadableTurns, conversations};
+pub(crate) use proof::{Conversation, Fate, conversations};
+// What the command asks for besides.
+#[doc(hidden)]
+pub use proof::{ReadableTurn, ReadableTurns};
 // What a verdict rests on, for the command and the tests; `Verdict::to_value` tells it to everybody else.
 #[doc(hidden)]
 pub use proof::{Failure, Fault, Part};
-pub(crate) use prove::readable_turns;
+#[doc(hidden)]
+pub use prove::readable_turns;
 pub use prove::{Proven, prove};
-pub(crate) use readers::{Reading, rewrite};
+pub(crate) use readers::Reading;
+#[doc(hidden)]
+pub use readers::rewrite;
 pub(crate) use recorded::Explained;
 pub use recorded::Sample;
 pub use report::{Derivation, Status};

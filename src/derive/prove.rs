@@ -105,11 +105,8 @@ impl Proven {
 }
 
 /// The turns that a chat template writes in an everyday conversation, and what they mean to a response template.
-pub(crate) fn readable_turns(
-    source: &str,
-    template: &Template,
-    options: &Options,
-) -> Result<ReadableTurns, Diagnostic> {
+#[doc(hidden)]
+pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
     proof.and_then(|mut proof| proof.readable(template)).ok_or_else(|| {

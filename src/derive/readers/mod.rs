@@ -6,7 +6,7 @@ mod pieces;
 mod rewrite;
 mod tell;
 
-pub(crate) use rewrite::rewrite;
+pub use rewrite::rewrite;
 pub use tell::Reading;
 
 pub(super) use fit::Fitted;

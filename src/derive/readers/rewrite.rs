@@ -11,7 +11,7 @@ use crate::template::Template;
 
 /// A response template within limits.
 #[derive(Clone, Debug)]
-pub(crate) struct Rewritten {
+pub struct Rewritten {
     /// The template.
     pub template: Value,
     /// How many conversations were rendered and parsed back with it.
@@ -22,7 +22,7 @@ pub(crate) struct Rewritten {
 
 /// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation of
 /// its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
-pub(crate) fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
+pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let wish = Wish::of(&options.targets);
     if wish.refusals(template).is_empty() {
