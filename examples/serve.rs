@@ -110,7 +110,7 @@ fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn 
     let mut body = String::new();
     reader.take(length).read_to_string(&mut body)?;
     let mut out = &connection;
-    let request = if body.is_empty() { Ok(Value::Null) } else { json::read(&body).map_err(|error| error.message) };
+    let request = if body.is_empty() { Ok(Value::Null) } else { json::read(&body).map_err(|error| error.to_string()) };
     let is_answered = request.and_then(|request| generation.answers(&generation.grammar(&request)?));
     if let Err(message) = is_answered {
         let error = Value::from([("message", message.into()), ("type", "invalid_request_error".into())]);
@@ -187,7 +187,7 @@ fn object<const N: usize>(entries: [(&str, Value); N]) -> Object {
 fn a_request_that_the_recording_does_not_answer_is_refused() -> Result<(), Box<dyn Error>> {
     let generation = Generation::read("examples/weather")?;
     let said = |request: &str| -> Result<(), String> {
-        let request = json::read(request).map_err(|error| error.message)?;
+        let request = json::read(request).map_err(|error| error.to_string())?;
         generation.answers(&generation.grammar(&request)?)
     };
     assert_eq!(said("{}"), Ok(()));

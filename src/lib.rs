@@ -136,10 +136,10 @@ pub mod tui;
 pub mod wire;
 
 #[cfg(feature = "chat")]
-pub use chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
+pub use chat::ChatTemplate;
 pub use diagnostic::{Diagnostic, Severity};
 pub use json::Value;
 pub use parser::{Event, Finished, ParseError, Parser};
 #[doc(hidden)]
 pub use pattern::{Pattern, PatternError};
-pub use template::{Field, LoadError, Loaded, Template};
+pub use template::{LoadError, Template};

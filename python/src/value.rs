@@ -60,7 +60,7 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     }
     if object.is_instance_of::<PyInt>() {
         let digits = object.call_method0("__int__")?.str()?;
-        return json::read(digits.to_str()?).map_err(|error| PyValueError::new_err(error.message));
+        return json::read(digits.to_str()?).map_err(|error| PyValueError::new_err(error.to_string()));
     }
     if let Ok(value) = object.cast::<PyFloat>() {
         return Ok(Value::Number(value.value().into()));

@@ -1,7 +1,7 @@
 //! One parse of an output: the events with adjacent chunks joined, and what they add up to.
 
 use crate::json::{Object, Value};
-use crate::parser::{Event, EventRef, ParseError, ParseErrorKind, Parser};
+use crate::parser::{Cause, Event, EventRef, ParseError, Parser};
 
 /// What a parser made of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +51,9 @@ impl Reading {
         let mut problems: Vec<String> = malformed.collect();
         match &self.outcome {
             Ok((_, missing)) => problems.extend(missing.iter().map(|field| format!("missing {field}"))),
-            Err(error) => problems.push(match &error.kind {
-                ParseErrorKind::Malformed { field, reason, .. } => format!("malformed {field}: {}", one_line(reason)),
-                _ => format!("{}: {}", error.stage.name(), one_line(&error.to_string())),
+            Err(error) => problems.push(match &error.cause {
+                Cause::Malformed { field, reason, .. } => format!("malformed {field}: {}", one_line(reason)),
+                _ => format!("{}: {}", error.stage(), one_line(&error.to_string())),
             }),
         }
         problems

@@ -4,6 +4,7 @@
 //! caller has said which tools there are, strings become what the schema says they are.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::{Mode, Reason, json, number, space};
 use crate::json::{Number, Value};
@@ -28,10 +29,25 @@ enum Type {
     Array,
 }
 
+/// What was given is no list of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolsError {
+    /// What it is instead.
+    found: &'static str,
+}
+
+impl fmt::Display for ToolsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the tools must be a list, and are {}", self.found)
+    }
+}
+
+impl std::error::Error for ToolsError {}
+
 impl Tools {
     /// Reads a list of tools, `{"type": "function", "function": {…}}` or the inner object alone. What is neither is
     /// passed over, as the reference does; only a number or `true` in place of the list is an error.
-    pub fn new(tools: &Value) -> Result<Self, Reason> {
+    pub fn new(tools: &Value) -> Result<Self, ToolsError> {
         let items = match tools {
             Value::List(items) => items.as_slice(),
             Value::Number(number) if number.as_f64() != 0.0 => return Err(not_a_list(tools)),
@@ -51,6 +67,7 @@ impl Tools {
     }
 
     /// Casts the arguments of every tool call in the value: the value itself, or the elements of lists.
+    #[doc(hidden)]
     pub fn apply(&self, value: &mut Value, mode: Mode) -> Result<(), Reason> {
         match value {
             Value::List(items) => items.iter_mut().try_for_each(|item| self.apply(item, mode)),
@@ -94,8 +111,8 @@ impl Tools {
     }
 }
 
-fn not_a_list(found: &Value) -> Reason {
-    Reason::Tools(format!("the tools must be a list, and are {}", found.kind()))
+fn not_a_list(found: &Value) -> ToolsError {
+    ToolsError { found: found.kind() }
 }
 
 /// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null where it is nullable.

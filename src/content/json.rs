@@ -22,7 +22,7 @@ fn read(text: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Reason> {
 /// The value of `json.loads(text)`; in stable mode integers have any length.
 pub(crate) fn load(text: &str, mode: Mode) -> Result<Value, Reason> {
     let value = json::read(text).map_err(|error| {
-        if error.too_deep {
+        if error.kind == json::ErrorKind::TooDeep {
             return Reason::TooDeep;
         }
         Reason::NotJson { message: error.message, offset: error.offset, text: text.to_owned() }

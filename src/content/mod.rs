@@ -39,6 +39,7 @@ pub enum Mode {
 
 /// What a named group of an open pattern took.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capture {
     /// The group's name.
     pub name: Arc<str>,

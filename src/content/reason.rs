@@ -72,7 +72,7 @@ pub enum Reason {
         /// Which element, from 0.
         index: usize,
     },
-    /// A tool's JSON schema, or the list of tools, is not what it must be.
+    /// A tool's JSON schema is not what it must be.
     Tools(String),
 }
 

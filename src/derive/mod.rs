@@ -19,20 +19,26 @@ mod readers;
 mod recorded;
 mod report;
 
-pub use crate::targets::{Reader, Target};
+pub use crate::targets::Target;
 pub(crate) use evidence::Evidence;
 pub use findings::Findings;
-#[doc(hidden)]
-pub use proof::tools as proof_tools;
-pub use proof::{Boundary, Failure, Fault, Loss, Part, Scope, Tolerance, Unverified, Verdict};
+pub use proof::Verdict;
+pub(crate) use proof::tools as proof_tools;
 pub(crate) use proof::{Conversation, Fate, conversations};
+// What the command asks for besides.
 #[doc(hidden)]
 pub use proof::{ReadableTurn, ReadableTurns};
+// What a verdict rests on, for the command and the tests; `Verdict::to_value` tells it to everybody else.
+#[doc(hidden)]
+pub use proof::{Failure, Fault, Part};
 #[doc(hidden)]
 pub use prove::readable_turns;
 pub use prove::{Proven, prove};
-pub use readers::{Reading, Rewritten, rewrite};
-pub use recorded::{Departure, Explained, Sample};
+pub(crate) use readers::Reading;
+#[doc(hidden)]
+pub use readers::rewrite;
+pub(crate) use recorded::Explained;
+pub use recorded::Sample;
 pub use report::{Derivation, Status};
 
 use crate::chat::ChatTemplate;

@@ -18,6 +18,7 @@ pub struct Proven {
     /// Every conversation, and what became of it.
     pub verdict: Verdict,
     /// What the response template makes of the samples.
+    #[doc(hidden)]
     pub explained: Explained,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
@@ -36,7 +37,7 @@ pub struct Proven {
 /// let template = Template::load(text)?.template;
 /// let proven = prove(chat_template, &template, &Options::default());
 /// assert_eq!(proven.status, Status::Proved);
-/// assert!(proven.verdict.scope.proved.contains(&"content"));
+/// assert!(proven.verdict.holds());
 /// # Ok::<(), backchat::LoadError>(())
 /// ```
 pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
@@ -98,7 +99,7 @@ impl Proven {
     }
 
     /// How many of the samples are explained, if there are any.
-    pub fn samples_line(&self) -> Option<String> {
+    pub(crate) fn samples_line(&self) -> Option<String> {
         self.explained.describe()
     }
 }

@@ -52,8 +52,10 @@ pub struct Derivation {
     /// What the proof came to.
     pub verdict: Verdict,
     /// What the draft makes of the samples.
+    #[doc(hidden)]
     pub explained: Explained,
     /// What each reader of response templates makes of the draft.
+    #[doc(hidden)]
     pub readers: Vec<Reading>,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,

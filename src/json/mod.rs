@@ -16,13 +16,12 @@ mod write;
 pub use map::{Entry as MapEntry, Iter, IterMut};
 pub use map::{Map, Object};
 pub use number::Number;
-pub use place::Path;
 pub(crate) use place::offset_as_written;
 // Where values are in their text: for diagnostics.
 #[doc(hidden)]
-pub use place::{Places, Step};
+pub use place::{Path, Places, Step};
 pub(crate) use read::read_with_places_at;
 #[doc(hidden)]
 pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
-pub use read::{Error, read};
+pub use read::{Error, ErrorKind, read};
 pub use value::Value;

@@ -5,14 +5,34 @@ use super::{Map, Number, Object, Places, Value};
 
 /// Why a text is not JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Error {
     /// What is wrong.
-    pub message: String,
+    pub(crate) message: String,
     /// The byte at which it is wrong.
-    pub offset: usize,
-    /// Whether it is the depth of the nesting, not the syntax.
-    pub too_deep: bool,
+    pub(crate) offset: usize,
+    pub(crate) kind: ErrorKind,
+}
+
+/// What kind of thing is wrong with a text that is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is not written as JSON is.
+    Syntax,
+    /// Arrays and objects nest too deep.
+    TooDeep,
+}
+
+impl Error {
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The byte at which it is wrong.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
 }
 
 impl std::fmt::Display for Error {
@@ -33,7 +53,7 @@ pub const MAX_DEPTH: usize = 990;
 ///
 /// let value = json::read(r#"{"big": 123456789012345678901234567890, "price": 1.50}"#)?;
 /// assert_eq!(value.to_string(), r#"{"big": 123456789012345678901234567890, "price": 1.50}"#);
-/// assert_eq!(json::read("[1,]").unwrap_err().offset, 3);
+/// assert_eq!(json::read("[1,]").unwrap_err().offset(), 3);
 /// # Ok::<(), json::Error>(())
 /// ```
 pub fn read(text: &str) -> Result<Value, Error> {
@@ -140,7 +160,7 @@ impl<'t> Reader<'t> {
     }
 
     fn error(&self, message: &str) -> Error {
-        Error { message: message.to_owned(), offset: self.at, too_deep: false }
+        Error { message: message.to_owned(), offset: self.at, kind: ErrorKind::Syntax }
     }
 
     fn skip_space(&mut self) {
@@ -187,7 +207,7 @@ impl<'t> Reader<'t> {
     fn nested(&mut self, body: fn(&mut Self) -> Result<Value, Error>) -> Result<Value, Error> {
         if self.depth >= MAX_DEPTH {
             let error = self.error(&format!("lists and objects nest more than {MAX_DEPTH} deep here"));
-            return Err(Error { too_deep: true, ..error });
+            return Err(Error { kind: ErrorKind::TooDeep, ..error });
         }
         self.depth += 1;
         let value = body(self)?;
@@ -337,7 +357,7 @@ impl<'t> Reader<'t> {
                     return Err(Error {
                         message: "the string is never closed".to_owned(),
                         offset: start,
-                        too_deep: false,
+                        kind: ErrorKind::Syntax,
                     });
                 }
             }

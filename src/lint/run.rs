@@ -1,14 +1,14 @@
 //! Readings that rules compare.
 
 use crate::json::Object;
-use crate::parser::{ClosersInStrings, EventRef, Mode, Options, ParseErrorKind, Parser};
+use crate::parser::{Cause, ClosersInStrings, EventRef, Mode, Options, Parser};
 use crate::template::Template;
 
 /// What a parser made of a text, as far as its user can tell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     /// The message, or why there is none.
-    pub message: Result<Object, ParseErrorKind>,
+    pub message: Result<Object, Cause>,
     /// Each region's field and raw text, in order.
     pub regions: Vec<(String, String)>,
 }
@@ -45,12 +45,12 @@ pub(super) fn read<'c>(mut parser: Parser, chunks: impl IntoIterator<Item = &'c 
         #[cfg(test)]
         FEEDS.set(FEEDS.get() + 1);
         if let Err(error) = parser.feed_into(chunk, &mut note) {
-            return Answer { message: Err(error.kind), regions: Vec::new() };
+            return Answer { message: Err(error.cause), regions: Vec::new() };
         }
     }
     match parser.finish_into(&mut note) {
         Ok(finished) => Answer { message: Ok(finished.message), regions },
-        Err(error) => Answer { message: Err(error.kind), regions: Vec::new() },
+        Err(error) => Answer { message: Err(error.cause), regions: Vec::new() },
     }
 }
 

@@ -2,7 +2,8 @@
 
 use memchr::memmem;
 
-use super::error::{ParseError, ParseErrorKind, Stage};
+use super::error::{Cause, ParseError, Stage};
+use super::part::part;
 use crate::pattern::{Pattern, TooMuchWork};
 use crate::template::Delimiter;
 
@@ -40,15 +41,15 @@ impl Anchor {
                 let mut end = None;
                 for found in anchor.matches(prompt) {
                     let exhausted = |TooMuchWork| {
-                        let kind = ParseErrorKind::TooMuchWork { pattern: anchor.source().to_owned() };
-                        ParseError { stage: Stage::Prefix, kind }
+                        let cause = Cause::TooMuchWork { pattern: anchor.source().to_owned() };
+                        ParseError { stage: Stage::Prefix, cause }
                     };
                     end = Some(found.map_err(exhausted)?.span().1);
                 }
                 end
             }
         };
-        Ok((end.and_then(|end| prompt.get(end..)).unwrap_or(prompt), end.is_some()))
+        Ok((end.map_or(prompt, |end| part(prompt, end..prompt.len())), end.is_some()))
     }
 }
 

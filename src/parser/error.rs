@@ -1,21 +1,33 @@
 use std::fmt;
 
-/// Why a parse could not go on.
+/// Why a parse could not go on: [`ParseError::kind`] for programs, its text for people.
 ///
 /// In stable mode the only reason is a pattern that used up its steps. Reference mode fails where transformers raises.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ParseError {
     /// While doing what.
-    pub stage: Stage,
+    pub(crate) stage: Stage,
     /// What went wrong.
-    pub kind: ParseErrorKind,
+    pub(crate) cause: Cause,
+}
+
+/// What kind of thing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// A pattern used up its steps.
+    TooMuchWork,
+    /// A region gives no value.
+    Malformed,
+    /// Required fields are absent.
+    Missing,
+    /// The parser failed before.
+    Failed,
 }
 
 /// What a parser was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Reading the prefix.
     Prefix,
     /// Reading the text.
@@ -26,33 +38,32 @@ pub enum Stage {
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ParseErrorKind {
-    /// A pattern used up its steps.
-    TooMuchWork {
-        /// The pattern.
-        pattern: String,
-    },
-    /// A region gives no value.
-    Malformed {
-        /// The field.
-        field: String,
-        /// The raw text of the region.
-        text: String,
-        /// Why.
-        reason: String,
-    },
-    /// Required fields are absent.
+pub(crate) enum Cause {
+    /// This pattern used up its steps.
+    TooMuchWork { pattern: String },
+    /// A region of this field gives no value, for this reason.
+    Malformed { field: String, text: String, reason: String },
+    /// These required fields are absent.
     Missing(Vec<String>),
     /// The parser failed before.
     Failed,
 }
 
-impl Stage {
-    /// Its name in machine rows.
+impl ParseError {
+    /// What kind of thing went wrong.
+    pub fn kind(&self) -> ParseErrorKind {
+        match self.cause {
+            Cause::TooMuchWork { .. } => ParseErrorKind::TooMuchWork,
+            Cause::Malformed { .. } => ParseErrorKind::Malformed,
+            Cause::Missing(_) => ParseErrorKind::Missing,
+            Cause::Failed => ParseErrorKind::Failed,
+        }
+    }
+
+    /// What the parser was doing, as machine rows name it.
     #[doc(hidden)]
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn stage(&self) -> &'static str {
+        match self.stage {
             Stage::Prefix => "prefix",
             Stage::Feed => "feed",
             Stage::Finalize => "finalize",
@@ -62,19 +73,19 @@ impl Stage {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            ParseErrorKind::TooMuchWork { pattern } => {
+        match &self.cause {
+            Cause::TooMuchWork { pattern } => {
                 write!(
                     f,
                     "the pattern `{pattern}` needs more steps on this text than are allowed; make it backtrack less"
                 )
             }
-            ParseErrorKind::Malformed { field, reason, .. } => write!(f, "field `{field}`: {reason}"),
-            ParseErrorKind::Missing(names) => {
+            Cause::Malformed { field, reason, .. } => write!(f, "field `{field}`: {reason}"),
+            Cause::Missing(names) => {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 write!(f, "required fields are absent: {}", names.join(", "))
             }
-            ParseErrorKind::Failed => f.write_str("the parser has failed before and cannot go on"),
+            Cause::Failed => f.write_str("the parser has failed before and cannot go on"),
         }
     }
 }

@@ -247,6 +247,7 @@ impl Event {
 
     /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening, and
     /// the `body` of a region that ended.
+    #[doc(hidden)]
     pub fn to_value_with_spans(&self) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
         let mut add = |span: &Span| {

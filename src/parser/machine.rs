@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::calls::{Growth, News};
-use super::error::{ParseError, ParseErrorKind, Stage};
+use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef, Span};
 use super::message::Message;
 use super::plan::{DelimiterPlan, Plan, Watch};
@@ -234,7 +234,7 @@ impl Parser {
         let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
         let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
         if !missing.is_empty() && self.mode == Mode::Reference {
-            return Err(self.error(ParseErrorKind::Missing(missing)));
+            return Err(self.error(Cause::Missing(missing)));
         }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
@@ -242,6 +242,7 @@ impl Parser {
     }
 
     /// The text that is held back, and the delimiters it could be part of.
+    #[doc(hidden)]
     pub fn held(&self) -> Held<'_> {
         let watch = watched(&self.plan, self.region.as_ref());
         let pending = watch.delimiters.iter().filter_map(|&index| {
@@ -272,7 +273,7 @@ impl Parser {
     }
 
     fn check_usable(&self) -> Result<(), ParseError> {
-        if self.failed { Err(self.error(ParseErrorKind::Failed)) } else { Ok(()) }
+        if self.failed { Err(self.error(Cause::Failed)) } else { Ok(()) }
     }
 
     /// Shows and settles all that can be.
@@ -294,7 +295,7 @@ impl Parser {
                 Err(Exhausted { delimiter }) => {
                     let pattern = self.plan.delimiters.get(delimiter).map(|d| d.pattern.source().to_owned());
                     self.failed = true;
-                    return Err(self.error(ParseErrorKind::TooMuchWork { pattern: pattern.unwrap_or_default() }));
+                    return Err(self.error(Cause::TooMuchWork { pattern: pattern.unwrap_or_default() }));
                 }
             }
         }
@@ -471,7 +472,7 @@ impl Parser {
             Err(failure) if self.mode == Mode::Reference || failure.exhausted => {
                 let (field, text) = (field.name.clone(), text.to_owned());
                 self.failed = true;
-                return Err(self.error(ParseErrorKind::Malformed { field, text, reason: failure.reason }));
+                return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
             }
             Err(failure) => {
                 let (name, text_of) = (field.name.clone(), text.to_owned());
@@ -482,8 +483,8 @@ impl Parser {
         Ok(())
     }
 
-    fn error(&self, kind: ParseErrorKind) -> ParseError {
-        ParseError { stage: self.stage, kind }
+    fn error(&self, cause: Cause) -> ParseError {
+        ParseError { stage: self.stage, cause }
     }
 }
 

@@ -32,19 +32,24 @@ mod error;
 mod event;
 mod machine;
 mod message;
+mod part;
 mod plan;
 mod scan;
 mod signals;
 mod strings;
 
-pub use crate::content::coerce::Tools;
+pub use crate::content::coerce::{Tools, ToolsError};
 pub use crate::content::{Capture, Mode};
 // How the command and the tests cut texts.
 #[doc(hidden)]
 pub use chunks::{Chunks, cut};
-pub use error::{ParseError, ParseErrorKind, Stage};
+pub(crate) use error::{Cause, Stage};
+pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef, Span};
-pub use machine::{ClosersInStrings, Finished, Held, Options, Parser, Pending};
+pub use machine::{ClosersInStrings, Finished, Options, Parser};
+// What the workbench shows of a parser at work.
+#[doc(hidden)]
+pub use machine::{Held, Pending};
 pub use signals::Malformed;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Which delimiter comes next.
 
+use super::part::part;
 use super::plan::{DelimiterPlan, Plan, Watch};
 use crate::content::Mode;
 use crate::pattern::{Found, Search, TooMuchWork};
@@ -7,7 +8,15 @@ use crate::pattern::{Found, Search, TooMuchWork};
 /// New text up to this length is looked at byte by byte before any search begins.
 const GLANCE: usize = 64;
 
+/// Held text up to this length is walked back over at a glance. Beyond it the searches, which go on where they stopped,
+/// decide: else every feed of a long run would walk over all of it again.
+const HELD: usize = 256;
+
 /// The text a parser holds.
+///
+/// Places count from the beginning of all text. Whoever asks for text asks for what is held: [`Buffer::trim`] lets go
+/// nothing from the first byte on that is not shown, nor from the body of the open region, nor within the reach of the
+/// delimiters before them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
     text: String,
@@ -29,8 +38,11 @@ impl Buffer {
         place + self.slice(place, self.end()).chars().next().map_or(1, char::len_utf8)
     }
 
+    /// The text between two places that are held.
+    #[inline]
     pub fn slice(&self, start: usize, end: usize) -> &str {
-        self.text.get(start.wrapping_sub(self.base)..end.wrapping_sub(self.base)).unwrap_or("")
+        debug_assert!(start >= self.base, "{start} is asked for, and the text is held from {} on", self.base);
+        part(&self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
     }
 
     /// Lets go what stands more than so many characters before a place, once that is worth the copying.
@@ -131,7 +143,8 @@ impl Scan {
             }
         }
         self.clear_to = 0;
-        self.quiet = best.is_none() && !first_waits && !watch.can_tell_in(buffer.slice(hold, buffer.end()));
+        let held = buffer.slice(hold, buffer.end());
+        self.quiet = best.is_none() && !first_waits && held.len() <= HELD && !watch.can_tell_in(held);
         Ok(match best {
             Some(best) if best.start < hold => Scanned::Next(best),
             Some(best) => Scanned::Free(hold.min(best.start)),
@@ -199,10 +212,11 @@ impl Scan {
     /// `None` where a glance cannot tell. `shown` is where the text begins that is not shown yet.
     #[inline]
     pub fn glance(&mut self, plan: &Plan, watch: &Watch, buffer: &Buffer, text: &str, shown: usize) -> Option<usize> {
-        if !self.quiet || text.len() > GLANCE || watch.can_tell_in(text) {
+        let held = buffer.slice(shown, buffer.end());
+        if !self.quiet || text.len() > GLANCE || held.len() > GLANCE + HELD || watch.can_tell_in(text) {
             return None;
         }
-        self.clear_to = shown + watch.run_start(&plan.delimiters, buffer.slice(shown, buffer.end()));
+        self.clear_to = shown + watch.run_start(&plan.delimiters, held);
         Some(self.clear_to)
     }
 
@@ -221,5 +235,52 @@ impl Scan {
         let held = buffer.slice(shown, buffer.end());
         let start = plan.delimiters.get(delimiter)?.pattern.leading_run()?.start_in(held);
         (start < held.len()).then_some(shown + start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::parser::Parser;
+    use crate::template::Template;
+
+    #[test]
+    fn text_is_held_as_far_back_as_it_is_needed() {
+        let mut buffer = Buffer::default();
+        buffer.push(&"é".repeat(5000));
+        buffer.trim(9000, None);
+        assert_eq!(buffer.slice(0, 4), "éé", "no bound, nothing goes");
+        buffer.trim(9000, Some(1));
+        assert_eq!((buffer.base, buffer.slice(8996, 9002)), (8996, "ééé"));
+        buffer.push("x");
+        assert_eq!((buffer.end(), buffer.after(9998), buffer.after(10_000)), (10_001, 10_000, 10_001));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "0 is asked for, and the text is held from 8996 on")]
+    fn to_ask_for_text_that_is_gone_is_a_mistake() {
+        let mut buffer = Buffer::default();
+        buffer.push(&"é".repeat(5000));
+        buffer.trim(9000, Some(1));
+        buffer.slice(0, 9002);
+    }
+
+    #[test]
+    fn a_long_run_is_not_walked_over_for_every_feed() {
+        let template = r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "\\s*\\w+\\s*<x>", "close": "."}}}"#;
+        let template = Template::load(template).unwrap().template;
+        for unit in ["    ", "word"] {
+            let mut parser = Parser::new(&template, "A", crate::parser::Options::default()).unwrap();
+            let start = Instant::now();
+            // A walk over all of it for each feed would take minutes.
+            for _ in 0..100_000 {
+                assert_eq!(parser.feed(unit).unwrap(), []);
+            }
+            assert_eq!(parser.feed("a<x>").unwrap().len(), 1);
+            assert!(start.elapsed() < Duration::from_secs(20), "{unit:?}: {:?}", start.elapsed());
+        }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::part::part;
 use super::plan::Plan;
 use crate::json::Value;
 use crate::pattern::Pattern;
 
 /// A region that gave no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Malformed {
     /// The field.
     pub field: String,
@@ -123,6 +125,6 @@ fn mark(pattern: &Pattern, text: &str) -> Option<Option<String>> {
 
 fn quote(text: &str) -> String {
     let end = text.char_indices().nth(QUOTED).map_or(text.len(), |(at, _)| at);
-    let shown = Value::from(text.get(..end).unwrap_or(text)).to_string();
+    let shown = Value::from(part(text, 0..end)).to_string();
     if end < text.len() { format!("{shown}…") } else { shown }
 }

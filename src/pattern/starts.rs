@@ -5,7 +5,7 @@ use memchr::memmem;
 use super::class::{self, Class};
 use super::hay::{Edge, Hay};
 use super::prefixes::prefixes;
-use super::tree::{Assertion, Node};
+use super::tree::{Assertion, Greed, Node};
 
 /// From this many bytes on a search for a whole literal beats one for its first byte.
 const WORTH_A_LITERAL_SEARCH: usize = 48;
@@ -42,29 +42,100 @@ struct Literals {
     common: memmem::Finder<'static>,
 }
 
-/// What a match may have before the characters that make it one, such as the space of `\s{0,4}<x>`.
+/// What a match may have before the characters that make it one, such as the space of `\s{0,4}<x>`, or the space and the
+/// name of `\s*\w+\s*<x>`: runs of characters, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct LeadingRun {
+    runs: Vec<Run>,
+    /// Of each ASCII character the runs it can be in, a bit for each.
+    ascii: Box<[u8; 128]>,
+    /// The runs a match can begin in.
+    first: u8,
+}
+
+/// One run of a leading run.
+#[derive(Clone, Debug)]
+struct Run {
     class: Class,
     /// How many characters it has at most.
     max: Option<u32>,
+    /// The runs that the character before one of its own can be in, itself included.
+    before: u8,
+    may_be_empty: bool,
+    /// Whether it takes any number of characters, or any from one on, and gives back what others need.
+    is_plain: bool,
 }
 
 impl LeadingRun {
-    /// Where the run begins that ends at the end of a text.
+    /// How many runs are told apart.
+    const MOST: usize = 8;
+
+    /// None for runs of which no exact account can be given.
+    fn new(mut runs: Vec<Run>) -> Option<Self> {
+        match runs.as_slice() {
+            [_] => {}
+            [] => return None,
+            several if several.len() <= Self::MOST && several.iter().all(|run| run.is_plain) => {}
+            _ => return None,
+        }
+        let mut ascii = Box::new([0; 128]);
+        // The runs that may come right before the next one, and those that may begin a match.
+        let (mut before, mut first, mut is_first) = (0, 0, true);
+        for (bit, run) in (0..).map(|index| 1 << index).zip(&mut runs) {
+            for (byte, members) in (0..128).zip(ascii.iter_mut()) {
+                *members |= if run.class.has_ascii(byte) { bit } else { 0 };
+            }
+            run.before = before | bit;
+            before = if run.may_be_empty { run.before } else { bit };
+            first |= if is_first { bit } else { 0 };
+            is_first &= run.may_be_empty;
+        }
+        Some(Self { runs, ascii, first })
+    }
+
+    /// Where it begins in a text that ends within it, or where it does.
     #[inline]
     pub fn start_in(&self, text: &str) -> usize {
         match text.as_bytes().last() {
-            Some(&last) if last < 128 && !self.class.has_ascii(last) => text.len(),
+            Some(&last) if self.ascii.get(last as usize) == Some(&0) => text.len(),
             Some(_) => self.walk_back(text),
             None => 0,
         }
     }
 
     fn walk_back(&self, text: &str) -> usize {
-        let most = self.max.map_or(usize::MAX, |max| max as usize);
-        let run = text.chars().rev().take_while(|&c| self.class.contains(c)).take(most);
-        text.len() - run.map(char::len_utf8).sum::<usize>()
+        if let [Run { class, max, .. }] = self.runs.as_slice() {
+            let most = max.map_or(usize::MAX, |max| max as usize);
+            let run = text.chars().rev().take_while(|&c| class.contains(c)).take(most);
+            return text.len() - run.map(char::len_utf8).sum::<usize>();
+        }
+        let (mut at, mut start) = (text.len(), text.len());
+        // The runs that the next character to the left can be in.
+        let mut possible = u8::MAX;
+        for c in text.chars().rev() {
+            let here = possible & self.runs_with(c);
+            if here == 0 {
+                break;
+            }
+            at -= c.len_utf8();
+            if here & self.first != 0 {
+                start = at;
+            }
+            possible = self.members(here).fold(0, |before, run| before | run.before);
+        }
+        start
+    }
+
+    /// The runs that a character can be in.
+    fn runs_with(&self, c: char) -> u8 {
+        match self.ascii.get(c as usize) {
+            Some(&runs) => runs,
+            None => (0..).zip(&self.runs).map(|(index, run)| u8::from(run.class.contains(c)) << index).sum(),
+        }
+    }
+
+    fn members(&self, set: u8) -> impl Iterator<Item = &Run> {
+        (0..).zip(&self.runs).filter(move |(index, _)| set >> index & 1 == 1).map(|(_, run)| run)
     }
 }
 
@@ -345,22 +416,78 @@ fn begins_the_text(node: &Node) -> bool {
     }
 }
 
-/// The filter of a pattern such as `\s*<x>` or `\s{0,4}<x>`: a run, and what cannot be part of it.
+/// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and what cannot be part of any.
 fn run_then(node: &Node) -> Option<Kind> {
     let Node::Concat(items) = node else { return None };
-    let Some((Node::Repeat { node, max, .. }, rest)) = items.split_first() else { return None };
-    let class = match &**node {
-        Node::Class(class) => class.clone(),
-        Node::Char(c) => Class::new(&class::of([(*c, *c)])),
-        _ => return None,
-    };
-    let mut run = Beginning::default();
-    run.class(&class);
-    if !class.beyond_ascii().is_empty() {
-        (0x80..=0xBF).for_each(|byte| run.byte(byte));
+    let may_lead = |item: &&Node| run_of(item).is_some() || option_of(item).is_some();
+    let leading = items.iter().take(LeadingRun::MOST).take_while(may_lead).count();
+    // The fewer runs, the less they have in common with what follows.
+    (1..=leading).rev().find_map(|count| {
+        let (leading, rest) = items.split_at_checked(count)?;
+        let run = LeadingRun::new(leading.iter().filter_map(run_of).collect())?;
+        let mut within = Beginning::default();
+        for Run { class, .. } in &run.runs {
+            within.class(class);
+            if !class.beyond_ascii().is_empty() {
+                (0x80..=0xBF).for_each(|byte| within.byte(byte));
+            }
+        }
+        let options = leading.iter().filter(|item| run_of(item).is_none()).filter_map(option_of).cloned();
+        let then = Node::Alternate(options.chain([Node::Concat(rest.to_vec())]).collect());
+        // A run after the runs is not looked for: patterns may have any number of them.
+        let then = Starts::with(&then, |_| None);
+        let apart = !then.at_end && !matches!(then.kind, Kind::Any) && !Bytes::new(within.table).touches(&then.bytes);
+        apart.then(|| Kind::Run { run, then: Box::new(then) })
+    })
+}
+
+/// A run of characters, captured or not.
+fn run_of(node: &Node) -> Option<Run> {
+    match node {
+        Node::Group { node, .. } => run_of(node),
+        Node::Repeat { node, min, max, greed } => {
+            let class = match &**node {
+                Node::Class(class) => class.clone(),
+                Node::Char(c) => Class::new(&class::of([(*c, *c)])),
+                _ => return None,
+            };
+            let is_plain = *min <= 1 && max.is_none() && *greed != Greed::Possessive;
+            Some(Run { class, max: *max, before: 0, may_be_empty: *min == 0, is_plain })
+        }
+        _ => None,
     }
-    // A run after the run is not looked for: patterns may have any number of them.
-    let then = Starts::with(&Node::Concat(rest.to_vec()), |_| None);
-    let apart = !then.at_end && !matches!(then.kind, Kind::Any) && !Bytes::new(run.table).touches(&then.bytes);
-    apart.then(|| Kind::Run { run: LeadingRun { class, max: *max }, then: Box::new(then) })
+}
+
+/// What may be left out. Where it is taken, it tells the match.
+fn option_of(node: &Node) -> Option<&Node> {
+    match node {
+        Node::Repeat { node, min: 0, .. } => Some(node),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_before_what_tells_a_match_are_skipped() {
+        let lead = |source: &str| {
+            let starts = Starts::of(&super::super::read::read(source).unwrap().node);
+            let tell: String = (0..128u8).filter(|&byte| starts.telling_bytes().has(byte)).map(char::from).collect();
+            (starts.leading_run().map(|run| run.runs.len()), tell)
+        };
+        for (source, runs, tell) in [
+            ("<x>", None, "<"),
+            (r"\s*<x>", Some(1), "<"),
+            (r"\s{0,4}<x>", Some(1), "<"),
+            (r"(?:\[A\])?\s*(?P<name>[^\s\[]+)\s*\[B\]", Some(3), "["),
+            (r"\s*\w+\s*:", Some(3), ":"),
+            // A run of which no exact account can be given, or that takes what should tell, is part of what follows.
+            (r"\s*[a-c]+[12]{1,3}:", Some(2), "12"),
+            (r"\s*[ab]+b:", Some(1), "ab"),
+        ] {
+            assert_eq!(lead(source), (runs, tell.to_owned()), "{source}");
+        }
+    }
 }

@@ -317,6 +317,23 @@ proptest! {
         let pieces: Vec<&str> = text.split_inclusive(|_: char| true).collect();
         prop_assert_eq!(growing(&run, &pieces), growing(&groups, &pieces), "{} {}", run, groups);
     }
+
+    /// Runs before what tells a match are skipped together, and a choice of patterns is not.
+    #[test]
+    fn what_is_skipped_before_a_match_changes_no_match(
+        lead in prop::collection::vec(
+            select(vec![r"\s*", r"(\w+)", "[ab]*?", "[^!<]+", "é{0,3}", "a++", "(?:<o>)?", r"(?:<\w*>)*", "a{2,}"]),
+            1..5,
+        ),
+        then in select(vec!["!", "<x>", r"<\w", "(?:!|<o>)", "(?=!)[!<]", "é", r"\s", "$"]),
+        text in r"(?:[ab]{0,6}|é| {1,3}|!|<o>|<x>|<){1,14}",
+    ) {
+        let lead = lead.concat();
+        let (skipping, plain) = (format!("{lead}{then}"), format!("(?:{lead}{then}|(?!))"));
+        prop_assert_eq!(matches(&skipping, &text), matches(&plain, &text), "{}", skipping);
+        let pieces: Vec<&str> = text.split_inclusive(|_: char| true).collect();
+        prop_assert_eq!(growing(&skipping, &pieces), growing(&plain, &pieces), "{}", skipping);
+    }
 }
 
 #[test]

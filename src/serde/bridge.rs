@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::content::{Reason, coerce::Tools};
+use crate::content::coerce::{Tools, ToolsError};
 use crate::json::{Number, Path, Value};
 
 /// A number that `serde_json` cannot hold exactly: NaN, an infinity, or an integer beyond 64 bits while its feature
@@ -15,8 +15,8 @@ pub struct NumberOutOfRange {
 
 impl NumberOutOfRange {
     /// Where the number is in the value.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> String {
+        self.path.to_string()
     }
 
     /// The number.
@@ -101,9 +101,9 @@ fn held(number: &Number) -> Option<serde_json::Number> {
 }
 
 impl TryFrom<&serde_json::Value> for Tools {
-    type Error = Reason;
+    type Error = ToolsError;
 
-    fn try_from(tools: &serde_json::Value) -> Result<Self, Reason> {
+    fn try_from(tools: &serde_json::Value) -> Result<Self, ToolsError> {
         Self::new(&tools.clone().into())
     }
 }

@@ -58,6 +58,7 @@ pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
     /// Who must take the template.
+    #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub readers: &'static [Reader],
 }
 
@@ -143,21 +144,25 @@ impl Target {
     }
 
     /// Why its readers refuse a template, reader by reader; empty where all of them load it.
+    #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub fn check(&self, template: &Template) -> Vec<Refusal> {
         self.readers.iter().flat_map(|reader| reader.check(template)).collect()
     }
 
     /// Which of its readers refuses a pattern in a role, and why; `None` where all of them take it.
+    #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub fn check_pattern(&self, source: &str, role: Role) -> Option<(Reader, String)> {
         self.readers.iter().find_map(|reader| Some((*reader, reader.check_pattern(source, role)?)))
     }
 
     /// What goes wrong with a template that its readers load, reader by reader.
+    #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub fn cautions(&self, template: &Template) -> Vec<Caution> {
         self.readers.iter().flat_map(|reader| reader.cautions(template)).collect()
     }
 
     /// What a template must keep to for all of its readers.
+    #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub fn limits(&self) -> Limits {
         self.readers.iter().map(|reader| reader.limits()).fold(Limits::NONE, Limits::and)
     }

@@ -34,6 +34,7 @@ pub(super) struct Parts {
 
 /// One key of the message, and how to find its text.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Field {
     /// The key of the message.
     pub name: String,

@@ -130,7 +130,7 @@ fn an_exhausted_pattern_is_an_error_with_its_name() {
     let loaded = Template::load(&template(r"(a+)+\1c", "x", "y")).unwrap();
     let mut parser = Parser::new(&loaded.template, "", Options::default()).unwrap();
     let error = parser.feed(&"a".repeat(5_000)).and_then(|_| parser.finish().map(|_| ())).unwrap_err();
-    assert_eq!(error.stage.name(), "feed");
+    assert_eq!(error.stage(), "feed");
     assert!(error.to_string().starts_with(r"the pattern `(a+)+\1c` needs more steps"), "{error}");
 }
 
@@ -142,7 +142,7 @@ fn a_parser_that_failed_stays_failed() {
     parser.feed(&("a".repeat(5_000) + "b")).unwrap_err();
     for _ in 0..2 {
         let error = parser.feed("b").unwrap_err();
-        assert_eq!(error.kind, ParseErrorKind::Failed);
+        assert_eq!(error.kind(), ParseErrorKind::Failed);
     }
     parser.finish().unwrap_err();
 }

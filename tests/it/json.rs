@@ -1,6 +1,6 @@
 //! The JSON that Backchat reads and writes, beside Python's `json`.
 
-use backchat::json::{self, Number, Object, Path, Value};
+use backchat::json::{self, ErrorKind, Number, Object, Path, Value};
 use proptest::prelude::*;
 
 #[test]
@@ -45,7 +45,11 @@ fn what_is_refused_and_where() {
         ("\u{a0}1", "expected a value", 0),
     ] {
         let error = json::read(text).unwrap_err();
-        assert_eq!((error.message.as_str(), error.offset, error.too_deep), (message, offset, false), "{text:?}");
+        assert_eq!(
+            (error.to_string(), error.kind()),
+            (format!("{message} (at byte {offset})"), ErrorKind::Syntax),
+            "{text:?}"
+        );
     }
 }
 
@@ -55,9 +59,9 @@ fn deep_nesting_is_refused_with_one_message() {
     assert!(json::read(&deep(json::MAX_DEPTH)).is_ok());
     for open in ["[", "{\"a\":"] {
         let error = json::read(&open.repeat(100_000)).unwrap_err();
-        assert!(error.too_deep);
-        assert_eq!(error.message, "lists and objects nest more than 990 deep here");
-        assert_eq!(error.offset, open.len() * json::MAX_DEPTH);
+        assert_eq!(error.kind(), ErrorKind::TooDeep);
+        assert!(error.to_string().starts_with("lists and objects nest more than 990 deep here (at byte "), "{error}");
+        assert_eq!(error.offset(), open.len() * json::MAX_DEPTH);
     }
 }
 
@@ -98,8 +102,8 @@ fn the_entries_of_a_document_alone() {
     );
 
     assert_eq!(json::read_entries(r#"[{"a": 1}]"#), Ok((0..10, None)));
-    assert_eq!(json::read_entries(r#"{"a": [1,}"#).unwrap_err().offset, 9);
-    assert!(json::read_entries(&"{\"a\":".repeat(100_000)).unwrap_err().too_deep);
+    assert_eq!(json::read_entries(r#"{"a": [1,}"#).unwrap_err().offset(), 9);
+    assert_eq!(json::read_entries(&"{\"a\":".repeat(100_000)).unwrap_err().kind(), ErrorKind::TooDeep);
 }
 
 #[test]

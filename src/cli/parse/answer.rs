@@ -247,7 +247,7 @@ impl<'a> Answerer<'a> {
 
 /// The tools as the parser takes them.
 fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
-    let told = |reason: crate::content::Reason| RowError::new("prefix", reason.to_string());
+    let told = |reason: crate::parser::ToolsError| RowError::new("prefix", reason.to_string());
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(told)).transpose()
 }
 

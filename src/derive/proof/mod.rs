@@ -52,9 +52,8 @@ pub use conversations::tools;
 pub(crate) use listed::{Conversation, Fate, conversations};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
-pub use tolerance::Tolerance;
 pub(super) use verdict::UnreadTurn;
-pub use verdict::{Failure, Loss, Scope, Unverified, Verdict};
+pub use verdict::{Failure, Loss, Verdict};
 
 /// How many conversations a proof has at most: a chat template with many switches is proved under the first ones.
 const MOST_CASES: usize = 240;

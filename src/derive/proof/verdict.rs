@@ -15,16 +15,22 @@ pub struct Verdict {
     /// How many came back as they went in.
     pub passed: usize,
     /// What the response template gets wrong, one entry per cause, each with its smallest example.
+    #[doc(hidden)]
     pub failures: Vec<Failure>,
     /// What the wire format itself cannot carry.
+    #[doc(hidden)]
     pub losses: Vec<Loss>,
     /// What the response template claims to read and no conversation exercised.
+    #[doc(hidden)]
     pub unverified: Vec<Unverified>,
     /// What the conversations exercised, and what the chat template never shows.
+    #[doc(hidden)]
     pub scope: Scope,
     /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
+    #[doc(hidden)]
     pub recut: usize,
     /// What the response template makes of outputs that deviate, where it reads every conversation.
+    #[doc(hidden)]
     pub tolerance: Tolerance,
     /// Two turns whose calls no response template was found for.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,

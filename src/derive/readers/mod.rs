@@ -6,7 +6,7 @@ mod pieces;
 mod rewrite;
 mod tell;
 
-pub use rewrite::{Rewritten, rewrite};
+pub use rewrite::rewrite;
 pub use tell::Reading;
 
 pub(super) use fit::Fitted;

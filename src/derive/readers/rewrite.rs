@@ -11,7 +11,6 @@ use crate::template::Template;
 
 /// A response template within limits.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Rewritten {
     /// The template.
     pub template: Value,
@@ -23,19 +22,6 @@ pub struct Rewritten {
 
 /// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation of
 /// its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
-///
-/// ```
-/// use backchat::Template;
-/// use backchat::derive::{Options, Target, rewrite};
-///
-/// let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
-///                      {% if add_generation_prompt %}[assistant]{% endif %}";
-/// let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close_pattern": "<end>(?=\\s|$)"}}}"#;
-/// let options = Options { targets: vec![Target::named("smg").unwrap()], ..Options::default() };
-/// let rewritten = rewrite(chat_template, &Template::load(text)?.template, &options).unwrap().unwrap();
-/// assert_eq!(rewritten.template.get("fields").unwrap().to_string(), r#"{"content": {"close_pattern": "<end>"}}"#);
-/// # Ok::<(), backchat::LoadError>(())
-/// ```
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let wish = Wish::of(&options.targets);
@@ -87,4 +73,20 @@ fn renamed(template: &Value, name: &str) -> Value {
         entries.insert("defaults".to_owned(), Value::Object(defaults.iter().map(rename).collect()));
     }
     Value::Object(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::Target;
+
+    #[test]
+    fn a_template_is_written_within_the_limits_of_a_reader() {
+        let chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}\
+                             {% if add_generation_prompt %}[assistant]{% endif %}";
+        let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close_pattern": "<end>(?=\\s|$)"}}}"#;
+        let options = Options { targets: vec![Target::named("smg").unwrap()], ..Options::default() };
+        let rewritten = rewrite(chat_template, &Template::load(text).unwrap().template, &options).unwrap().unwrap();
+        assert_eq!(rewritten.template.get("fields").unwrap().to_string(), r#"{"content": {"close_pattern": "<end>"}}"#);
+    }
 }

@@ -4,6 +4,7 @@
 //! It takes exactly what [`json::read`] takes. After the first thing that is not JSON it says nothing more.
 
 use crate::json::{self, MAX_DEPTH, Value};
+use crate::parser::part::part;
 
 /// What becomes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,7 @@ impl Reader {
                 }
                 Token::None => self.structure(c, sink),
             };
-            text = text.get(length..).unwrap_or("");
+            text = part(text, length..text.len());
         }
     }
 
@@ -284,7 +285,7 @@ impl Reader {
             }
             _ => {
                 let end = text.find(|c| matches!(c, '"' | '\\' | '\0'..='\u{1f}')).unwrap_or(text.len());
-                self.string_text(text.get(..end).unwrap_or(""), sink);
+                self.string_text(part(text, 0..end), sink);
                 end
             }
         }
@@ -303,7 +304,7 @@ impl Reader {
             key.push_str(text);
         }
         let written = Value::from(text).to_string();
-        self.out(written.get(1..written.len() - 1).unwrap_or(""), sink);
+        self.out(part(&written, 1..written.len() - 1), sink);
     }
 }
 

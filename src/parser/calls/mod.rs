@@ -17,6 +17,7 @@ use self::json::{Reader, Sink, Use};
 use self::shape::Part;
 use self::tags::Tags;
 use super::event::EventRef;
+use super::part::part;
 use crate::content::coerce::Tools;
 use crate::content::{Capture, Mode};
 use crate::json::Value;
@@ -137,7 +138,7 @@ impl Growth {
             };
             let whole = arguments.to_string();
             let mut call = self.calls.all.get_mut(place).map(std::mem::take).unwrap_or_default();
-            let told = call.text.get(..call.told).unwrap_or("");
+            let told = part(&call.text, 0..call.told);
             if whole.starts_with(told) {
                 call.text = whole;
             } else if matches!(self.body, Body::Tags(_)) {

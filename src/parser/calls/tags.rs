@@ -3,6 +3,7 @@
 use crate::content::coerce::Tools;
 use crate::content::{Mode, Reason, tagged_value};
 use crate::json::{Object, Value};
+use crate::parser::part::part;
 use crate::pattern::{Found, Search};
 use crate::template::XmlInlineArgs;
 
@@ -46,7 +47,7 @@ impl Tags {
             }
             text.push_str(if self.has_entries { ", " } else { "{" });
             let entry = Value::Object(Object::from([(key.to_owned(), value)])).to_string();
-            text.push_str(entry.get(1..entry.len() - 1).unwrap_or(""));
+            text.push_str(part(&entry, 1..entry.len() - 1));
             self.has_entries = true;
             self.search.begin(pattern, end, start == end);
         }

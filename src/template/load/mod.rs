@@ -21,6 +21,7 @@ pub(crate) use self::problems::Source;
 
 /// A template that can be used, and what its author should know about it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The template.
     pub template: Template,

@@ -31,10 +31,12 @@ const CONFIG: &str = "tokenizer_config.json";
 
 /// A template and the text it was read from.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Opened {
     /// The template, and what its author should know about it.
     pub loaded: Loaded,
     /// The file as messages name it.
+    #[doc(hidden)]
     pub file: String,
     /// The text of the file, for excerpts.
     #[doc(hidden)]
