@@ -32,5 +32,3 @@ pub(crate) use clock::check_time;
 pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
 #[doc(hidden)]
 pub use watch::Watched;
-
-pub(crate) use python::text::{write_quoted, write_quoted_in};

@@ -9,9 +9,9 @@ use crate::chat::limits;
 use crate::chat::markup;
 use crate::chat::python::arguments::{bind, truth_or};
 use crate::chat::python::containers::{self, Dict, Entries, Key};
-use crate::chat::python::strings::is_space;
 use crate::chat::python::text::{to_str, write_repr};
 use crate::chat::python::{Kind, Result, error, items_of};
+use crate::python::space::is_space;
 
 type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
 

@@ -9,6 +9,8 @@ use crate::chat::python::strings;
 use crate::chat::python::text::{to_str, write_str};
 use crate::chat::python::{Kind, Result, error, items_of};
 use crate::chat::{limits, markup};
+use crate::python;
+use crate::python::space::is_space;
 
 type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
 
@@ -29,7 +31,7 @@ pub(super) fn lower(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
 
 pub(super) fn capitalize(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("capitalize", [], arguments)?;
-    Ok(markup::like(value, strings::capitalize(&to_str(value))))
+    Ok(markup::like(value, python::text::capitalize(&to_str(value))))
 }
 
 /// Every word with its first letter in upper case; unlike `str.title`, an apostrophe does not begin a word.
@@ -38,7 +40,7 @@ pub(super) fn title(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     let mut out = String::new();
     let mut begins = true;
     for c in to_str(value).chars() {
-        if c == '-' || matches!(c, '(' | '{' | '[' | '<') || strings::is_space(c) {
+        if c == '-' || matches!(c, '(' | '{' | '[' | '<') || is_space(c) {
             out.push(c);
             begins = true;
         } else if std::mem::take(&mut begins) {
@@ -99,7 +101,7 @@ pub(super) fn indent(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
     };
     // The line break makes sure that a text's own last one counts.
     let text = format!("{}\n", to_str(value));
-    let lines = strings::split_lines(&text, false);
+    let lines = python::text::split_lines(&text, false, limits::MAX_ITEMS);
     limits::items(lines.len())?;
     limits::size(text.len().saturating_add(lines.len().saturating_mul(indention.len())))?;
     let blank = truth_or(&blank, false);
@@ -168,7 +170,7 @@ pub(super) fn wordwrap(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     let wrap = wrap.filter(|wrap| !wrap.is_none()).map_or_else(|| "\n".to_owned(), |wrap| to_str(&wrap).into_owned());
     let break_long = truth_or(&break_long, true);
     let text = to_str(value);
-    let lines = strings::split_lines(&text, false);
+    let lines = python::text::split_lines(&text, false, limits::MAX_ITEMS);
     // Two lines that follow each other are together longer than the width.
     limits::items(lines.len().saturating_add(2 * text.len() / width))?;
     let lines: Vec<String> = lines
@@ -226,7 +228,7 @@ pub(super) fn striptags(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]
         rest = after;
     }
     plain.push_str(rest);
-    let words: Vec<&str> = plain.split(strings::is_space).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = python::space::words(&plain).collect();
     let joined = words.join(" ");
     let unescaped = [("&lt;", "<"), ("&gt;", ">"), ("&#34;", "\""), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     Ok(Value::from(unescaped.iter().fold(joined, |text, (entity, plain)| text.replace(entity, plain))))

@@ -3,10 +3,10 @@
 use minijinja::Value;
 
 use super::arguments::split;
-use super::number::write_float;
 use super::text::{to_str, write_repr, write_str};
 use super::{Kind, Result, error, type_name};
 use crate::chat::{limits, markup};
+use crate::python::number::write_float;
 
 /// How one value is to be written.
 #[derive(Default)]

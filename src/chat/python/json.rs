@@ -5,9 +5,10 @@ use std::fmt::Write;
 use minijinja::Value;
 
 use super::containers::Dict;
-use super::number::{LongInteger, write_float};
+use super::number::LongInteger;
 use super::{Kind, Result, error, type_name};
 use crate::chat::limits;
+use crate::python;
 
 /// How `json.dumps` writes.
 pub(crate) struct Style {
@@ -35,7 +36,7 @@ impl Style {
             Kind::Int(value) => {
                 let _ = write!(out, "{value}");
             }
-            Kind::Float(value) => write_json_float(out, value),
+            Kind::Float(value) => python::json::write_float(out, value),
             Kind::Str(text) => self.write_string(out, text),
             Kind::List(items) | Kind::Tuple(items) => self.write_list(out, items, level)?,
             Kind::Dict(dict) => self.write_dict(out, dict, level)?,
@@ -125,42 +126,8 @@ impl Style {
     }
 
     fn write_string(&self, out: &mut String, text: &str) {
-        if !limits::spend_text(text) {
-            return;
+        if limits::spend_text(text) {
+            python::json::write_string(out, text, self.ensure_ascii);
         }
-        out.push('"');
-        let mut plain = 0;
-        for (at, c) in text.char_indices() {
-            let escape = match c {
-                '"' => "\\\"",
-                '\\' => "\\\\",
-                '\n' => "\\n",
-                '\r' => "\\r",
-                '\t' => "\\t",
-                '\u{8}' => "\\b",
-                '\u{c}' => "\\f",
-                c if c < ' ' || (self.ensure_ascii && !(' '..='~').contains(&c)) => "",
-                _ => continue,
-            };
-            out.push_str(text.get(plain..at).unwrap_or_default());
-            plain = at + c.len_utf8();
-            out.push_str(escape);
-            if escape.is_empty() {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-        }
-        out.push_str(text.get(plain..).unwrap_or_default());
-        out.push('"');
-    }
-}
-
-fn write_json_float(out: &mut String, value: f64) {
-    match value {
-        nan if nan.is_nan() => out.push_str("NaN"),
-        f64::INFINITY => out.push_str("Infinity"),
-        f64::NEG_INFINITY => out.push_str("-Infinity"),
-        finite => write_float(out, finite),
     }
 }

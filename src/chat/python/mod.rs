@@ -9,7 +9,6 @@ pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod lazy;
 pub(crate) mod methods;
-mod nonprintable;
 pub(crate) mod number;
 pub(crate) mod operators;
 pub(crate) mod strings;

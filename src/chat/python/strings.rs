@@ -7,6 +7,9 @@ use minijinja::Value;
 use super::arguments::{bind, integer, integer_or, none, positional, required, string, truth_or};
 use super::{Kind, Result, containers, error, format, items_of};
 use crate::chat::{limits, markup};
+use crate::python::printable::is_printable;
+use crate::python::space::is_space;
+use crate::python::text;
 
 /// Names of the methods, which win over a key of the same name.
 pub(crate) const METHODS: &[&str] = &[
@@ -59,11 +62,6 @@ pub(crate) const METHODS: &[&str] = &[
     "zfill",
 ];
 
-/// White space, as `str.isspace` has it: Unicode's and four separators.
-pub(crate) fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
-}
-
 /// Calls a method of a string.
 pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Option<Value>> {
     let like = |text: String| Ok(Some(markup::like(value, text)));
@@ -77,10 +75,10 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "startswith" | "endswith" => affix(text, name, arguments).map(Some),
         "upper" => none(name, arguments).and_then(|()| like(text.to_uppercase())),
         "lower" => none(name, arguments).and_then(|()| like(text.to_lowercase())),
-        "casefold" => none(name, arguments).and_then(|()| like(text.to_lowercase().replace('ß', "ss"))),
-        "capitalize" => none(name, arguments).and_then(|()| like(capitalize(text))),
-        "title" => none(name, arguments).and_then(|()| like(title(text))),
-        "swapcase" => none(name, arguments).and_then(|()| like(swapcase(text))),
+        "casefold" => none(name, arguments).and_then(|()| like(text::casefold(text))),
+        "capitalize" => none(name, arguments).and_then(|()| like(text::capitalize(text))),
+        "title" => none(name, arguments).and_then(|()| like(text::title(text))),
+        "swapcase" => none(name, arguments).and_then(|()| like(text::swapcase(text))),
         "replace" => {
             let [old, new, count] = positional(name, ["old", "new", "count"], arguments)?;
             let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
@@ -105,7 +103,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         }
         "splitlines" => {
             let [keep] = bind(name, ["keepends"], arguments)?;
-            let lines = split_lines(text, truth_or(&keep, false));
+            let lines = text::split_lines(text, truth_or(&keep, false), limits::MAX_ITEMS);
             limits::items(lines.len())?;
             containers::list(lines.into_iter().map(|line| markup::like(value, line.to_owned())).collect()).map(Some)
         }
@@ -125,7 +123,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         }
         "format" => format::format(value, text, arguments).map(|text| Some(markup::like(value, text))),
         "isspace" => answer(!text.is_empty() && text.chars().all(is_space)),
-        "isdigit" => answer(!text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || superscript(c))),
+        "isdigit" => answer(text::is_digit(text)),
         "isdecimal" => answer(!text.is_empty() && text.chars().all(|c| c.is_ascii_digit())),
         "isnumeric" => answer(!text.is_empty() && text.chars().all(char::is_numeric)),
         "isalpha" => answer(!text.is_empty() && text.chars().all(char::is_alphabetic)),
@@ -133,20 +131,11 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
         "isascii" => answer(text.is_ascii()),
         "isupper" => answer(text.chars().any(char::is_uppercase) && !text.chars().any(char::is_lowercase)),
         "islower" => answer(text.chars().any(char::is_lowercase) && !text.chars().any(char::is_uppercase)),
-        "istitle" => answer(text.chars().any(char::is_alphabetic) && title(text) == text),
-        "isidentifier" => answer(is_identifier(text)),
-        "isprintable" => answer(text.chars().all(super::nonprintable::is_printable)),
+        "istitle" => answer(text::is_title(text)),
+        "isidentifier" => answer(text::is_identifier(text)),
+        "isprintable" => answer(text.chars().all(is_printable)),
         _ => Ok(None),
     }
-}
-
-fn superscript(c: char) -> bool {
-    matches!(c, '\u{b2}' | '\u{b3}' | '\u{b9}' | '\u{2070}' | '\u{2074}'..='\u{2079}' | '\u{2080}'..='\u{2089}')
-}
-
-fn is_identifier(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|c| c == '_' || c.is_alphabetic()) && chars.all(|c| c == '_' || c.is_alphanumeric())
 }
 
 /// So many bytes of characters are searched one by one.
@@ -177,7 +166,7 @@ fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<V
     let limit = usize::try_from(integer_or(name, &limit, -1)?).unwrap_or(usize::MAX).min(limits::MAX_ITEMS);
     let from_right = name == "rsplit";
     let parts = match separator.filter(|separator| !separator.is_none()) {
-        None => split_space(text, limit, from_right),
+        None => text::split_space(text, limit, from_right),
         Some(separator) => {
             let separator = string(name, &separator)?;
             if separator.is_empty() {
@@ -195,37 +184,6 @@ fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<V
     };
     limits::items(parts.len())?;
     containers::list(parts.into_iter().map(|part| markup::like(value, part.to_owned())).collect())
-}
-
-/// Splits at runs of white space, at most `limit` times; the rest keeps its inner white space.
-fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    if from_right {
-        rest = rest.trim_end_matches(is_space);
-        while !rest.is_empty() {
-            let cut = if parts.len() < limit { rest.rfind(is_space) } else { None };
-            let Some((at, space)) = cut.and_then(|at| Some((at, rest.get(at..)?.chars().next()?))) else {
-                parts.push(rest);
-                break;
-            };
-            parts.push(rest.get(at + space.len_utf8()..).unwrap_or_default());
-            rest = rest.get(..at).unwrap_or_default().trim_end_matches(is_space);
-        }
-        parts.reverse();
-    } else {
-        rest = rest.trim_start_matches(is_space);
-        while !rest.is_empty() {
-            let cut = if parts.len() < limit { rest.find(is_space) } else { None };
-            let Some(at) = cut else {
-                parts.push(rest);
-                break;
-            };
-            parts.push(rest.get(..at).unwrap_or_default());
-            rest = rest.get(at..).unwrap_or_default().trim_start_matches(is_space);
-        }
-    }
-    parts
 }
 
 /// Byte bounds of the slice of characters that optional start and end arguments mean.
@@ -331,85 +289,6 @@ fn join(separator: &str, parts: &[Value]) -> Result<String> {
         limits::size(out.len())?;
     }
     Ok(out)
-}
-
-/// First character in upper case, the rest in lower.
-pub(crate) fn capitalize(text: &str) -> String {
-    let mut chars = text.chars();
-    let Some(first) = chars.next() else { return String::new() };
-    title_case(first).chain(chars.as_str().to_lowercase().chars()).collect()
-}
-
-/// A character as it stands at the head of a word: digraphs have a form between upper and lower case.
-fn title_case(c: char) -> impl Iterator<Item = char> {
-    let mut upper: Vec<char> = match c {
-        'Ǆ' | 'ǅ' | 'ǆ' => vec!['ǅ'],
-        'Ǉ' | 'ǈ' | 'ǉ' => vec!['ǈ'],
-        'Ǌ' | 'ǋ' | 'ǌ' => vec!['ǋ'],
-        'Ǳ' | 'ǲ' | 'ǳ' => vec!['ǲ'],
-        c => c.to_uppercase().collect(),
-    };
-    if let [_, rest @ ..] = upper.as_mut_slice() {
-        for c in rest {
-            *c = c.to_lowercase().next().unwrap_or(*c);
-        }
-    }
-    upper.into_iter()
-}
-
-/// Every run of cased letters with its first in upper case.
-fn title(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut inside = false;
-    for c in text.chars() {
-        if inside {
-            out.extend(c.to_lowercase());
-        } else {
-            out.extend(title_case(c));
-        }
-        inside = c.is_lowercase() || c.is_uppercase();
-    }
-    out
-}
-
-fn swapcase(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_uppercase() {
-            out.extend(c.to_lowercase());
-        } else {
-            out.extend(c.to_uppercase());
-        }
-    }
-    out
-}
-
-/// The lines of a text, at every boundary `str.splitlines` knows. It stops after more lines than a list may have items,
-/// for the caller to refuse them.
-pub(crate) fn split_lines(text: &str, keep_ends: bool) -> Vec<&str> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let boundary =
-            matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-        if !boundary {
-            continue;
-        }
-        let mut end = at + c.len_utf8();
-        if c == '\r' && chars.next_if(|(_, next)| *next == '\n').is_some() {
-            end += 1;
-        }
-        lines.push(text.get(start..if keep_ends { end } else { at }).unwrap_or_default());
-        if lines.len() > limits::MAX_ITEMS {
-            return lines;
-        }
-        start = end;
-    }
-    if start < text.len() {
-        lines.push(text.get(start..).unwrap_or_default());
-    }
-    lines
 }
 
 /// `ljust`, `rjust` and `center`

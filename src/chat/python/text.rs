@@ -8,11 +8,12 @@ use minijinja::Value;
 use super::Kind;
 use super::containers::Dict;
 use super::lazy::{Generator, Range, View};
-use super::nonprintable::is_printable;
-use super::number::{LongInteger, write_float};
+use super::number::LongInteger;
 use crate::chat::filters::Group;
 use crate::chat::functions::Namespace;
 use crate::chat::limits;
+use crate::python;
+use crate::python::number::write_float;
 
 /// What `str()` makes of a value.
 pub(crate) fn to_str(value: &Value) -> Cow<'_, str> {
@@ -123,38 +124,9 @@ fn write_object(out: &mut String, value: &Value, object: &minijinja::value::DynO
     }
 }
 
-/// Appends a string as Python quotes it: single quotes unless only those occur in it.
-pub(crate) fn write_quoted(out: &mut String, text: &str) {
-    write_quoted_in(out, text, if text.contains('\'') && !text.contains('"') { '"' } else { '\'' });
-}
-
-/// Appends a string in this quote, with an escape for all that is not printable.
-pub(crate) fn write_quoted_in(out: &mut String, text: &str, quote: char) {
-    if !limits::spend_text(text) {
-        return;
+/// Appends `repr()` of a string, unless that is too much work: the operation that asked for it then fails.
+fn write_quoted(out: &mut String, text: &str) {
+    if limits::spend_text(text) {
+        python::write_quoted(out, text);
     }
-    out.push(quote);
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c == ' ' || c.is_ascii_graphic() => out.push(c),
-            c if is_printable(c) => out.push(c),
-            c => {
-                let code = u32::from(c);
-                let _ = match code {
-                    0..=0xff => write!(out, "\\x{code:02x}"),
-                    0x100..=0xffff => write!(out, "\\u{code:04x}"),
-                    _ => write!(out, "\\U{code:08x}"),
-                };
-            }
-        }
-    }
-    out.push(quote);
 }

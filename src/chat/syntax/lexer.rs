@@ -1,7 +1,7 @@
 //! A template's text cut into tokens.
 
 use super::SyntaxError;
-use crate::chat::python::strings::is_space;
+use crate::python::space::is_space;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

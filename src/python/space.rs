@@ -1,21 +1,22 @@
-//! What Python takes for white space, which differs between `str.strip` and the number parsers.
+//! White space in Python, which differs between `str.isspace` and the number parsers.
 
-/// Python's `str.strip`: white space as Unicode has it, and the four separators U+001C to U+001F.
-pub(super) fn strip(text: &str) -> &str {
+/// `str.strip()`.
+pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Python's `str.split()`: what stands between runs of the same.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+/// `str.split()`.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
 
-fn is_space(c: char) -> bool {
+/// `str.isspace()` of one character: Unicode's white space and the four separators U+001C to U+001F.
+pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// What `int()` and `float()` pass over at both ends: the same without the separators.
-pub(super) fn trim(text: &str) -> &str {
+/// The text that `int()` and `float()` read: they skip white space at both ends, but not the four separators.
+pub(crate) fn trim(text: &str) -> &str {
     text.trim()
 }
 
