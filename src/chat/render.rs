@@ -9,14 +9,14 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use minijinja::{Environment, ErrorKind, Value};
 
-use super::clock;
-use super::context::{Context, Run};
-use super::dialect;
-use super::limits;
-use super::lower::{self, Lowered};
-use super::survey::Survey;
-use super::syntax::{self, SyntaxError};
-use super::watch::Watched;
+use crate::chat::engine::context::{Context, Run};
+use crate::chat::engine::environment;
+use crate::chat::engine::limits;
+use crate::chat::engine::now;
+use crate::chat::engine::read_recorder::Watched;
+use crate::chat::jinja::lowering::{self, Lowered};
+use crate::chat::jinja::survey::Survey;
+use crate::chat::jinja::syntax::{self, SyntaxError};
 use crate::diagnostic::{Diagnostic, Place, line_column};
 use crate::json;
 
@@ -153,11 +153,11 @@ impl ChatTemplate {
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
         let survey = Survey::of(&tree);
-        let lowered = lower::lower(&tree, &survey, source.len());
+        let lowered = lowering::lower(&tree, &survey, source.len());
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let compared = survey.compared;
-        let mut environment = dialect::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
+        let mut environment = environment::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
         if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
             return Err(located(&problem, &source, &lowered));
         }
@@ -193,7 +193,7 @@ impl ChatTemplate {
 
     /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
     pub fn has_generation_blocks(&self) -> bool {
-        self.lowered.text.contains(lower::GENERATION)
+        self.lowered.text.contains(lowering::GENERATION)
     }
 
     /// Its source, with line breaks as Jinja2 reads them.
@@ -205,7 +205,7 @@ impl ChatTemplate {
     ///
     /// Nothing is filled in: what the context does not have is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
-        let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::plain)?;
+        let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::plain)?;
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
         let counts = self.has_generation_blocks();

@@ -1,0 +1,309 @@
+//! The functions every chat template can call, and the objects they make.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minijinja::value::{DynObject, Object, ObjectRepr, Rest, ValueOrKwargs};
+use minijinja::{Environment, Error, State, Value};
+
+use crate::chat::engine::context::run_of;
+use crate::chat::engine::limits;
+use crate::chat::values::arguments::{bind, integer, none, required, split};
+use crate::chat::values::containers::{Dict, Entries, Extent, Key};
+use crate::chat::values::lazy::Range;
+use crate::chat::values::{Kind, Result, error, items_of, text, type_name};
+
+/// Names of the functions, which nobody has to give.
+pub(crate) const NAMES: &[&str] =
+    &["cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now"];
+
+type Function = fn(&mut State<'_, '_>, &[Value]) -> Result<Value>;
+
+/// Makes the functions known to the engine.
+pub(crate) fn register(environment: &mut Environment<'_>) {
+    let functions: [(&'static str, Function); 7] = [
+        ("cycler", cycler),
+        ("dict", dict),
+        ("joiner", joiner),
+        ("namespace", namespace),
+        ("raise_exception", raise_exception),
+        ("range", range),
+        ("strftime_now", strftime_now),
+    ];
+    for (name, function) in functions {
+        environment.add_function(name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
+            let arguments = arguments.into_values();
+            limits::charge(&arguments)?;
+            let result = function(state, &arguments)?;
+            limits::charge(std::slice::from_ref(&result))?;
+            Ok(result)
+        });
+    }
+}
+
+fn raise_exception(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let [message] = bind("raise_exception", ["message"], arguments)?;
+    let message = text::to_str(&required("raise_exception", "message", message)?).into_owned();
+    if let Some(run) = run_of(state) {
+        run.raise(&message);
+    }
+    Err(error(message))
+}
+
+fn strftime_now(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let [format] = bind("strftime_now", ["format"], arguments)?;
+    let format = required("strftime_now", "format", format)?;
+    let format = crate::chat::values::arguments::string("strftime_now", &format)?;
+    if format.len() > limits::MAX_TIME_FORMAT {
+        return Err(error(format!("strftime_now: a format of more than {} KiB", limits::MAX_TIME_FORMAT >> 10)));
+    }
+    let now = run_of(state).map_or_else(jiff::civil::DateTime::default, |run| run.now());
+    crate::chat::engine::now::strftime(now, format).map(Value::from)
+}
+
+fn range(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let (positional, keywords) = split(arguments);
+    if keywords.is_some() {
+        return Err(error("range() takes no keyword arguments"));
+    }
+    let number = |value: &Value| integer("range", value);
+    match positional {
+        [stop] => Range::value(0, number(stop)?, 1),
+        [start, stop] => Range::value(number(start)?, number(stop)?, 1),
+        [start, stop, step] => Range::value(number(start)?, number(stop)?, number(step)?),
+        _ => Err(error("range expected 1 to 3 arguments")),
+    }
+}
+
+/// The entries that `dict(…)` and `namespace(…)` are made of: a mapping or pairs, then keywords.
+fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
+    let (positional, keywords) = split(arguments);
+    let mut entries = Entries::default();
+    match positional {
+        [] => {}
+        [source] => match Kind::of(source) {
+            Kind::Dict(dict) => {
+                dict.note_whole();
+                entries.extend(dict.entries().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            _ => {
+                for pair in items_of(source)? {
+                    let [key, value] = items_of(&pair)?.try_into().map_err(|_| {
+                        error(format!("{function}() wants pairs; an element is no pair but a {}", type_name(&pair)))
+                    })?;
+                    entries.insert(Key::of(&key)?, value);
+                }
+            }
+        },
+        more => return Err(error(format!("{function} expected at most 1 argument, got {}", more.len()))),
+    }
+    if let Some(keywords) = keywords {
+        for name in keywords.args() {
+            entries.insert(Key::from(name), keywords.peek(name)?);
+        }
+    }
+    Ok(entries)
+}
+
+fn dict(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    Dict::value(entries("dict", arguments)?)
+}
+
+fn namespace(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let entries = entries("namespace", arguments)?;
+    entries.keys().try_for_each(|key| public(&text::to_str(&key.value())))?;
+    let extent = Extent::checked(entries.values())?;
+    let namespace = Arc::new(Namespace { inner: Mutex::new(Inner { entries, extent }) });
+    if let Some(run) = run_of(state) {
+        run.keep(&namespace)?;
+    }
+    Ok(Value::from_dyn_object(namespace))
+}
+
+/// The sandbox keeps names with an underscore in front for itself.
+fn public(name: &str) -> Result<()> {
+    if name.starts_with('_') {
+        Err(error(format!("a namespace cannot hold '{name}': it begins with an underscore")))
+    } else {
+        Ok(())
+    }
+}
+
+/// What `namespace()` makes: the one thing a template can assign to from an inner scope.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    entries: Entries,
+    extent: Extent,
+}
+
+impl Namespace {
+    fn with<T>(&self, action: impl FnOnce(&mut Inner) -> T) -> T {
+        action(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// `{% set namespace.name = value %}`
+    pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
+        public(name)?;
+        let around = Extent::checked([&value])?;
+        self.with(|inner| {
+            inner.extent = inner.extent.max(around);
+            inner.entries.insert(Key::from(name), value);
+        });
+        Ok(())
+    }
+
+    pub(crate) fn extent(&self) -> Extent {
+        self.inner.try_lock().map(|inner| inner.extent).unwrap_or_default()
+    }
+
+    /// Lets go of everything it holds, which may be itself.
+    pub(crate) fn clear(&self) {
+        let entries = self.with(|inner| std::mem::take(&mut inner.entries));
+        drop(entries);
+    }
+
+    /// Appends the namespace as it prints by itself.
+    pub(crate) fn write_str(&self, out: &mut String) {
+        let entries = self.with(|inner| inner.entries.clone());
+        out.push_str("<Namespace {");
+        for (index, (key, value)) in entries.iter().enumerate() {
+            if !limits::has_room(out) {
+                return;
+            }
+            if index > 0 {
+                out.push_str(", ");
+            }
+            text::write_repr(out, &key.value());
+            out.push_str(": ");
+            text::write_repr(out, value);
+        }
+        out.push_str("}>");
+    }
+}
+
+impl Object for Namespace {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        if !limits::spend_key(key) {
+            return None;
+        }
+        self.with(|inner| inner.entries.get(key).cloned())
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        true
+    }
+
+    // A namespace equals itself alone.
+    fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<std::cmp::Ordering> {
+        let other = other.downcast_ref::<Namespace>()?;
+        Some(std::ptr::from_ref::<Namespace>(self).cmp(&std::ptr::from_ref(other)))
+    }
+}
+
+fn cycler(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let (items, keywords) = split(arguments);
+    if items.is_empty() || keywords.is_some() {
+        return Err(error("cycler() wants at least one item, and no keywords"));
+    }
+    Ok(Value::from_object(Cycler { items: items.to_vec(), at: AtomicUsize::new(0) }))
+}
+
+/// What `cycler()` makes.
+#[derive(Debug)]
+struct Cycler {
+    items: Vec<Value>,
+    at: AtomicUsize,
+}
+
+impl Cycler {
+    fn current(&self) -> Value {
+        self.items.get(self.at.load(Ordering::Relaxed)).cloned().unwrap_or_default()
+    }
+}
+
+impl Object for Cycler {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "current" => Some(self.current()),
+            "pos" => Some(Value::from(self.at.load(Ordering::Relaxed))),
+            "items" => Some(Value::from(minijinja::value::Tuple::from(self.items.clone()))),
+            _ => None,
+        }
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn call_method(self: &Arc<Self>, _state: &mut State<'_, '_>, name: &str, arguments: &[Value]) -> Result<Value> {
+        match name {
+            "next" => {
+                none(name, arguments)?;
+                let current = self.current();
+                let next = (self.at.load(Ordering::Relaxed) + 1) % self.items.len().max(1);
+                self.at.store(next, Ordering::Relaxed);
+                Ok(current)
+            }
+            "reset" => {
+                none(name, arguments)?;
+                self.at.store(0, Ordering::Relaxed);
+                Ok(Value::from(()))
+            }
+            _ => Err(Error::from(minijinja::ErrorKind::UnknownMethod)),
+        }
+    }
+}
+
+fn joiner(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+    let [separator] = bind("joiner", ["sep"], arguments)?;
+    let separator = separator.unwrap_or_else(|| Value::from(", "));
+    Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
+}
+
+/// What `joiner()` makes: nothing the first time it is called, then the separator.
+#[derive(Debug)]
+struct Joiner {
+    separator: Value,
+    used: AtomicUsize,
+}
+
+impl Object for Joiner {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "sep" => Some(self.separator.clone()),
+            "used" => Some(Value::from(self.used.load(Ordering::Relaxed) > 0)),
+            _ => None,
+        }
+    }
+
+    fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+        none("joiner", arguments)?;
+        let first = self.used.fetch_add(1, Ordering::Relaxed) == 0;
+        Ok(if first { Value::from("") } else { self.separator.clone() })
+    }
+}

@@ -1,0 +1,9 @@
+//! The engine that renders: minijinja with Python's values, its limits, and what it keeps track of in one render.
+
+pub(crate) mod context;
+pub(crate) mod environment;
+pub(crate) mod limits;
+pub(crate) mod macro_varargs;
+pub(crate) mod now;
+pub(crate) mod own_blocks;
+pub(crate) mod read_recorder;

@@ -1,0 +1,221 @@
+//! What Python makes only when it is asked for: generators, views of a dictionary, ranges.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minijinja::Value;
+use minijinja::value::{Enumerator, Object, ObjectRepr};
+
+use super::containers::{Dict, Extent, Key};
+use super::{Result, error, operators};
+use crate::chat::builtins::functions::Namespace;
+
+/// What a filter such as `map` or `select` returns: always true, without a length, gone after one pass.
+#[derive(Debug)]
+pub(crate) struct Generator {
+    items: Mutex<VecDeque<Value>>,
+    extent: Extent,
+}
+
+impl Generator {
+    pub(crate) fn value(items: Vec<Value>) -> Result<Value> {
+        let extent = Extent::checked(&items)?;
+        Ok(Value::from_object(Self { items: Mutex::new(items.into()), extent }))
+    }
+
+    fn take(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.items.lock().unwrap_or_else(PoisonError::into_inner)).into()
+    }
+
+    /// Takes the next item.
+    pub(crate) fn next(&self) -> Option<Value> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+}
+
+impl Object for Generator {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Iterable
+    }
+
+    // Keeps the engine from indexing into the items.
+    fn get_value(self: &Arc<Self>, _key: &Value) -> Option<Value> {
+        Some(Value::UNDEFINED)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.take())
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        None
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        true
+    }
+}
+
+/// What a view of a dictionary shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Keys,
+    Values,
+    Items,
+}
+
+/// What `keys()`, `values()` and `items()` return.
+#[derive(Debug)]
+pub(crate) struct View {
+    items: Vec<Value>,
+    side: Side,
+    extent: Extent,
+}
+
+impl View {
+    pub(crate) fn value(dict: &Dict, side: Side) -> Result<Value> {
+        dict.note_whole();
+        let items: Vec<Value> = match side {
+            Side::Keys => dict.keys().collect(),
+            Side::Values => dict.entries().map(|(_, value)| value.clone()).collect(),
+            Side::Items => dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect(),
+        };
+        let extent = Extent::checked(&items)?;
+        Ok(Value::from_object(Self { items, side, extent }))
+    }
+
+    pub(crate) fn items(&self) -> &[Value] {
+        &self.items
+    }
+
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self.side {
+            Side::Keys => "dict_keys",
+            Side::Values => "dict_values",
+            Side::Items => "dict_items",
+        }
+    }
+}
+
+impl Object for View {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Iterable
+    }
+
+    fn get_value(self: &Arc<Self>, _key: &Value) -> Option<Value> {
+        Some(Value::UNDEFINED)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.items.clone())
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.items.len())
+    }
+}
+
+/// What `range()` returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Range {
+    pub(crate) start: i64,
+    pub(crate) stop: i64,
+    pub(crate) step: i64,
+}
+
+impl Range {
+    /// The longest the sandbox allows.
+    const MAX_LEN: usize = 100_000;
+
+    pub(crate) fn value(start: i64, stop: i64, step: i64) -> Result<Value> {
+        if step == 0 {
+            return Err(error("range() arg 3 must not be zero"));
+        }
+        let range = Self { start, stop, step };
+        if range.len() > Self::MAX_LEN {
+            return Err(error(format!("range too big: the sandbox stops at {} items", Self::MAX_LEN)));
+        }
+        Ok(Value::from_object(range))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        let (start, stop, step) = (i128::from(self.start), i128::from(self.stop), i128::from(self.step));
+        let span = if step > 0 { stop - start } else { start - stop };
+        if span <= 0 { 0 } else { usize::try_from((span - 1) / step.abs() + 1).unwrap_or(usize::MAX) }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<Value> {
+        let offset = i64::try_from(index).ok()?.checked_mul(self.step)?;
+        (index < self.len()).then(|| Value::from(self.start.saturating_add(offset)))
+    }
+}
+
+impl Object for Range {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match key.as_str() {
+            Some(name) => self.get_value_by_str(name),
+            None => self.get(key.as_usize()?),
+        }
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        match key {
+            "start" => Some(Value::from(self.start)),
+            "stop" => Some(Value::from(self.stop)),
+            "step" => Some(Value::from(self.step)),
+            _ => None,
+        }
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Seq(self.len())
+    }
+}
+
+/// Whether two values are equal, where one of them is lazy: ranges by what is in them, views of keys and items as
+/// sets, everything else only if it is the same.
+pub(crate) fn equal(a: &Value, b: &Value) -> Option<bool> {
+    if let (Some(a), Some(b)) = (a.downcast_object_ref::<Range>(), b.downcast_object_ref::<Range>()) {
+        // Of the same length: with the same first number, and from two on the same second one.
+        return Some(a.len() == b.len() && (0..a.len().min(2)).all(|index| a.get(index) == b.get(index)));
+    }
+    if let (Some(a), Some(b)) = (a.downcast_object_ref::<View>(), b.downcast_object_ref::<View>()) {
+        let sets = a.side != Side::Values && b.side != Side::Values && a.items.len() == b.items.len();
+        return Some(std::ptr::eq(a, b) || sets && same_members(&a.items, &b.items));
+    }
+    if let (Some(a), Some(b)) = (a.downcast_object_ref::<Generator>(), b.downcast_object_ref::<Generator>()) {
+        return Some(std::ptr::eq(a, b));
+    }
+    (is_lazy(a) || is_lazy(b)).then_some(false)
+}
+
+/// Whether everything in one is in the other; by hash where all of it can be hashed.
+fn same_members(some: &[Value], others: &[Value]) -> bool {
+    match others.iter().map(Key::of).collect::<Result<HashSet<Key>>>() {
+        Ok(keys) => some.iter().all(|item| Key::of(item).is_ok_and(|key| keys.contains(&key))),
+        Err(_) => some.iter().all(|item| others.iter().any(|other| operators::equal(item, other))),
+    }
+}
+
+fn is_lazy(value: &Value) -> bool {
+    value.downcast_object_ref::<Generator>().is_some()
+        || value.downcast_object_ref::<View>().is_some()
+        || value.downcast_object_ref::<Range>().is_some()
+}
+
+/// What hangs on a lazy value.
+pub(crate) fn extent(value: &Value) -> Extent {
+    let generator = value.downcast_object_ref::<Generator>().map(|generator| generator.extent);
+    let view = || value.downcast_object_ref::<View>().map(|view| view.extent);
+    let namespace = || value.downcast_object_ref::<Namespace>().map(Namespace::extent);
+    generator.or_else(view).or_else(namespace).unwrap_or_default()
+}
+
+/// Whether one of these lazy values, or something of the engine's that can be iterated over.
+pub(crate) fn is_iterable(value: &Value) -> bool {
+    value.as_object().is_some_and(|object| matches!(object.repr(), ObjectRepr::Iterable | ObjectRepr::Seq))
+}
