@@ -10,6 +10,7 @@ mod builtins;
 mod engine;
 mod jinja;
 mod render;
+mod slice;
 pub mod source;
 mod values;
 

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use minijinja::{Environment, ErrorKind, Value};
 
-use crate::chat::engine::context::{Context, Run};
+use crate::chat::engine::context::Context;
 use crate::chat::engine::environment;
 use crate::chat::engine::limits;
 use crate::chat::engine::now;
 use crate::chat::engine::read_recorder::Watched;
+use crate::chat::engine::run::Run;
+use crate::chat::jinja::intrinsics;
 use crate::chat::jinja::lowering::{self, Lowered};
 use crate::chat::jinja::survey::Survey;
 use crate::chat::jinja::syntax::{self, SyntaxError};
@@ -193,7 +195,7 @@ impl ChatTemplate {
 
     /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
     pub fn has_generation_blocks(&self) -> bool {
-        self.lowered.text.contains(lowering::GENERATION)
+        self.lowered.text.contains(intrinsics::GENERATION)
     }
 
     /// Its source, with line breaks as Jinja2 reads them.

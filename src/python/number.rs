@@ -1,6 +1,7 @@
 //! Numbers as Python's `int()`, `float()` and `repr()` read and write them.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
@@ -161,6 +162,27 @@ static DIGIT_RANGES: LazyLock<Vec<(char, char)>> =
         }
     });
 
+/// The digits and the exponent of a finite number in scientific notation: the shortest digits that read back, or with so
+/// many after the point.
+pub(crate) fn scientific(value: f64, precision: Option<usize>) -> (String, i32) {
+    let mut text = match precision {
+        Some(precision) => format!("{value:.precision$e}"),
+        None => format!("{value:e}"),
+    };
+    let at = text.find('e');
+    let exponent = at.and_then(|at| text.get(at + 1..)?.parse().ok());
+    debug_assert!(exponent.is_some(), "`{text}` is not in scientific notation");
+    text.truncate(at.unwrap_or(text.len()));
+    (text, exponent.unwrap_or(0))
+}
+
+/// Appends an exponent as Python writes it, with a sign and at least two digits.
+pub(crate) fn write_exponent(out: &mut String, exponent: i32) {
+    let sign = if exponent < 0 { '-' } else { '+' };
+    // Writing to a string does not fail.
+    let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
+}
+
 /// Appends `repr()` of a double: the shortest digits that read back, an exponent from 1e16 up and below 1e-4.
 pub(crate) fn write_float(out: &mut String, value: f64) {
     if !value.is_finite() {
@@ -173,12 +195,10 @@ pub(crate) fn write_float(out: &mut String, value: f64) {
         });
         return;
     }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (digits, exponent) = scientific(value, None);
     if value != 0.0 && !(-4..16).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        out.push_str(&format!("{digits}e{sign}{:02}", exponent.unsigned_abs()));
+        out.push_str(&digits);
+        write_exponent(out, exponent);
     } else {
         out.push_str(&format!("{value:?}"));
     }

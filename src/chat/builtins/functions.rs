@@ -1,37 +1,37 @@
-//! The functions every chat template can call, and the objects they make.
+//! The functions that every chat template can call.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use minijinja::value::{DynObject, Object, ObjectRepr, Rest, ValueOrKwargs};
+use minijinja::value::{Object, ObjectRepr, Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
 use crate::chat::engine::context::run_of;
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, integer, none, required, split};
-use crate::chat::values::containers::{Dict, Entries, Extent, Key};
+use crate::chat::values::build;
+use crate::chat::values::containers::{Entries, Key};
 use crate::chat::values::lazy::Range;
+use crate::chat::values::measure;
+use crate::chat::values::namespace::Namespace;
 use crate::chat::values::{Kind, Result, error, items_of, text, type_name};
-
-/// Names of the functions, which nobody has to give.
-pub(crate) const NAMES: &[&str] =
-    &["cycler", "dict", "joiner", "namespace", "raise_exception", "range", "strftime_now"];
 
 type Function = fn(&mut State<'_, '_>, &[Value]) -> Result<Value>;
 
-/// Makes the functions known to the engine.
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("cycler", cycler),
+    ("dict", dict),
+    ("joiner", joiner),
+    ("namespace", namespace),
+    ("raise_exception", raise_exception),
+    ("range", range),
+    ("strftime_now", strftime_now),
+];
+
+/// Registers the functions with the engine.
 pub(crate) fn register(environment: &mut Environment<'_>) {
-    let functions: [(&'static str, Function); 7] = [
-        ("cycler", cycler),
-        ("dict", dict),
-        ("joiner", joiner),
-        ("namespace", namespace),
-        ("raise_exception", raise_exception),
-        ("range", range),
-        ("strftime_now", strftime_now),
-    ];
-    for (name, function) in functions {
-        environment.add_function(name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
+    for (name, function) in FUNCTIONS {
+        environment.add_function(*name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
             let arguments = arguments.into_values();
             limits::charge(&arguments)?;
             let result = function(state, &arguments)?;
@@ -106,111 +106,17 @@ fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
 }
 
 fn dict(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
-    Dict::value(entries("dict", arguments)?)
+    build::dict(entries("dict", arguments)?)
 }
 
 fn namespace(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
     let entries = entries("namespace", arguments)?;
-    entries.keys().try_for_each(|key| public(&text::to_str(&key.value())))?;
-    let extent = Extent::checked(entries.values())?;
-    let namespace = Arc::new(Namespace { inner: Mutex::new(Inner { entries, extent }) });
+    let extent = measure::checked(entries.values())?;
+    let namespace = Arc::new(Namespace::new(entries, extent)?);
     if let Some(run) = run_of(state) {
         run.keep(&namespace)?;
     }
     Ok(Value::from_dyn_object(namespace))
-}
-
-/// The sandbox keeps names with an underscore in front for itself.
-fn public(name: &str) -> Result<()> {
-    if name.starts_with('_') {
-        Err(error(format!("a namespace cannot hold '{name}': it begins with an underscore")))
-    } else {
-        Ok(())
-    }
-}
-
-/// What `namespace()` makes: the one thing a template can assign to from an inner scope.
-#[derive(Debug)]
-pub(crate) struct Namespace {
-    inner: Mutex<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    entries: Entries,
-    extent: Extent,
-}
-
-impl Namespace {
-    fn with<T>(&self, action: impl FnOnce(&mut Inner) -> T) -> T {
-        action(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// `{% set namespace.name = value %}`
-    pub(crate) fn set(&self, name: &str, value: Value) -> Result<()> {
-        public(name)?;
-        let around = Extent::checked([&value])?;
-        self.with(|inner| {
-            inner.extent = inner.extent.max(around);
-            inner.entries.insert(Key::from(name), value);
-        });
-        Ok(())
-    }
-
-    pub(crate) fn extent(&self) -> Extent {
-        self.inner.try_lock().map(|inner| inner.extent).unwrap_or_default()
-    }
-
-    /// Lets go of everything it holds, which may be itself.
-    pub(crate) fn clear(&self) {
-        let entries = self.with(|inner| std::mem::take(&mut inner.entries));
-        drop(entries);
-    }
-
-    /// Appends the namespace as it prints by itself.
-    pub(crate) fn write_str(&self, out: &mut String) {
-        let entries = self.with(|inner| inner.entries.clone());
-        out.push_str("<Namespace {");
-        for (index, (key, value)) in entries.iter().enumerate() {
-            if !limits::has_room(out) {
-                return;
-            }
-            if index > 0 {
-                out.push_str(", ");
-            }
-            text::write_repr(out, &key.value());
-            out.push_str(": ");
-            text::write_repr(out, value);
-        }
-        out.push_str("}>");
-    }
-}
-
-impl Object for Namespace {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        if !limits::spend_key(key) {
-            return None;
-        }
-        self.with(|inner| inner.entries.get(key).cloned())
-    }
-
-    fn is_true(self: &Arc<Self>) -> bool {
-        true
-    }
-
-    // A namespace equals itself alone.
-    fn custom_cmp(self: &Arc<Self>, other: &DynObject) -> Option<std::cmp::Ordering> {
-        let other = other.downcast_ref::<Namespace>()?;
-        Some(std::ptr::from_ref::<Namespace>(self).cmp(&std::ptr::from_ref(other)))
-    }
 }
 
 fn cycler(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
@@ -230,7 +136,10 @@ struct Cycler {
 
 impl Cycler {
     fn current(&self) -> Value {
-        self.items.get(self.at.load(Ordering::Relaxed)).cloned().unwrap_or_default()
+        // There is an item, and `next` keeps the place below their number.
+        let at = self.at.load(Ordering::Relaxed);
+        debug_assert!(at < self.items.len(), "a cycler of {} items is at {at}", self.items.len());
+        self.items.get(at).cloned().unwrap_or_default()
     }
 }
 
@@ -305,5 +214,16 @@ impl Object for Joiner {
         none("joiner", arguments)?;
         let first = self.used.fetch_add(1, Ordering::Relaxed) == 0;
         Ok(if first { Value::from("") } else { self.separator.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FUNCTIONS;
+    use crate::chat::builtins::names;
+
+    #[test]
+    fn every_name_has_its_function() {
+        assert_eq!(FUNCTIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::FUNCTIONS);
     }
 }

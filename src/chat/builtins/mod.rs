@@ -3,4 +3,5 @@
 pub(crate) mod filters;
 pub(crate) mod functions;
 pub(crate) mod methods;
+pub(crate) mod names;
 pub(crate) mod tests;

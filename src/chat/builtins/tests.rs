@@ -3,11 +3,13 @@
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
 
-use crate::chat::builtins::filters;
-use crate::chat::builtins::functions::Namespace;
+use crate::chat::builtins::names;
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, required, string};
+use crate::chat::values::equality::equal;
+use crate::chat::values::group::Group;
 use crate::chat::values::lazy::{Range, is_iterable};
+use crate::chat::values::namespace::Namespace;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, operators};
 
@@ -15,22 +17,22 @@ type Test = fn(&Value, &[Value]) -> Result<bool>;
 
 /// Every test a template can name.
 const TESTS: &[(&str, Test)] = &[
-    ("!=", |value, arguments| other(arguments).map(|other| !operators::equal(value, &other))),
+    ("!=", |value, arguments| other(arguments).map(|other| !equal(value, &other))),
     ("<", |value, arguments| ordered("<", value, arguments)),
     ("<=", |value, arguments| ordered("<=", value, arguments)),
-    ("==", |value, arguments| other(arguments).map(|other| operators::equal(value, &other))),
+    ("==", |value, arguments| other(arguments).map(|other| equal(value, &other))),
     (">", |value, arguments| ordered(">", value, arguments)),
     (">=", |value, arguments| ordered(">=", value, arguments)),
     ("boolean", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Bool(_)))),
     ("callable", |value, arguments| alone(arguments, callable(value))),
     ("defined", |value, arguments| alone(arguments, !value.is_undefined())),
     ("divisibleby", |value, arguments| operators::rem(value, &other(arguments)?).map(|rest| !rest.is_true())),
-    ("eq", |value, arguments| other(arguments).map(|other| operators::equal(value, &other))),
-    ("equalto", |value, arguments| other(arguments).map(|other| operators::equal(value, &other))),
+    ("eq", |value, arguments| other(arguments).map(|other| equal(value, &other))),
+    ("equalto", |value, arguments| other(arguments).map(|other| equal(value, &other))),
     ("escaped", |value, arguments| alone(arguments, value.is_safe())),
     ("even", |value, arguments| alone(arguments, !operators::rem(value, &Value::from(2))?.is_true())),
     ("false", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Bool(false)))),
-    ("filter", |value, arguments| alone(arguments, filters::exists(&to_str(value)))),
+    ("filter", |value, arguments| alone(arguments, names::is_filter(&to_str(value)))),
     ("float", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Float(_)))),
     ("ge", |value, arguments| ordered(">=", value, arguments)),
     ("greaterthan", |value, arguments| ordered(">", value, arguments)),
@@ -43,22 +45,20 @@ const TESTS: &[(&str, Test)] = &[
     ("lower", |value, arguments| alone(arguments, cased(value, char::is_lowercase, char::is_uppercase))),
     ("lt", |value, arguments| ordered("<", value, arguments)),
     ("mapping", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Dict(_)))),
-    ("ne", |value, arguments| other(arguments).map(|other| !operators::equal(value, &other))),
+    ("ne", |value, arguments| other(arguments).map(|other| !equal(value, &other))),
     ("none", |value, arguments| alone(arguments, value.is_none())),
     ("number", |value, arguments| alone(arguments, number(value))),
-    ("odd", |value, arguments| {
-        alone(arguments, operators::equal(&operators::rem(value, &Value::from(2))?, &Value::from(1)))
-    }),
+    ("odd", |value, arguments| alone(arguments, equal(&operators::rem(value, &Value::from(2))?, &Value::from(1)))),
     ("sameas", |value, arguments| other(arguments).map(|other| same(value, &other))),
     ("sequence", |value, arguments| alone(arguments, sequence(value))),
     ("string", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Str(_)))),
-    ("test", |value, arguments| alone(arguments, exists(&to_str(value)))),
+    ("test", |value, arguments| alone(arguments, names::is_test(&to_str(value)))),
     ("true", |value, arguments| alone(arguments, matches!(Kind::of(value), Kind::Bool(true)))),
     ("undefined", |value, arguments| alone(arguments, value.is_undefined())),
     ("upper", |value, arguments| alone(arguments, cased(value, char::is_uppercase, char::is_lowercase))),
 ];
 
-/// Makes the tests known to the engine.
+/// Registers the tests with the engine.
 pub(crate) fn register(environment: &mut Environment<'_>) {
     for (name, test) in TESTS {
         environment.add_test(*name, move |value: &Value, arguments: Rest<ValueOrKwargs>| {
@@ -67,17 +67,12 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
     }
 }
 
-/// Runs a test, and has what it looks at paid for.
+/// Runs a test, and charges for what it looks at.
 fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
     let answer = test(value, arguments)?;
     limits::charge(std::slice::from_ref(value))?;
     limits::charge(arguments)?;
     Ok(answer)
-}
-
-/// Whether there is such a test.
-pub(crate) fn exists(name: &str) -> bool {
-    TESTS.iter().any(|(known, _)| *known == name)
 }
 
 /// Applies a test by name, as `select` does.
@@ -126,7 +121,7 @@ fn iterable(value: &Value) -> bool {
 fn sequence(value: &Value) -> bool {
     matches!(Kind::of(value), Kind::Undefined | Kind::Str(_) | Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_))
         || value.downcast_object_ref::<Range>().is_some()
-        || value.downcast_object_ref::<filters::Group>().is_some()
+        || value.downcast_object_ref::<Group>().is_some()
 }
 
 fn cased(value: &Value, wanted: fn(char) -> bool, unwanted: fn(char) -> bool) -> bool {
@@ -145,5 +140,16 @@ fn same(a: &Value, b: &Value) -> bool {
         (Kind::List(a), Kind::List(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => std::ptr::eq(a, b),
         (Kind::Dict(a), Kind::Dict(b)) => std::ptr::eq(a, b),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod names_of_tests {
+    use super::TESTS;
+    use crate::chat::builtins::names;
+
+    #[test]
+    fn every_name_has_its_test() {
+        assert_eq!(TESTS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::TESTS);
     }
 }

@@ -1,98 +1,21 @@
-//! The variables of one render, and what that render keeps track of.
+//! The outermost scope of one render: the variables of the caller, and how the engine reaches the render's `Run`.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use indexmap::IndexMap;
-use jiff::civil::DateTime;
 use minijinja::value::{Enumerator, Object};
 use minijinja::{State, Value};
 
-use crate::chat::builtins::functions::{self, Namespace};
-use crate::chat::engine::limits::MAX_NAMESPACES;
-use crate::chat::engine::read_recorder::{Recorder, Watch};
-use crate::chat::jinja::lowering;
+use super::read_recorder::Watch;
+use super::run::Run;
+use crate::chat::builtins::names;
+use crate::chat::jinja::intrinsics;
 use crate::chat::values::arguments::split;
-use crate::chat::values::containers::{self, Dict, Entries, Key};
+use crate::chat::values::containers::{Entries, Key};
+use crate::chat::values::namespace::Namespace;
 use crate::chat::values::number::LongInteger;
-use crate::chat::values::{Result, error, text, type_name};
+use crate::chat::values::{Result, build, error, measure, text, type_name};
 use crate::json;
-
-/// What one render keeps track of.
-#[derive(Debug)]
-pub(crate) struct Run {
-    now: Option<DateTime>,
-    /// Code points that have reached the output; what a block or macro gathers is not there yet.
-    written: AtomicUsize,
-    spans: Mutex<Vec<(usize, usize)>>,
-    raised: Mutex<Option<String>>,
-    namespaces: Mutex<Vec<Arc<Namespace>>>,
-    pub(crate) recorder: Option<Arc<Recorder>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Run {
-    pub(crate) fn new(now: Option<DateTime>, watch: bool) -> Self {
-        Self {
-            now,
-            written: AtomicUsize::new(0),
-            spans: Mutex::default(),
-            raised: Mutex::default(),
-            namespaces: Mutex::default(),
-            recorder: watch.then(Arc::default),
-        }
-    }
-
-    pub(crate) fn now(&self) -> DateTime {
-        self.now.unwrap_or_else(crate::chat::engine::now::local_now)
-    }
-
-    pub(crate) fn advance(&self, code_points: usize) {
-        self.written.fetch_add(code_points, Ordering::Relaxed);
-    }
-
-    pub(crate) fn written(&self) -> usize {
-        self.written.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn span(&self, start: usize, end: usize) {
-        locked(&self.spans).push((start, end));
-    }
-
-    pub(crate) fn take_spans(&self) -> Vec<(usize, usize)> {
-        std::mem::take(&mut locked(&self.spans))
-    }
-
-    pub(crate) fn raise(&self, message: &str) {
-        *locked(&self.raised) = Some(message.to_owned());
-    }
-
-    pub(crate) fn take_raised(&self) -> Option<String> {
-        locked(&self.raised).take()
-    }
-
-    /// Keeps a namespace until the render is over. It may come to hold itself, or a chain of others too long to
-    /// be dropped one inside the other.
-    pub(crate) fn keep(&self, namespace: &Arc<Namespace>) -> Result<()> {
-        let mut namespaces = locked(&self.namespaces);
-        if namespaces.len() == MAX_NAMESPACES {
-            return Err(error(format!("more than {MAX_NAMESPACES} namespaces")));
-        }
-        namespaces.push(namespace.clone());
-        Ok(())
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        for namespace in locked(&self.namespaces).iter() {
-            namespace.clear();
-        }
-    }
-}
 
 type Variables = IndexMap<Box<str>, Value, foldhash::fast::RandomState>;
 
@@ -116,7 +39,7 @@ impl Context {
     fn variable(&self, name: &str) -> Option<Value> {
         let found = self.variables.get(name);
         if let Some(recorder) = &self.run.recorder
-            && (found.is_some() || !functions::NAMES.contains(&name))
+            && (found.is_some() || !names::is_function(name))
         {
             recorder.variable(name, found.is_some());
         }
@@ -130,7 +53,7 @@ impl Object for Context {
     }
 
     fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
-        if name == lowering::CONTEXT { Some(Value::from_dyn_object(self.clone())) } else { self.variable(name) }
+        if name == intrinsics::CONTEXT { Some(Value::from_dyn_object(self.clone())) } else { self.variable(name) }
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -138,7 +61,7 @@ impl Object for Context {
     }
 
     fn call_method(self: &Arc<Self>, state: &mut State<'_, '_>, name: &str, arguments: &[Value]) -> Result<Value> {
-        if name == lowering::GENERATION {
+        if name == intrinsics::GENERATION {
             return generation(&self.run, state, arguments);
         }
         Err(match self.variable(name) {
@@ -169,7 +92,7 @@ pub(crate) fn run_of(state: &mut State<'_, '_>) -> Option<Arc<Run>> {
     if let Some(run) = state.get_extension::<Arc<Run>>() {
         return Some(run.clone());
     }
-    let context = state.lookup(lowering::CONTEXT)?;
+    let context = state.lookup(intrinsics::CONTEXT)?;
     let run = context.downcast_object_ref::<Context>()?.run.clone();
     Some(state.get_or_insert_extension(run).clone())
 }
@@ -186,7 +109,7 @@ fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
             for item in items {
                 list.push(engine_value(item, element.clone())?);
             }
-            containers::list(list)?
+            build::list(list)?
         }
         json::Value::Object(given) => {
             let mut entries = Entries::with_capacity_and_hasher(given.len(), foldhash::fast::RandomState::default());
@@ -194,7 +117,7 @@ fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
                 let below = watch.as_ref().map(|watch| watch.below(key));
                 entries.insert(Key::from(key.as_str()), engine_value(value, below)?);
             }
-            Dict::given(entries, watch)?
+            build::given_dict(entries, watch)?
         }
     })
 }
@@ -225,7 +148,10 @@ pub(crate) fn is_defined(state: &mut State<'_, '_>, name: &str) -> bool {
 /// `{% set namespace.name = value %}`
 pub(crate) fn assign(target: &Value, name: &str, value: Value) -> Result<Value> {
     match target.downcast_object_ref::<Namespace>() {
-        Some(namespace) => namespace.set(name, value).map(|()| Value::UNDEFINED),
+        Some(namespace) => {
+            let around = measure::checked([&value])?;
+            namespace.set(name, value, around).map(|()| Value::UNDEFINED)
+        }
         None => Err(error("cannot assign attribute on non-namespace object")),
     }
 }

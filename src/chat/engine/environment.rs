@@ -8,11 +8,11 @@ use minijinja::{AutoEscape, Environment, Error, Output, State, Value};
 use super::{limits, macro_varargs, own_blocks};
 use crate::chat::builtins::{filters, functions, methods, tests};
 use crate::chat::engine::context::is_defined;
-use crate::chat::jinja::lowering;
-use crate::chat::values::containers::{self, Dict, Entries, Key};
+use crate::chat::jinja::intrinsics;
+use crate::chat::values::containers::{Entries, Key};
 use crate::chat::values::markup;
 use crate::chat::values::text::to_str;
-use crate::chat::values::{Kind, Result, error, format, operators};
+use crate::chat::values::{Kind, Result, build, equality, error, format, measure, operators};
 
 /// An engine without templates: what is registered with it is made once and shared.
 pub(crate) fn environment() -> Result<Environment<'static>> {
@@ -59,7 +59,7 @@ fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Resu
 fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
     limits::charge(std::slice::from_ref(value))?;
     limits::charge(arguments)?;
-    if name == lowering::ASSIGN {
+    if name == intrinsics::ASSIGN {
         return match arguments {
             [field, assigned] => crate::chat::engine::context::assign(value, &to_str(field), assigned.clone()),
             _ => Err(error("an assignment without a value")),
@@ -79,52 +79,52 @@ fn operators(environment: &mut Environment<'_>) {
     type Unary = fn(&Value) -> Result<Value>;
     type Binary = fn(&Value, &Value) -> Result<Value>;
     let binary: [(&'static str, Binary); 15] = [
-        ("__add__", operators::add),
-        ("__sub__", operators::sub),
-        ("__mul__", operators::mul),
-        ("__div__", operators::div),
-        ("__floordiv__", operators::floor_div),
-        ("__rem__", remainder),
-        ("__pow__", operators::pow),
-        ("__eq__", |a, b| Ok(Value::from(operators::equal(a, b)))),
-        ("__ne__", |a, b| Ok(Value::from(!operators::equal(a, b)))),
-        ("__lt__", |a, b| ordered("<", a, b)),
-        ("__le__", |a, b| ordered("<=", a, b)),
-        ("__gt__", |a, b| ordered(">", a, b)),
-        ("__ge__", |a, b| ordered(">=", a, b)),
-        ("__in__", |a, b| operators::contains(b, a).map(Value::from)),
-        ("__notin__", |a, b| operators::contains(b, a).map(|found| Value::from(!found))),
+        (intrinsics::ADD, operators::add),
+        (intrinsics::SUB, operators::sub),
+        (intrinsics::MUL, operators::mul),
+        (intrinsics::DIV, operators::div),
+        (intrinsics::FLOOR_DIV, operators::floor_div),
+        (intrinsics::REM, remainder),
+        (intrinsics::POW, operators::pow),
+        (intrinsics::EQ, |a, b| Ok(Value::from(equality::equal(a, b)))),
+        (intrinsics::NE, |a, b| Ok(Value::from(!equality::equal(a, b)))),
+        (intrinsics::LT, |a, b| ordered("<", a, b)),
+        (intrinsics::LE, |a, b| ordered("<=", a, b)),
+        (intrinsics::GT, |a, b| ordered(">", a, b)),
+        (intrinsics::GE, |a, b| ordered(">=", a, b)),
+        (intrinsics::IN, |a, b| operators::contains(b, a).map(Value::from)),
+        (intrinsics::NOT_IN, |a, b| operators::contains(b, a).map(|found| Value::from(!found))),
     ];
     for (name, operator) in binary {
         environment.add_filter(name, move |a: &Value, b: &Value| charged(operator(a, b)));
     }
     let unary: [(&'static str, Unary); 7] = [
-        ("__neg__", operators::neg),
-        ("__pos__", operators::pos),
-        ("__iter__", operators::iterate),
-        ("__rows__", operators::iterate_rows),
-        ("__list__", |items| containers::list(parts(items)?.to_vec())),
-        ("__tuple__", |items| containers::tuple(parts(items)?.to_vec())),
-        ("__dict__", dict),
+        (intrinsics::NEG, operators::neg),
+        (intrinsics::POS, operators::pos),
+        (intrinsics::ITERATE, operators::iterate),
+        (intrinsics::ROWS, operators::iterate_rows),
+        (intrinsics::LIST, |items| build::list(parts(items)?.to_vec())),
+        (intrinsics::TUPLE, |items| build::tuple(parts(items)?.to_vec())),
+        (intrinsics::DICT, dict),
     ];
     for (name, operator) in unary {
         environment.add_filter(name, move |a: &Value| charged(operator(a)));
     }
-    environment.add_filter("__concat__", |parts: Rest<ValueOrKwargs>| {
+    environment.add_filter(intrinsics::CONCAT, |parts: Rest<ValueOrKwargs>| {
         charged(operators::concat(parts.iter().map(|part| -> &Value { part })))
     });
-    environment.add_filter("__slice__", |value: &Value, start: &Value, stop: &Value, step: &Value| {
+    environment.add_filter(intrinsics::SLICE, |value: &Value, start: &Value, stop: &Value, step: &Value| {
         limits::charge(std::slice::from_ref(value))?;
         charged(operators::slice(value, [start, stop, step]))
     });
-    environment.add_filter("__attr__", |value: &Value, name: &str| methods::attribute(value, name));
-    environment.add_filter("__item__", |value: &Value, key: &Value| methods::item(value, key));
-    environment.add_filter("__defined__", |state: &mut State<'_, '_>, name: &str| is_defined(state, name));
-    environment.add_filter("__self__", own_blocks::value);
-    environment.add_filter("__weighed__", |value: Value| limits::charge_deep(&value).map(|()| value));
-    environment.add_filter("__variadic__", macro_varargs::wrap);
-    environment.add_filter("__truth__", |value: &Value| value.is_true());
-    environment.add_filter(lowering::REFUSE, |message: &Value| -> Result<Value> { Err(error(to_str(message))) });
+    environment.add_filter(intrinsics::ATTRIBUTE, |value: &Value, name: &str| methods::attribute(value, name));
+    environment.add_filter(intrinsics::ITEM, |value: &Value, key: &Value| methods::item(value, key));
+    environment.add_filter(intrinsics::DEFINED, |state: &mut State<'_, '_>, name: &str| is_defined(state, name));
+    environment.add_filter(intrinsics::OWN_BLOCKS, own_blocks::value);
+    environment.add_filter(intrinsics::WEIGHED, |value: Value| measure::charge_deep(&value).map(|()| value));
+    environment.add_filter(intrinsics::MACRO_VARARGS, macro_varargs::wrap);
+    environment.add_filter(intrinsics::TRUTH, |value: &Value| value.is_true());
+    environment.add_filter(intrinsics::REFUSE, |message: &Value| -> Result<Value> { Err(error(to_str(message))) });
 }
 
 fn remainder(a: &Value, b: &Value) -> Result<Value> {
@@ -153,5 +153,5 @@ fn dict(items: &Value) -> Result<Value> {
             entries.insert(Key::of(key)?, value.clone());
         }
     }
-    Dict::value(entries)
+    build::dict(entries)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use minijinja::Value;
 
 use crate::chat::engine::now::Instant;
-use crate::chat::values::{Kind, Result, error};
+use crate::chat::values::{Result, error};
 
 /// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
@@ -168,22 +168,6 @@ pub(crate) fn spend_key(text: &str) -> bool {
 /// Counts text that is skipped over on the way to a place in it.
 pub(crate) fn charge_skipped(bytes: usize) -> Result<()> {
     spend(bytes / SKIPPED_BYTES_PER_UNIT + 1);
-    check()
-}
-
-/// Counts a value with everything in it, as when it is compared with one that is equal.
-pub(crate) fn charge_deep(value: &Value) -> Result<()> {
-    fn spend_deep(value: &Value) -> bool {
-        match Kind::of(value) {
-            Kind::Str(text) => spend_text(text),
-            Kind::List(items) | Kind::Tuple(items) => spend(1) && items.iter().all(spend_deep),
-            Kind::Dict(dict) => {
-                spend(1) && dict.entries().all(|(key, value)| spend_deep(&key.value()) && spend_deep(value))
-            }
-            _ => spend(1),
-        }
-    }
-    spend_deep(value);
     check()
 }
 

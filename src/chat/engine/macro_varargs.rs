@@ -6,7 +6,8 @@ use minijinja::value::{Kwargs, Object, ObjectRepr};
 use minijinja::{State, Value};
 
 use crate::chat::values::arguments::split;
-use crate::chat::values::containers::{self, Dict, Entries, Key};
+use crate::chat::values::build;
+use crate::chat::values::containers::{Entries, Key};
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Result, error, items_of};
 
@@ -53,10 +54,10 @@ impl Object for Variadic {
             return Err(error(format!("the macro takes no keyword argument '{}'", to_str(&odd.value()))));
         }
         if self.takes_more {
-            bound.push(containers::tuple(more)?);
+            bound.push(build::tuple(more)?);
         }
         if self.takes_keywords {
-            bound.push(Dict::value(rest)?);
+            bound.push(build::dict(rest)?);
         }
         bound.extend(caller.map(|caller| Value::from(Kwargs::from_iter([("caller", caller)]))));
         self.inner.call(state, &bound)

@@ -7,3 +7,4 @@ pub(crate) mod macro_varargs;
 pub(crate) mod now;
 pub(crate) mod own_blocks;
 pub(crate) mod read_recorder;
+pub(crate) mod run;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use indexmap::{IndexMap, IndexSet};
 
-use crate::chat::builtins::functions;
+use crate::chat::builtins::names;
 use crate::chat::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
 use crate::json;
 
@@ -38,7 +38,7 @@ impl<'s> Survey<'s> {
 
     /// Whether a name can only mean a variable of the context.
     pub(crate) fn is_from_context(&self, name: &str) -> bool {
-        !self.bound.contains(name) && !SPECIAL.contains(&name) && !functions::NAMES.contains(&name)
+        !self.bound.contains(name) && !SPECIAL.contains(&name) && !names::is_function(name)
     }
 
     fn bind(&mut self, names: impl IntoIterator<Item = &'s str>) {
@@ -133,7 +133,7 @@ impl<'s> Survey<'s> {
     fn expression(&mut self, expression: &Expr<'s>) {
         match &expression.kind {
             ExprKind::Name(name) => {
-                let known = SPECIAL.contains(name) || functions::NAMES.contains(name);
+                let known = SPECIAL.contains(name) || names::is_function(name);
                 if !known && !self.scopes.iter().any(|scope| scope.contains(name)) {
                     self.variables.insert(name);
                 }

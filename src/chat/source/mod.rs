@@ -156,18 +156,19 @@ fn find(name: &str) -> Result<Found, SourceError> {
 fn from_file(path: &Path, name: &str) -> Result<Found, SourceError> {
     let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
     let mut start = [0; 4];
-    let got = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
-    if start.get(..got) == Some(gguf::MAGIC.as_slice()) {
+    let start = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
+    if start == gguf::MAGIC {
         return gguf::read(file, name);
     }
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf")) {
         let diagnostic = Diagnostic::error("invalid-gguf", "this is not a GGUF file: it does not begin with `GGUF`");
         return Err(SourceError::new(diagnostic.at(Place::file(name)).help("check that the file was fetched whole")));
     }
-    from_text(name, read_text(start.get(..got).unwrap_or_default().chain(file), name)?)
+    from_text(name, read_text(start.chain(file), name)?)
 }
 
-fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// The next bytes of a reader: as many as the buffer holds, fewer only at the end.
+fn read_up_to<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let mut got = 0;
     while let Some(rest) = buffer.get_mut(got..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest)? {
@@ -175,7 +176,8 @@ fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
             more => got += more,
         }
     }
-    Ok(got)
+    let (read, _) = buffer.split_at(got);
+    Ok(read)
 }
 
 /// Reads a text that is JSON with a `chat_template` in it, or else Jinja.

@@ -1,71 +1,15 @@
-//! Lists and dictionaries.
+//! Lists and dictionaries, which nothing can change.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use indexmap::{Equivalent, IndexMap};
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Tuple};
 
-use super::{Kind, Result, error, lazy, operators};
+use super::error::{Result, error};
+use super::extent::Extent;
 use crate::chat::engine::limits;
 use crate::chat::engine::read_recorder::Watch;
-
-/// How deep values may nest. Values are dropped and printed recursively, and a loop can nest them as deep as
-/// it has turns.
-const MAX_DEPTH: u16 = 400;
-
-/// How much hangs on a value: comparing and printing visit all of it, and a value that holds itself twice,
-/// over and over, has more parts than memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Extent {
-    depth: u16,
-    parts: usize,
-}
-
-impl Extent {
-    /// What hangs on a value.
-    fn of(value: &Value) -> Self {
-        let Some(object) = value.as_object() else { return Self { depth: 0, parts: 1 } };
-        if let Some(list) = object.downcast_ref::<List>() {
-            list.extent
-        } else if let Some(dict) = object.downcast_ref::<Dict>() {
-            dict.extent
-        } else if let Some(items) = object.downcast_ref::<Vec<Value>>() {
-            Self::around(items)
-        } else if let Some(items) = object.downcast_ref::<Tuple>() {
-            Self::around(items.iter())
-        } else {
-            lazy::extent(value)
-        }
-    }
-
-    /// The greater of both.
-    pub(crate) fn max(self, other: Self) -> Self {
-        Self { depth: self.depth.max(other.depth), parts: self.parts.max(other.parts) }
-    }
-
-    fn around<'v>(items: impl IntoIterator<Item = &'v Value>) -> Self {
-        let mut whole = Self { depth: 0, parts: 1 };
-        for item in items {
-            let part = Self::of(item);
-            whole.depth = whole.depth.max(part.depth);
-            whole.parts = whole.parts.saturating_add(part.parts);
-        }
-        whole.depth = whole.depth.saturating_add(1);
-        whole
-    }
-
-    /// What hangs on a container of these items, where that is not too much.
-    pub(crate) fn checked<'v>(items: impl IntoIterator<Item = &'v Value>) -> Result<Self> {
-        let extent = Self::around(items);
-        if extent.depth > MAX_DEPTH {
-            return Err(error(format!("values nested more than {MAX_DEPTH} deep")));
-        }
-        limits::items(extent.parts)?;
-        Ok(extent)
-    }
-}
 
 /// A Python list that nothing can change.
 #[derive(Debug)]
@@ -75,21 +19,18 @@ pub(crate) struct List {
 }
 
 impl List {
+    /// A list of this extent; [`build::list`](super::build::list) measures it.
+    pub(super) fn new(items: Vec<Value>, extent: Extent) -> Self {
+        Self { items, extent }
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
+    }
+
     pub(crate) fn items(&self) -> &[Value] {
         &self.items
     }
-}
-
-/// A list as a value.
-pub(crate) fn list(items: Vec<Value>) -> Result<Value> {
-    let extent = Extent::checked(&items)?;
-    Ok(Value::from_object(List { items, extent }))
-}
-
-/// A tuple as a value.
-pub(crate) fn tuple(items: Vec<Value>) -> Result<Value> {
-    Extent::checked(&items)?;
-    Ok(Value::from(Tuple::from(items)))
 }
 
 impl Object for List {
@@ -113,24 +54,31 @@ impl Object for List {
 /// The entries of a dictionary, in their order.
 pub(crate) type Entries = IndexMap<Key, Value, foldhash::fast::RandomState>;
 
-/// A key of a dictionary: equal and hashed as Python has it, so that `1`, `1.0` and `True` are one key.
+/// A key of a dictionary: equal and hashed as in Python, so that `1`, `1.0` and `True` are one key. Keys are equal if
+/// their values are, so [`equality`](super::equality) implements both.
 #[derive(Clone, Debug)]
 pub(crate) struct Key(Value);
 
 impl Key {
     /// Takes a value for a key; lists and dictionaries cannot be one.
     pub(crate) fn of(value: &Value) -> Result<Self> {
-        match Kind::of(value) {
-            Kind::List(_) => Err(error("unhashable type: 'list'")),
-            Kind::Dict(_) => Err(error("unhashable type: 'dict'")),
-            Kind::Tuple(items) => {
-                limits::spend(items.len());
-                limits::check()?;
-                items.iter().try_for_each(|item| Key::of(item).map(drop))?;
-                Ok(Key(value.clone()))
-            }
-            _ => Ok(Key(value.clone())),
+        let Some(object) = value.as_object() else { return Ok(Key(value.clone())) };
+        if object.downcast_ref::<List>().is_some() || object.downcast_ref::<Vec<Value>>().is_some() {
+            return Err(error("unhashable type: 'list'"));
         }
+        if object.downcast_ref::<Dict>().is_some() {
+            return Err(error("unhashable type: 'dict'"));
+        }
+        if let Some(items) = object.downcast_ref::<Tuple>() {
+            limits::spend(items.len());
+            limits::check()?;
+            items.iter().try_for_each(|item| Key::of(item).map(drop))?;
+        }
+        Ok(Key(value.clone()))
+    }
+
+    pub(crate) fn as_value(&self) -> &Value {
+        &self.0
     }
 
     pub(crate) fn value(&self) -> Value {
@@ -144,53 +92,13 @@ impl From<&str> for Key {
     }
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Self) -> bool {
-        match (self.0.as_str(), other.0.as_str()) {
-            (Some(a), Some(b)) => a.len() == b.len() && limits::spend_key(a) && a == b,
-            (None, None) => operators::equal(&self.0, &other.0),
-            _ => false,
-        }
-    }
-}
-
-impl Eq for Key {}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        hash(&self.0, state);
-    }
-}
-
-fn hash<H: Hasher>(value: &Value, state: &mut H) {
-    // Equal numbers of different types must meet, and both zeros.
-    let mut number = |number: f64| (number + 0.0).to_bits().hash(state);
-    match Kind::of(value) {
-        Kind::Str(text) => {
-            if limits::spend_key(text) {
-                text.hash(state);
-            }
-        }
-        Kind::Bool(truth) => number(f64::from(u8::from(truth))),
-        Kind::Int(integer) => number(integer as f64),
-        Kind::Float(float) => number(float),
-        Kind::Tuple(items) => {
-            if limits::spend(items.len()) {
-                items.iter().for_each(|item| hash(item, state));
-            }
-        }
-        // Everything else is too rare as a key to spread.
-        _ => 0_i64.hash(state),
-    }
-}
-
 impl Equivalent<Key> for str {
     fn equivalent(&self, key: &Key) -> bool {
         key.0.as_str() == Some(self)
     }
 }
 
-/// A Python dictionary that nothing can change; where it is watched, it tells what it is asked for.
+/// A Python dictionary that nothing can change; a watched one reports what it is asked for.
 #[derive(Debug)]
 pub(crate) struct Dict {
     entries: Entries,
@@ -199,15 +107,13 @@ pub(crate) struct Dict {
 }
 
 impl Dict {
-    /// A dictionary that came with the conversation.
-    pub(crate) fn given(entries: Entries, watch: Option<Watch>) -> Result<Value> {
-        let extent = Extent::checked(entries.values())?;
-        Ok(Value::from_object(Self { entries, extent, watch }))
+    /// A dictionary of this extent; [`build::dict`](super::build::dict) measures it.
+    pub(super) fn new(entries: Entries, extent: Extent, watch: Option<Watch>) -> Self {
+        Self { entries, extent, watch }
     }
 
-    /// A dictionary that the template made.
-    pub(crate) fn value(entries: Entries) -> Result<Value> {
-        Self::given(entries, None)
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
     }
 
     pub(crate) fn len(&self) -> usize {

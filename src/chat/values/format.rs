@@ -6,8 +6,9 @@ use super::arguments::split;
 use super::text::{to_str, write_repr, write_str};
 use super::{Kind, Result, error, type_name};
 use crate::chat::engine::limits;
+use crate::chat::slice::slice;
 use crate::chat::values::markup;
-use crate::python::number::write_float;
+use crate::python::number::{scientific, write_exponent, write_float};
 
 /// How one value is to be written.
 #[derive(Default)]
@@ -185,9 +186,9 @@ fn format_into(
 ) -> Result<()> {
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
-        out.push_str(rest.get(..at).unwrap_or_default());
-        let after = rest.get(at + 1..).unwrap_or_default();
-        let brace = if rest.get(at..).is_some_and(|rest| rest.starts_with('{')) { '{' } else { '}' };
+        out.push_str(slice(rest, ..at));
+        let after = slice(rest, at + 1..);
+        let brace = if slice(rest, at..).starts_with('{') { '{' } else { '}' };
         if let Some(more) = after.strip_prefix(brace) {
             out.push(brace);
             rest = more;
@@ -197,8 +198,8 @@ fn format_into(
             return Err(error("Single '}' encountered in format string"));
         }
         let end = field_end(after).ok_or_else(|| error("expected '}' before end of string"))?;
-        let field = after.get(..end).unwrap_or_default();
-        rest = after.get(end + 1..).unwrap_or_default();
+        let field = slice(after, ..end);
+        rest = slice(after, end + 1..);
         format_field(out, field, lookup, depth)?;
         limits::size(out.len())?;
     }
@@ -406,15 +407,13 @@ fn write_number(out: &mut String, value: &Value, spec: &Spec) -> Result<()> {
 }
 
 fn exponent(size: f64, precision: usize) -> String {
-    let text = format!("{size:.precision$e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs())
+    let (mut digits, exponent) = scientific(size, Some(precision));
+    write_exponent(&mut digits, exponent);
+    digits
 }
 
 fn general(size: f64, precision: usize, keep_zeros: bool) -> String {
-    let scientific = exponent(size, precision - 1);
-    let power: i64 = scientific.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0);
+    let (digits, power) = scientific(size, Some(precision - 1));
     let significant = i64::try_from(precision).unwrap_or(i64::MAX);
     let trim = |digits: &str| -> String {
         if keep_zeros || !digits.contains('.') {
@@ -423,11 +422,13 @@ fn general(size: f64, precision: usize, keep_zeros: bool) -> String {
             digits.trim_end_matches('0').trim_end_matches('.').to_owned()
         }
     };
-    if power < -4 || power >= significant {
-        let (digits, power) = scientific.split_once('e').unwrap_or((&scientific, "+00"));
-        format!("{}e{power}", trim(digits))
+    if power < -4 || i64::from(power) >= significant {
+        let mut out = trim(&digits);
+        write_exponent(&mut out, power);
+        out
     } else {
-        let decimals = usize::try_from(significant - 1 - power).unwrap_or(0);
+        // The power is less than the significant digits here, so there is no negative count.
+        let decimals = usize::try_from(significant - 1 - i64::from(power)).unwrap_or(0);
         trim(&format!("{size:.decimals$}"))
     }
 }

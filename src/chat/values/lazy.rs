@@ -1,14 +1,13 @@
 //! What Python makes only when it is asked for: generators, views of a dictionary, ranges.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr};
 
-use super::containers::{Dict, Extent, Key};
-use super::{Result, error, operators};
-use crate::chat::builtins::functions::Namespace;
+use super::error::{Result, error};
+use super::extent::Extent;
 
 /// What a filter such as `map` or `select` returns: always true, without a length, gone after one pass.
 #[derive(Debug)]
@@ -18,9 +17,13 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
-    pub(crate) fn value(items: Vec<Value>) -> Result<Value> {
-        let extent = Extent::checked(&items)?;
-        Ok(Value::from_object(Self { items: Mutex::new(items.into()), extent }))
+    /// A generator of this extent; [`build::generator`](super::build::generator) measures it.
+    pub(super) fn new(items: Vec<Value>, extent: Extent) -> Self {
+        Self { items: Mutex::new(items.into()), extent }
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
     }
 
     fn take(&self) -> Vec<Value> {
@@ -73,15 +76,17 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn value(dict: &Dict, side: Side) -> Result<Value> {
-        dict.note_whole();
-        let items: Vec<Value> = match side {
-            Side::Keys => dict.keys().collect(),
-            Side::Values => dict.entries().map(|(_, value)| value.clone()).collect(),
-            Side::Items => dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect(),
-        };
-        let extent = Extent::checked(&items)?;
-        Ok(Value::from_object(Self { items, side, extent }))
+    /// A view of these items; [`build::view`](super::build::view) takes them from a dictionary.
+    pub(super) fn new(items: Vec<Value>, side: Side, extent: Extent) -> Self {
+        Self { items, side, extent }
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    pub(super) fn side(&self) -> Side {
+        self.side
     }
 
     pub(crate) fn items(&self) -> &[Value] {
@@ -176,43 +181,10 @@ impl Object for Range {
     }
 }
 
-/// Whether two values are equal, where one of them is lazy: ranges by what is in them, views of keys and items as
-/// sets, everything else only if it is the same.
-pub(crate) fn equal(a: &Value, b: &Value) -> Option<bool> {
-    if let (Some(a), Some(b)) = (a.downcast_object_ref::<Range>(), b.downcast_object_ref::<Range>()) {
-        // Of the same length: with the same first number, and from two on the same second one.
-        return Some(a.len() == b.len() && (0..a.len().min(2)).all(|index| a.get(index) == b.get(index)));
-    }
-    if let (Some(a), Some(b)) = (a.downcast_object_ref::<View>(), b.downcast_object_ref::<View>()) {
-        let sets = a.side != Side::Values && b.side != Side::Values && a.items.len() == b.items.len();
-        return Some(std::ptr::eq(a, b) || sets && same_members(&a.items, &b.items));
-    }
-    if let (Some(a), Some(b)) = (a.downcast_object_ref::<Generator>(), b.downcast_object_ref::<Generator>()) {
-        return Some(std::ptr::eq(a, b));
-    }
-    (is_lazy(a) || is_lazy(b)).then_some(false)
-}
-
-/// Whether everything in one is in the other; by hash where all of it can be hashed.
-fn same_members(some: &[Value], others: &[Value]) -> bool {
-    match others.iter().map(Key::of).collect::<Result<HashSet<Key>>>() {
-        Ok(keys) => some.iter().all(|item| Key::of(item).is_ok_and(|key| keys.contains(&key))),
-        Err(_) => some.iter().all(|item| others.iter().any(|other| operators::equal(item, other))),
-    }
-}
-
-fn is_lazy(value: &Value) -> bool {
+pub(super) fn is_lazy(value: &Value) -> bool {
     value.downcast_object_ref::<Generator>().is_some()
         || value.downcast_object_ref::<View>().is_some()
         || value.downcast_object_ref::<Range>().is_some()
-}
-
-/// What hangs on a lazy value.
-pub(crate) fn extent(value: &Value) -> Extent {
-    let generator = value.downcast_object_ref::<Generator>().map(|generator| generator.extent);
-    let view = || value.downcast_object_ref::<View>().map(|view| view.extent);
-    let namespace = || value.downcast_object_ref::<Namespace>().map(Namespace::extent);
-    generator.or_else(view).or_else(namespace).unwrap_or_default()
 }
 
 /// Whether one of these lazy values, or something of the engine's that can be iterated over.

@@ -1,113 +1,27 @@
 //! Python's values and what Python does with them, on top of the engine's.
 //!
-//! The engine supplies numbers, strings, undefined and tuples; lists, dictionaries and everything lazy
-//! are objects of our own, so that printing, comparing and indexing them is Python's doing.
+//! The engine supplies numbers, strings, undefined and tuples. Lists, dictionaries and everything lazy are objects of our
+//! own, so that they print, compare and are indexed as in Python. The files build on each other in one direction:
+//! `error`, `extent`; the objects (`containers`, `lazy`, `namespace`, `group`, `number`); `kind`; `equality` and
+//! `measure`; `build`; and what works on finished values.
 
 pub(crate) mod arguments;
+pub(crate) mod build;
 pub(crate) mod containers;
+pub(crate) mod equality;
+mod error;
+mod extent;
 pub(crate) mod format;
+pub(crate) mod group;
 pub(crate) mod json;
+mod kind;
 pub(crate) mod lazy;
 pub(crate) mod markup;
+pub(crate) mod measure;
+pub(crate) mod namespace;
 pub(crate) mod number;
 pub(crate) mod operators;
 pub(crate) mod text;
 
-use containers::{Dict, List};
-use minijinja::value::{DynObject, Tuple, ValueKind};
-use minijinja::{Error, ErrorKind, Value};
-
-pub(crate) type Result<T> = std::result::Result<T, Error>;
-
-/// A value as Python would class it.
-pub(crate) enum Kind<'v> {
-    Undefined,
-    None,
-    Bool(bool),
-    Int(i128),
-    Float(f64),
-    Str(&'v str),
-    List(&'v [Value]),
-    Tuple(&'v [Value]),
-    Dict(&'v Dict),
-    /// Anything else: lazy values, namespaces, macros, functions, the loop, long integers.
-    Object(&'v DynObject),
-    /// What cannot come up: bytes, and values that hold an error.
-    Other,
-}
-
-impl<'v> Kind<'v> {
-    pub(crate) fn of(value: &'v Value) -> Self {
-        match value.kind() {
-            ValueKind::Undefined => Kind::Undefined,
-            ValueKind::None => Kind::None,
-            ValueKind::Bool => Kind::Bool(value.is_true()),
-            ValueKind::Number if value.is_integer() => match i128::try_from(value.clone()) {
-                Ok(integer) => Kind::Int(integer),
-                Err(_) => Kind::Other,
-            },
-            ValueKind::Number => f64::try_from(value.clone()).map_or(Kind::Other, Kind::Float),
-            ValueKind::String => value.as_str().map_or(Kind::Other, Kind::Str),
-            _ => Self::of_object(value),
-        }
-    }
-
-    fn of_object(value: &'v Value) -> Self {
-        if let Some(list) = value.downcast_object_ref::<List>() {
-            Kind::List(list.items())
-        } else if let Some(dict) = value.downcast_object_ref::<Dict>() {
-            Kind::Dict(dict)
-        } else if let Some(tuple) = value.downcast_object_ref::<Tuple>() {
-            Kind::Tuple(tuple)
-        } else if let Some(items) = value.downcast_object_ref::<Vec<Value>>() {
-            Kind::List(items)
-        } else {
-            value.as_object().map_or(Kind::Other, Kind::Object)
-        }
-    }
-}
-
-/// The name Python has for the type of a value.
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    match Kind::of(value) {
-        Kind::Undefined => "Undefined",
-        Kind::None => "NoneType",
-        Kind::Bool(_) => "bool",
-        Kind::Int(_) => "int",
-        Kind::Float(_) => "float",
-        Kind::Str(_) => "str",
-        Kind::List(_) => "list",
-        Kind::Tuple(_) => "tuple",
-        Kind::Dict(_) => "dict",
-        Kind::Object(_) if value.downcast_object_ref::<number::LongInteger>().is_some() => "int",
-        Kind::Object(_) if value.downcast_object_ref::<lazy::Range>().is_some() => "range",
-        Kind::Object(_) if value.downcast_object_ref::<lazy::Generator>().is_some() => "generator",
-        Kind::Object(_) => value.downcast_object_ref::<lazy::View>().map_or("object", lazy::View::type_name),
-        Kind::Other => "object",
-    }
-}
-
-/// An error of the template's own making.
-pub(crate) fn error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, message.into())
-}
-
-/// The items Python's `iter()` would give.
-///
-/// Nothing comes of an undefined value; what cannot be iterated over is an error.
-pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>> {
-    match Kind::of(value) {
-        Kind::Undefined => Ok(Vec::new()),
-        Kind::List(items) | Kind::Tuple(items) => Ok(items.to_vec()),
-        Kind::Dict(dict) => {
-            dict.note_whole();
-            Ok(dict.keys().collect())
-        }
-        Kind::Str(text) => {
-            crate::chat::engine::limits::items(text.chars().count())?;
-            Ok(text.chars().map(Value::from).collect())
-        }
-        Kind::Object(object) if lazy::is_iterable(value) => Ok(object.try_iter().into_iter().flatten().collect()),
-        _ => Err(error(format!("'{}' object is not iterable", type_name(value)))),
-    }
-}
+pub(crate) use error::{Result, error};
+pub(crate) use kind::{Kind, items_of, type_name};

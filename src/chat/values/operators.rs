@@ -5,8 +5,11 @@ use std::cmp::Ordering;
 use minijinja::Value;
 use minijinja::value::Tuple;
 
-use super::containers::{self, Key};
+use super::build;
+use super::containers::Key;
+use super::equality::equal;
 use super::lazy::{self, Range, View};
+use super::namespace::Namespace;
 use super::number::int;
 use super::text::write_str;
 use super::{Kind, Result, error, items_of, type_name};
@@ -79,13 +82,13 @@ pub(crate) fn add(a: &Value, b: &Value) -> Result<Value> {
             limits::items(a.len() + b.len())?;
             limits::spend(a.len() + b.len());
             limits::check()?;
-            containers::list([a, b].concat())
+            build::list([a, b].concat())
         }
         (Kind::Tuple(a), Kind::Tuple(b)) => {
             limits::items(a.len() + b.len())?;
             limits::spend(a.len() + b.len());
             limits::check()?;
-            containers::tuple([a, b].concat())
+            build::tuple([a, b].concat())
         }
         (Kind::Str(_), _) if !matches!(Kind::of(b), Kind::Undefined) => {
             Err(error(format!("can only concatenate str (not \"{}\") to str", type_name(b))))
@@ -114,11 +117,11 @@ pub(crate) fn mul(a: &Value, b: &Value) -> Result<Value> {
         }
         (Kind::List(items), Some(times)) => {
             limits::items(items.len().saturating_mul(times))?;
-            containers::list(repeated_items(items, times))
+            build::list(repeated_items(items, times))
         }
         (Kind::Tuple(items), Some(times)) => {
             limits::items(items.len().saturating_mul(times))?;
-            containers::tuple(repeated_items(items, times))
+            build::tuple(repeated_items(items, times))
         }
         _ => arithmetic("*", a, b, i128::checked_mul, |a, b| a * b),
     }
@@ -214,29 +217,6 @@ pub(crate) fn concat<'v>(parts: impl Iterator<Item = &'v Value>) -> Result<Value
     Ok(Value::from(out))
 }
 
-/// `a == b`
-pub(crate) fn equal(a: &Value, b: &Value) -> bool {
-    if !limits::spend(1) {
-        return false;
-    }
-    match (Kind::of(a), Kind::of(b)) {
-        (Kind::List(a), Kind::List(b)) | (Kind::Tuple(a), Kind::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
-        }
-        (Kind::Dict(a), Kind::Dict(b)) => {
-            a.note_whole();
-            b.note_whole();
-            a.len() == b.len() && a.entries().all(|(key, value)| b.entry(key).is_some_and(|other| equal(value, other)))
-        }
-        (Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_), _) | (_, Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_)) => {
-            false
-        }
-        (Kind::Str(x), Kind::Str(y)) => x.len() == y.len() && limits::spend_text(x) && x == y,
-        (Kind::Object(x), Kind::Object(y)) => lazy::equal(a, b).unwrap_or_else(|| std::ptr::eq(x, y) || a == b),
-        _ => a == b,
-    }
-}
-
 /// The order of two values, where Python has one.
 pub(crate) fn compare(operator: &str, a: &Value, b: &Value) -> Result<Option<Ordering>> {
     let incomparable =
@@ -278,7 +258,7 @@ pub(crate) fn contains(container: &Value, needle: &Value) -> Result<bool> {
             Ok(dict.get(needle).is_some())
         }
         Kind::Undefined => Ok(false),
-        _ if container.downcast_object_ref::<crate::chat::builtins::functions::Namespace>().is_some() => {
+        _ if container.downcast_object_ref::<Namespace>().is_some() => {
             Err(error("argument of type 'Namespace' is not iterable"))
         }
         Kind::Object(_) if lazy::is_iterable(container) => {
@@ -336,7 +316,7 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
             Ok(markup::like(value, sliced))
         }
         Kind::List(items) => {
-            containers::list(indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect())
+            build::list(indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect())
         }
         Kind::Tuple(items) => Ok(Value::from(Tuple::from(
             indices(start, stop, step, items.len()).filter_map(|at| items.get(at).cloned()).collect::<Vec<_>>(),
@@ -376,7 +356,7 @@ fn indices(start: Option<i64>, stop: Option<i64>, step: i64, len: usize) -> impl
 pub(crate) fn iterate(value: &Value) -> Result<Value> {
     match Kind::of(value) {
         Kind::List(_) | Kind::Tuple(_) => Ok(value.clone()),
-        _ => containers::list(items_of(value)?),
+        _ => build::list(items_of(value)?),
     }
 }
 
@@ -394,7 +374,7 @@ pub(crate) fn iterate_rows(value: &Value) -> Result<Value> {
         limits::items(parts)?;
         rows.push(row);
     }
-    containers::list(rows)
+    build::list(rows)
 }
 
 /// Whether an order is one that an operator asks for; NaN has none.

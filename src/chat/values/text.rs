@@ -7,10 +7,10 @@ use minijinja::Value;
 
 use super::Kind;
 use super::containers::Dict;
+use super::group::Group;
 use super::lazy::{Generator, Range, View};
+use super::namespace::Namespace;
 use super::number::LongInteger;
-use crate::chat::builtins::filters::Group;
-use crate::chat::builtins::functions::Namespace;
 use crate::chat::engine::limits;
 use crate::python;
 use crate::python::number::write_float;
@@ -32,7 +32,9 @@ pub(crate) fn write_str(out: &mut String, value: &Value) {
     match Kind::of(value) {
         Kind::Undefined => {}
         Kind::Str(text) => out.push_str(text),
-        Kind::Object(_) if let Some(namespace) = value.downcast_object_ref::<Namespace>() => namespace.write_str(out),
+        Kind::Object(_) if let Some(namespace) = value.downcast_object_ref::<Namespace>() => {
+            write_namespace(out, namespace)
+        }
         _ => write_repr(out, value),
     }
 }
@@ -68,6 +70,23 @@ pub(crate) fn write_repr(out: &mut String, value: &Value) {
         Kind::Object(object) => write_object(out, value, object),
         Kind::Other => out.push_str(&value.to_string()),
     }
+}
+
+/// Appends a namespace with what it holds; nested ones are abbreviated, as namespaces may hold each other in a circle.
+fn write_namespace(out: &mut String, namespace: &Namespace) {
+    out.push_str("<Namespace {");
+    for (index, (key, value)) in namespace.entries().iter().enumerate() {
+        if !limits::has_room(out) {
+            return;
+        }
+        if index > 0 {
+            out.push_str(", ");
+        }
+        write_repr(out, key.as_value());
+        out.push_str(": ");
+        write_repr(out, value);
+    }
+    out.push_str("}>");
 }
 
 fn write_items(out: &mut String, open: &str, items: &[Value], close: &str) {
@@ -117,7 +136,6 @@ fn write_object(out: &mut String, value: &Value, object: &minijinja::value::DynO
     } else if let Some(group) = value.downcast_object_ref::<Group>() {
         write_items(out, "(", &[group.grouper.clone(), group.list.clone()], ")");
     } else if value.downcast_object_ref::<Namespace>().is_some() {
-        // Namespaces may hold each other in a circle.
         out.push_str("<Namespace {...}>");
     } else {
         out.push_str(&object.to_string());

@@ -6,12 +6,10 @@ mod select;
 mod sequence;
 mod text;
 
-pub(crate) use sequence::Group;
-
 use minijinja::value::{Rest, ValueOrKwargs};
-use minijinja::{Environment, Error, ErrorKind, State, Value};
+use minijinja::{Environment, State, Value};
 
-use crate::chat::builtins::methods;
+use crate::chat::builtins::{methods, names};
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, required, string, truth_or};
 use crate::chat::values::json::Style;
@@ -79,36 +77,18 @@ const FILTERS: &[(&str, Filter)] = &[
     ("xmlattr", printed::xmlattr),
 ];
 
-/// Makes the filters known to the engine.
+/// Registers the filters with the engine, which charges for what goes in and what comes out.
 pub(crate) fn register(environment: &mut Environment<'_>) {
     for (name, filter) in FILTERS {
         environment.add_filter(*name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
             let arguments = arguments.into_values();
             let [value, rest @ ..] = arguments.as_slice() else { return Err(error("a filter without a value")) };
-            run(*filter, state, value, rest)
+            limits::charge(std::slice::from_ref(value))?;
+            limits::charge(rest)?;
+            let result = filter(state, value, rest)?;
+            limits::charge(std::slice::from_ref(&result))?;
+            Ok(result)
         });
-    }
-}
-
-/// Runs a filter, and has what goes in and what comes out paid for.
-fn run(filter: Filter, state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
-    limits::charge(std::slice::from_ref(value))?;
-    limits::charge(arguments)?;
-    let result = filter(state, value, arguments)?;
-    limits::charge(std::slice::from_ref(&result))?;
-    Ok(result)
-}
-
-/// Whether there is such a filter.
-pub(crate) fn exists(name: &str) -> bool {
-    FILTERS.iter().any(|(known, _)| *known == name)
-}
-
-/// Applies a filter by name, as `map` does.
-fn apply(state: &mut State<'_, '_>, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
-    match FILTERS.iter().find(|(known, _)| *known == name) {
-        Some((_, filter)) => run(*filter, state, value, arguments),
-        None => Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'."))),
     }
 }
 
@@ -129,7 +109,7 @@ fn attr(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Resul
     let name = string("attr", &name)?;
     match Kind::of(value) {
         Kind::Object(_) => value.get_attr(name),
-        _ if methods::is_method(name) => methods::attribute(value, name),
+        _ if names::is_method(name) => methods::attribute(value, name),
         _ => Ok(Value::UNDEFINED),
     }
 }
@@ -178,4 +158,15 @@ fn tojson(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Res
         sort_keys: truth_or(&sort_keys, false),
     };
     style.dumps(value).map(Value::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FILTERS;
+    use crate::chat::builtins::names;
+
+    #[test]
+    fn every_name_has_its_filter() {
+        assert_eq!(FILTERS.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names::FILTERS);
+    }
 }

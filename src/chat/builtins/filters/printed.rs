@@ -7,8 +7,10 @@ use minijinja::{AutoEscape, State, Value};
 
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, truth_or};
-use crate::chat::values::containers::{self, Dict, Entries, Key};
+use crate::chat::values::build;
+use crate::chat::values::containers::{Entries, Key};
 use crate::chat::values::markup;
+use crate::chat::values::measure;
 use crate::chat::values::text::{to_str, write_repr};
 use crate::chat::values::{Kind, Result, error, items_of};
 use crate::python::space::is_space;
@@ -21,7 +23,7 @@ const LINE: usize = 80;
 /// `repr()` with sorted dictionaries. What is too long for one line is refused: Python breaks it up by rules of its own.
 pub(super) fn pprint(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("pprint", [], arguments)?;
-    limits::charge_deep(value)?;
+    measure::charge_deep(value)?;
     let mut out = String::new();
     write_repr(&mut out, &sorted(value)?);
     limits::check()?;
@@ -34,8 +36,8 @@ pub(super) fn pprint(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
 /// The value with the entries of every dictionary in the order of their keys.
 fn sorted(value: &Value) -> Result<Value> {
     match Kind::of(value) {
-        Kind::List(items) => containers::list(items.iter().map(sorted).collect::<Result<_>>()?),
-        Kind::Tuple(items) => containers::tuple(items.iter().map(sorted).collect::<Result<_>>()?),
+        Kind::List(items) => build::list(items.iter().map(sorted).collect::<Result<_>>()?),
+        Kind::Tuple(items) => build::tuple(items.iter().map(sorted).collect::<Result<_>>()?),
         Kind::Dict(dict) => {
             dict.note_whole();
             let mut entries: Vec<(Key, &Value)> = dict.entries().map(|(key, value)| (key.clone(), value)).collect();
@@ -47,7 +49,7 @@ fn sorted(value: &Value) -> Result<Value> {
             for (key, value) in entries {
                 ordered.insert(key, sorted(value)?);
             }
-            Dict::value(ordered)
+            build::dict(ordered)
         }
         _ => Ok(value.clone()),
     }

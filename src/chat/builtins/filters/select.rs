@@ -1,12 +1,12 @@
 //! Filters that go over a sequence with another filter, a test or an attribute.
 
 use minijinja::value::Kwargs;
-use minijinja::{State, Value};
+use minijinja::{Error, ErrorKind, State, Value};
 
-use crate::chat::builtins::tests;
+use crate::chat::builtins::{names, tests};
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::split;
-use crate::chat::values::lazy::Generator;
+use crate::chat::values::build;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, error, items_of};
 
@@ -61,6 +61,15 @@ fn with_keywords(positional: &[Value], keywords: Option<Kwargs>) -> Vec<Value> {
     arguments
 }
 
+/// Applies a filter by name.
+fn apply(state: Scope<'_, '_, '_>, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
+    // The operators that lowering writes are filters of the engine, too, but none that a template may name.
+    if !names::is_filter(name) {
+        return Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'.")));
+    }
+    state.apply_filter(name, &[std::slice::from_ref(value), arguments].concat())
+}
+
 pub(super) fn map(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (positional, keywords) = split(arguments);
     if let ([], Some(keywords)) = (positional, &keywords)
@@ -72,14 +81,14 @@ pub(super) fn map(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
         }
         let getter = Getter::new(&keywords.peek("attribute")?, default)?;
         let mapped = items_if_true(value)?.iter().map(|item| getter.get(item)).collect::<Result<_>>()?;
-        return Generator::value(mapped);
+        return build::generator(mapped);
     }
     let [name, rest @ ..] = positional else { return Err(error("map requires a filter argument")) };
     let name = to_str(name).into_owned();
     let arguments = with_keywords(rest, keywords);
     let items = items_if_true(value)?;
-    let mapped = items.iter().map(|item| super::apply(state, &name, item, &arguments)).collect::<Result<_>>()?;
-    Generator::value(mapped)
+    let mapped = items.iter().map(|item| apply(state, &name, item, &arguments)).collect::<Result<_>>()?;
+    build::generator(mapped)
 }
 
 /// Keeps the items for which the test, applied to what `pick` makes of them, answers `wanted`.
@@ -109,7 +118,7 @@ fn keep(
             kept.push(item);
         }
     }
-    Generator::value(kept)
+    build::generator(kept)
 }
 
 pub(super) fn select(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {

@@ -1,16 +1,17 @@
 //! Filters over sequences and mappings.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use minijinja::value::{Enumerator, Object, ObjectRepr};
 use minijinja::{State, Value};
 
 use super::select::Getter;
 use super::text::count;
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, required, truth_or};
+use crate::chat::values::build;
 use crate::chat::values::containers::{self, Dict};
+use crate::chat::values::equality;
+use crate::chat::values::group::Group;
 use crate::chat::values::lazy::{Generator, Range, View};
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, error, items_of, operators, type_name};
@@ -19,7 +20,7 @@ type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
 
 pub(super) fn list(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("list", [], arguments)?;
-    containers::list(items_of(value)?)
+    build::list(items_of(value)?)
 }
 
 pub(super) fn first(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -55,11 +56,11 @@ pub(super) fn reverse(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
         return Ok(crate::chat::values::markup::like(value, text.chars().rev().collect()));
     }
     match reversed(value) {
-        Some(items) => Generator::value(items),
+        Some(items) => build::generator(items),
         None => {
             let mut items = items_of(value)?;
             items.reverse();
-            containers::list(items)
+            build::list(items)
         }
     }
 }
@@ -67,8 +68,8 @@ pub(super) fn reverse(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
 pub(super) fn items(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("items", [], arguments)?;
     match Kind::of(value) {
-        Kind::Undefined => Generator::value(Vec::new()),
-        Kind::Dict(dict) => Generator::value(pairs(dict)),
+        Kind::Undefined => build::generator(Vec::new()),
+        Kind::Dict(dict) => build::generator(pairs(dict)),
         _ => Err(error("Can only get item pairs from a mapping.")),
     }
 }
@@ -124,7 +125,7 @@ pub(super) fn dictsort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
         let sorted_by = if by_value { value.clone() } else { key.clone() };
         Ok((folded(sorted_by, case_sensitive)?, Value::from((key, value))))
     });
-    containers::list(sort_by_keys(keyed.collect::<Result<_>>()?, truth_or(&reverse, false))?)
+    build::list(sort_by_keys(keyed.collect::<Result<_>>()?, truth_or(&reverse, false))?)
 }
 
 pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -146,11 +147,11 @@ pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> 
             folded(item.clone(), case_sensitive)?
         } else {
             let key = |getter: &Getter| folded(getter.get(&item)?, case_sensitive);
-            containers::list(getters.iter().map(key).collect::<Result<_>>()?)?
+            build::list(getters.iter().map(key).collect::<Result<_>>()?)?
         };
         keyed.push((key, item));
     }
-    containers::list(sort_by_keys(keyed, truth_or(&reverse, false))?)
+    build::list(sort_by_keys(keyed, truth_or(&reverse, false))?)
 }
 
 pub(super) fn unique(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -169,7 +170,7 @@ pub(super) fn unique(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
         }
         limits::check()?;
     }
-    Generator::value(kept)
+    build::generator(kept)
 }
 
 fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering) -> Result<Value> {
@@ -232,9 +233,9 @@ pub(super) fn batch(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
             limits::items(size)?;
             row.resize(size, fill.clone());
         }
-        rows.push(containers::list(row)?);
+        rows.push(build::list(row)?);
     }
-    Generator::value(rows)
+    build::generator(rows)
 }
 
 pub(super) fn slice(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -253,43 +254,9 @@ pub(super) fn slice(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
         if let Some(fill) = fill.as_ref().filter(|_| index >= longer && longer > 0) {
             column.push(fill.clone());
         }
-        columns.push(containers::list(column)?);
+        columns.push(build::list(column)?);
     }
-    Generator::value(columns)
-}
-
-/// What `groupby` makes: a pair with names.
-#[derive(Debug)]
-pub(crate) struct Group {
-    pub(crate) grouper: Value,
-    pub(crate) list: Value,
-}
-
-impl Object for Group {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match key.as_usize() {
-            Some(0) => Some(self.grouper.clone()),
-            Some(1) => Some(self.list.clone()),
-            Some(_) => None,
-            None => self.get_value_by_str(key.as_str()?),
-        }
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        match key {
-            "grouper" => Some(self.grouper.clone()),
-            "list" => Some(self.list.clone()),
-            _ => None,
-        }
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Seq(2)
-    }
+    build::generator(columns)
 }
 
 pub(super) fn groupby(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -306,10 +273,10 @@ pub(super) fn groupby(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
         let (name, item) = (pair.get_item_by_index(0)?, pair.get_item_by_index(1)?);
         let key = folded(name.clone(), case_sensitive)?;
         match groups.last_mut() {
-            Some((last, _, members)) if operators::equal(last, &key) => members.push(item),
+            Some((last, _, members)) if equality::equal(last, &key) => members.push(item),
             _ => groups.push((key, name, vec![item])),
         }
     }
-    let group = |(_, grouper, members)| Ok(Value::from_object(Group { grouper, list: containers::list(members)? }));
-    containers::list(groups.into_iter().map(group).collect::<Result<_>>()?)
+    let group = |(_, grouper, members)| Ok(Value::from_object(Group { grouper, list: build::list(members)? }));
+    build::list(groups.into_iter().map(group).collect::<Result<_>>()?)
 }

@@ -6,7 +6,8 @@ use super::select::Getter;
 use crate::chat::builtins::methods::strings;
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, integer, integer_or, required, split, truth_or};
-use crate::chat::values::containers::{Dict, Key, tuple};
+use crate::chat::values::build;
+use crate::chat::values::containers::Key;
 use crate::chat::values::markup;
 use crate::chat::values::text::{to_str, write_str};
 use crate::chat::values::{Kind, Result, error, items_of};
@@ -126,10 +127,10 @@ pub(super) fn format(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
     let (positional, keywords) = split(arguments);
     let values = match (positional, keywords) {
         ([_, ..], Some(_)) => return Err(error("can't handle positional and keyword arguments at the same time")),
-        (positional, None) => tuple(positional.to_vec())?,
+        (positional, None) => build::tuple(positional.to_vec())?,
         ([], Some(keywords)) => {
             let entry = |name: &str| Ok((Key::from(name), keywords.peek(name)?));
-            Dict::value(keywords.args().map(entry).collect::<Result<_>>()?)?
+            build::dict(keywords.args().map(entry).collect::<Result<_>>()?)?
         }
     };
     crate::chat::values::format::percent(value, &to_str(value), &values)
@@ -191,7 +192,8 @@ fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
     // The characters of the current line.
     let mut used = 0;
     for chunk in line.split_inclusive(' ') {
-        let word: Vec<char> = chunk.trim_end().chars().collect();
+        let (word, space) = chunk.split_at(chunk.trim_end().len());
+        let word: Vec<char> = word.chars().collect();
         if used > 0 && used + word.len() > width {
             lines.push(std::mem::take(&mut current).trim_end().to_owned());
             used = 0;
@@ -203,7 +205,7 @@ fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
                 }
                 current = piece.iter().collect();
             }
-            current.push_str(chunk.get(chunk.trim_end().len()..).unwrap_or_default());
+            current.push_str(space);
             used = current.chars().count();
         } else {
             current.push_str(chunk);

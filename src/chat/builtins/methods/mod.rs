@@ -7,34 +7,24 @@ use std::sync::Arc;
 use minijinja::value::{Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, State, Value};
 
+use crate::chat::builtins::names;
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{integer_or, none, positional, required};
+use crate::chat::values::build;
 use crate::chat::values::containers::{self, Dict};
-use crate::chat::values::lazy::{Side, View};
+use crate::chat::values::equality;
+use crate::chat::values::lazy::Side;
 use crate::chat::values::markup;
-use crate::chat::values::{Kind, Result, error, operators, type_name};
-
-const LIST: &[&str] =
-    &["append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"];
-const TUPLE: &[&str] = &["count", "index"];
-const DICT: &[&str] =
-    &["clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"];
-const CHANGING: &[&str] =
-    &["append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"];
+use crate::chat::values::{Kind, Result, error, type_name};
 
 fn methods(value: &Value) -> &'static [&'static str] {
     match Kind::of(value) {
-        Kind::Str(_) => strings::METHODS,
-        Kind::List(_) => LIST,
-        Kind::Tuple(_) => TUPLE,
-        Kind::Dict(_) => DICT,
+        Kind::Str(_) => names::STR,
+        Kind::List(_) => names::LIST,
+        Kind::Tuple(_) => names::TUPLE,
+        Kind::Dict(_) => names::DICT,
         _ => &[],
     }
-}
-
-/// Whether some type has a method of this name.
-pub(crate) fn is_method(name: &str) -> bool {
-    [strings::METHODS, LIST, TUPLE, DICT].iter().any(|names| names.contains(&name))
 }
 
 /// Calls a method of a value: what the engine asks before it looks for a key of that name.
@@ -44,7 +34,7 @@ pub(crate) fn call(_state: &mut State<'_, '_>, value: &Value, name: &str, argume
     if !methods(value).contains(&name) {
         return Err(unknown());
     }
-    if CHANGING.contains(&name) {
+    if names::CHANGING.contains(&name) {
         return Err(error(format!(
             "access to '{name}' of a {} is unsafe: a template may not change it",
             type_name(value)
@@ -65,7 +55,7 @@ fn sequence(value: &Value, items: &[Value], name: &str, arguments: &[Value]) -> 
         "count" => {
             let [wanted] = positional(name, ["value"], arguments)?;
             let wanted = required(name, "value", wanted)?;
-            Ok(Some(Value::from(items.iter().filter(|item| operators::equal(item, &wanted)).count())))
+            Ok(Some(Value::from(items.iter().filter(|item| equality::equal(item, &wanted)).count())))
         }
         "index" => {
             let [wanted, start, end] = positional(name, ["value", "start", "stop"], arguments)?;
@@ -75,7 +65,7 @@ fn sequence(value: &Value, items: &[Value], name: &str, arguments: &[Value]) -> 
             let start = place(integer_or(name, &start, 0)?);
             let end = place(integer_or(name, &end, len)?);
             let mut candidates = items.iter().enumerate().take(end).skip(start);
-            match candidates.find(|(_, item)| operators::equal(item, &wanted)) {
+            match candidates.find(|(_, item)| equality::equal(item, &wanted)) {
                 Some((at, _)) => Ok(Some(Value::from(at))),
                 None => Err(error(format!("value is not in {}", type_name(value)))),
             }
@@ -92,9 +82,9 @@ fn mapping(value: &Value, dict: &Dict, name: &str, arguments: &[Value]) -> Resul
             containers::Key::of(&key)?;
             Ok(Some(dict.get(&key).unwrap_or_else(|| default.unwrap_or_else(|| Value::from(())))))
         }
-        "keys" => none(name, arguments).and_then(|()| View::value(dict, Side::Keys)).map(Some),
-        "values" => none(name, arguments).and_then(|()| View::value(dict, Side::Values)).map(Some),
-        "items" => none(name, arguments).and_then(|()| View::value(dict, Side::Items)).map(Some),
+        "keys" => none(name, arguments).and_then(|()| build::view(dict, Side::Keys)).map(Some),
+        "values" => none(name, arguments).and_then(|()| build::view(dict, Side::Values)).map(Some),
+        "items" => none(name, arguments).and_then(|()| build::view(dict, Side::Items)).map(Some),
         "copy" => none(name, arguments).map(|()| Some(value.clone())),
         _ => Ok(None),
     }
@@ -143,7 +133,7 @@ pub(crate) fn item(value: &Value, key: &Value) -> Result<Value> {
         _ => value.get_item(key)?,
     };
     match key.as_str() {
-        Some(name) if found.is_undefined() && is_method(name) => attribute(value, name),
+        Some(name) if found.is_undefined() && names::is_method(name) => attribute(value, name),
         _ => {
             limits::check()?;
             Ok(found)

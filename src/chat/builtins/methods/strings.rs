@@ -6,62 +6,12 @@ use minijinja::Value;
 
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{bind, integer, integer_or, none, positional, required, string, truth_or};
+use crate::chat::values::build;
 use crate::chat::values::markup;
-use crate::chat::values::{Kind, Result, containers, error, format, items_of};
+use crate::chat::values::{Kind, Result, error, format, items_of};
 use crate::python::printable::is_printable;
 use crate::python::space::is_space;
 use crate::python::text;
-
-/// Names of the methods, which win over a key of the same name.
-pub(crate) const METHODS: &[&str] = &[
-    "capitalize",
-    "casefold",
-    "center",
-    "count",
-    "encode",
-    "endswith",
-    "expandtabs",
-    "find",
-    "format",
-    "format_map",
-    "index",
-    "isalnum",
-    "isalpha",
-    "isascii",
-    "isdecimal",
-    "isdigit",
-    "isidentifier",
-    "islower",
-    "isnumeric",
-    "isprintable",
-    "isspace",
-    "istitle",
-    "isupper",
-    "join",
-    "ljust",
-    "lower",
-    "lstrip",
-    "maketrans",
-    "partition",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rindex",
-    "rjust",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "split",
-    "splitlines",
-    "startswith",
-    "strip",
-    "swapcase",
-    "title",
-    "translate",
-    "upper",
-    "zfill",
-];
 
 /// Calls a method of a string.
 pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<Option<Value>> {
@@ -106,7 +56,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             let [keep] = bind(name, ["keepends"], arguments)?;
             let lines = text::split_lines(text, truth_or(&keep, false), limits::MAX_ITEMS);
             limits::items(lines.len())?;
-            containers::list(lines.into_iter().map(|line| markup::like(value, line.to_owned())).collect()).map(Some)
+            build::list(lines.into_iter().map(|line| markup::like(value, line.to_owned())).collect()).map(Some)
         }
         "ljust" | "rjust" | "center" => {
             let [width, fill] = positional(name, ["width", "fillchar"], arguments)?;
@@ -184,7 +134,7 @@ fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<V
         }
     };
     limits::items(parts.len())?;
-    containers::list(parts.into_iter().map(|part| markup::like(value, part.to_owned())).collect())
+    build::list(parts.into_iter().map(|part| markup::like(value, part.to_owned())).collect())
 }
 
 /// Byte bounds of the slice of characters that optional start and end arguments mean.
@@ -268,7 +218,7 @@ fn partition(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Resu
     } else {
         text.rsplit_once(separator).map_or(("", "", text), |(before, after)| (before, separator, after))
     };
-    containers::tuple([before, mark, after].into_iter().map(|part| markup::like(value, part.to_owned())).collect())
+    build::tuple([before, mark, after].into_iter().map(|part| markup::like(value, part.to_owned())).collect())
 }
 
 /// `replace`, at most `count` times unless that is negative

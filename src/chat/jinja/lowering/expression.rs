@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{BOUND_SELF, CONTEXT, REFUSE, SELF, Writer};
-use crate::chat::builtins::methods;
+use super::{SELF, Writer};
+use crate::chat::builtins::names;
+use crate::chat::jinja::intrinsics;
 use crate::chat::jinja::syntax::tree::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Literal, UnaryOp};
 
 impl<'s> Writer<'_, 's> {
@@ -12,7 +13,7 @@ impl<'s> Writer<'_, 's> {
             return self.own_blocks();
         }
         if self.survey.is_from_context(name) {
-            self.put(CONTEXT);
+            self.put(intrinsics::CONTEXT);
             self.put(".");
         }
         self.put(name);
@@ -21,13 +22,15 @@ impl<'s> Writer<'_, 's> {
     /// `self`: the template's blocks, unless the template took the name for a variable of its own.
     fn own_blocks(&mut self) {
         if self.survey.bound.contains(SELF) {
-            return self.put(BOUND_SELF);
+            return self.put(intrinsics::BOUND_SELF);
         }
         self.put("([");
         for block in &self.survey.blocks {
             let _ = write!(self.out, "\"{block}\",");
         }
-        self.put("]|__self__)");
+        self.put("]");
+        self.apply(intrinsics::OWN_BLOCKS);
+        self.put(")");
     }
 
     pub(super) fn string(&mut self, text: &str) {
@@ -101,12 +104,12 @@ impl<'s> Writer<'_, 's> {
             ExprKind::List(items) => {
                 self.sequence(items);
                 if !items.iter().all(is_constant) {
-                    self.put("|__list__");
+                    self.apply(intrinsics::LIST);
                 }
             }
             ExprKind::Tuple(items) => {
                 self.sequence(items);
-                self.put("|__tuple__");
+                self.apply(intrinsics::TUPLE);
             }
             ExprKind::Dict(entries) => {
                 self.put("[");
@@ -116,14 +119,15 @@ impl<'s> Writer<'_, 's> {
                     self.expression(value);
                     self.put(",");
                 }
-                self.put("]|__dict__");
+                self.put("]");
+                self.apply(intrinsics::DICT);
             }
             ExprKind::Unary(operator, operand) => self.unary(*operator, operand),
             ExprKind::Binary(operator, operands) => self.binary(*operator, &operands.0, &operands.1),
             ExprKind::Compare(first, rest) => self.comparison(first, rest),
             ExprKind::Concat(parts) => {
                 if let [first, rest @ ..] = parts.as_slice() {
-                    self.filter(first, "__concat__", &rest.iter().collect::<Vec<_>>());
+                    self.filter(first, intrinsics::CONCAT, &rest.iter().collect::<Vec<_>>());
                 }
             }
             ExprKind::Condition { test, then, otherwise } => {
@@ -144,10 +148,11 @@ impl<'s> Writer<'_, 's> {
                 self.expression(key);
                 self.put("]");
             }
-            ExprKind::Item(of, key) => self.filter(of, "__item__", &[key]),
+            ExprKind::Item(of, key) => self.filter(of, intrinsics::ITEM, &[key]),
             ExprKind::Slice(of, bounds) => {
                 self.expression(of);
-                self.put("|__slice__(");
+                self.apply(intrinsics::SLICE);
+                self.put("(");
                 for (index, bound) in bounds.iter().enumerate() {
                     if index > 0 {
                         self.put(",");
@@ -194,8 +199,8 @@ impl<'s> Writer<'_, 's> {
             (UnaryOp::Neg, ExprKind::Literal(Literal::Int(digits) | Literal::Float(digits))) => {
                 let _ = write!(self.out, "(-{digits})");
             }
-            (UnaryOp::Neg, _) => self.filter(operand, "__neg__", &[]),
-            (UnaryOp::Pos, _) => self.filter(operand, "__pos__", &[]),
+            (UnaryOp::Neg, _) => self.filter(operand, intrinsics::NEG, &[]),
+            (UnaryOp::Pos, _) => self.filter(operand, intrinsics::POS, &[]),
         }
     }
 
@@ -209,13 +214,13 @@ impl<'s> Writer<'_, 's> {
                 self.put(")");
                 return;
             }
-            BinaryOp::Add => "__add__",
-            BinaryOp::Sub => "__sub__",
-            BinaryOp::Mul => "__mul__",
-            BinaryOp::Div => "__div__",
-            BinaryOp::FloorDiv => "__floordiv__",
-            BinaryOp::Rem => "__rem__",
-            BinaryOp::Pow => "__pow__",
+            BinaryOp::Add => intrinsics::ADD,
+            BinaryOp::Sub => intrinsics::SUB,
+            BinaryOp::Mul => intrinsics::MUL,
+            BinaryOp::Div => intrinsics::DIV,
+            BinaryOp::FloorDiv => intrinsics::FLOOR_DIV,
+            BinaryOp::Rem => intrinsics::REM,
+            BinaryOp::Pow => intrinsics::POW,
         };
         self.filter(left, filter, &[right]);
     }
@@ -235,14 +240,14 @@ impl<'s> Writer<'_, 's> {
                     self.put(if *operator == CompareOp::Eq { "==" } else { "!=" });
                     self.expression(right);
                 }
-                CompareOp::Eq => self.filter(left, "__eq__", &[right]),
-                CompareOp::Ne => self.filter(left, "__ne__", &[right]),
-                CompareOp::Lt => self.filter(left, "__lt__", &[right]),
-                CompareOp::Le => self.filter(left, "__le__", &[right]),
-                CompareOp::Gt => self.filter(left, "__gt__", &[right]),
-                CompareOp::Ge => self.filter(left, "__ge__", &[right]),
-                CompareOp::In => self.filter(left, "__in__", &[right]),
-                CompareOp::NotIn => self.filter(left, "__notin__", &[right]),
+                CompareOp::Eq => self.filter(left, intrinsics::EQ, &[right]),
+                CompareOp::Ne => self.filter(left, intrinsics::NE, &[right]),
+                CompareOp::Lt => self.filter(left, intrinsics::LT, &[right]),
+                CompareOp::Le => self.filter(left, intrinsics::LE, &[right]),
+                CompareOp::Gt => self.filter(left, intrinsics::GT, &[right]),
+                CompareOp::Ge => self.filter(left, intrinsics::GE, &[right]),
+                CompareOp::In => self.filter(left, intrinsics::IN, &[right]),
+                CompareOp::NotIn => self.filter(left, intrinsics::NOT_IN, &[right]),
             }
             left = right;
         }
@@ -252,7 +257,7 @@ impl<'s> Writer<'_, 's> {
     fn attribute(&mut self, of: &Expr<'s>, name: &str) {
         if becomes_filter(of, name) {
             self.expression(of);
-            let _ = write!(self.out, "|__attr__(\"{name}\")");
+            let _ = write!(self.out, "|{}(\"{name}\")", intrinsics::ATTRIBUTE);
         } else {
             self.base(of);
             self.put(".");
@@ -264,7 +269,7 @@ impl<'s> Writer<'_, 's> {
         match &of.kind {
             _ if is_empty_cycle(of, arguments) => {
                 self.string("loop.cycle() has no items to choose from");
-                let _ = write!(self.out, "|{REFUSE}");
+                self.apply(intrinsics::REFUSE);
                 return;
             }
             ExprKind::Attribute(on, name) => {
@@ -283,15 +288,15 @@ impl<'s> Writer<'_, 's> {
         // The loop keeps what it is given, and the engine compares that with what it is given next.
         let weighed =
             matches!(&of.kind, ExprKind::Attribute(on, "changed") if matches!(on.kind, ExprKind::Name("loop")));
-        self.arguments_with(arguments, if weighed { "|__weighed__" } else { "" });
+        self.arguments_with(arguments, weighed.then_some(intrinsics::WEIGHED));
     }
 
     fn arguments(&mut self, arguments: &[Argument<'s>]) {
-        self.arguments_with(arguments, "");
+        self.arguments_with(arguments, None);
     }
 
-    /// Arguments, with a filter behind each.
-    fn arguments_with(&mut self, arguments: &[Argument<'s>], filter: &str) {
+    /// Arguments, each passed through a filter if one is given.
+    fn arguments_with(&mut self, arguments: &[Argument<'s>], filter: Option<&str>) {
         self.put("(");
         for (index, argument) in arguments.iter().enumerate() {
             if index > 0 {
@@ -306,7 +311,9 @@ impl<'s> Writer<'_, 's> {
                 Argument::KeywordSpread(_) => self.put("**"),
             }
             self.expression(argument.value());
-            self.put(filter);
+            if let Some(filter) = filter {
+                self.apply(filter);
+            }
         }
         self.put(")");
     }
@@ -318,14 +325,16 @@ impl<'s> Writer<'_, 's> {
         {
             self.put(if name == "defined" { "(\"" } else { "(not \"" });
             self.put(variable);
-            self.put("\"|__defined__)");
+            self.put("\"");
+            self.apply(intrinsics::DEFINED);
+            self.put(")");
             return;
         }
         if name == "in"
             && let [Argument::Positional(container)] = arguments
         {
             self.put("(");
-            self.filter(of, "__in__", &[container]);
+            self.filter(of, intrinsics::IN, &[container]);
             self.put(")");
             return;
         }
@@ -354,7 +363,7 @@ fn is_plain(expression: &Expr<'_>) -> bool {
 /// Whether the engine finds an item by this key as Python does, and without a long way through a text.
 fn is_plain_key(key: &Expr<'_>) -> bool {
     if let Some(name) = key.as_str() {
-        return name.len() <= SHORT && !methods::is_method(name);
+        return name.len() <= SHORT && !names::is_method(name);
     }
     match &key.kind {
         ExprKind::Literal(Literal::Int(digits)) => digits.parse::<usize>().is_ok_and(|index| index <= SHORT),
@@ -373,7 +382,7 @@ fn is_constant(expression: &Expr<'_>) -> bool {
 /// Whether an attribute is asked for with a filter, as it may be a method.
 fn becomes_filter(of: &Expr<'_>, name: &str) -> bool {
     // The loop has an index of its own.
-    methods::is_method(name) && !matches!(of.kind, ExprKind::Name("loop"))
+    names::is_method(name) && !matches!(of.kind, ExprKind::Name("loop"))
 }
 
 /// `loop.cycle()`, on which the engine would divide by zero.

@@ -11,28 +11,17 @@ use std::ops::Range;
 
 use indexmap::IndexSet;
 
+use crate::chat::jinja::intrinsics;
 use crate::chat::jinja::survey::Survey;
 use crate::chat::jinja::syntax::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 
-/// The name under which the context answers for itself.
-pub(crate) const CONTEXT: &str = "__context__";
-/// The context's method that writes a generation block.
-pub(crate) const GENERATION: &str = "__generation__";
-/// The namespace's method that sets a name.
-pub(crate) const ASSIGN: &str = "__assign__";
-/// The filter that refuses, with the message it is applied to.
-pub(crate) const REFUSE: &str = "__refuse__";
 /// What a template calls itself.
 const SELF: &str = "self";
-/// A variable of that name, which the engine does not allow.
-const BOUND_SELF: &str = "__self__";
 /// The longest text of a gathered body that the engine may write by itself.
 const SHORT_TEXT: usize = 64;
 /// What a macro calls the arguments beyond its parameters.
 const VARARGS: &str = "varargs";
 const KWARGS: &str = "kwargs";
-/// Holds what a set block gathered for a namespace.
-const GATHERED: &str = "__gathered__";
 
 /// A template in the engine's language.
 #[derive(Debug)]
@@ -69,6 +58,12 @@ struct Writer<'a, 's> {
 impl<'s> Writer<'_, 's> {
     fn put(&mut self, text: &str) {
         self.out.push_str(text);
+    }
+
+    /// Applies a filter to what was written last.
+    fn apply(&mut self, filter: &str) {
+        self.put("|");
+        self.put(filter);
     }
 
     fn body(&mut self, body: &Body<'s>) {
@@ -129,7 +124,10 @@ impl<'s> Writer<'_, 's> {
                 self.put("{%for ");
                 self.target(target);
                 self.put(" in ");
-                self.iterated(over, if matches!(target, Target::Tuple(_)) { "|__rows__" } else { "|__iter__" });
+                self.iterated(
+                    over,
+                    if matches!(target, Target::Tuple(_)) { intrinsics::ROWS } else { intrinsics::ITERATE },
+                );
                 if let Some(only) = only {
                     self.put(" if ");
                     self.expression(only);
@@ -155,7 +153,7 @@ impl<'s> Writer<'_, 's> {
                 self.put("{%endcall%}");
             }
             StatementKind::Generation(body) => {
-                let _ = write!(self.out, "{{%call {CONTEXT}.{GENERATION}()%}}");
+                let _ = write!(self.out, "{{%call {}.{}()%}}", intrinsics::CONTEXT, intrinsics::GENERATION);
                 self.function_body(&Vec::new(), body);
                 self.put("{%endcall%}");
             }
@@ -193,7 +191,8 @@ impl<'s> Writer<'_, 's> {
             StatementKind::AutoEscape { enabled, body } => {
                 self.put("{%autoescape ");
                 self.expression(enabled);
-                self.put("|__truth__%}");
+                self.apply(intrinsics::TRUTH);
+                self.put("%}");
                 self.scoped(body);
                 self.put("{%endautoescape%}");
             }
@@ -207,7 +206,8 @@ impl<'s> Writer<'_, 's> {
                 let message = format!("'{tag}' needs other templates, and a chat template has none");
                 self.put("{{ ");
                 self.string(&message);
-                let _ = write!(self.out, "|{REFUSE} }}}}");
+                self.apply(intrinsics::REFUSE);
+                self.put(" }}");
             }
             StatementKind::Break => self.put("{%break%}"),
             StatementKind::Continue => self.put("{%continue%}"),
@@ -232,7 +232,7 @@ impl<'s> Writer<'_, 's> {
     fn assign(&mut self, namespace: &str, name: &str, value: impl FnOnce(&mut Self)) {
         self.put("{%do ");
         self.name(namespace);
-        let _ = write!(self.out, ".{ASSIGN}(\"{name}\",");
+        let _ = write!(self.out, ".{}(\"{name}\",", intrinsics::ASSIGN);
         value(self);
         self.put(")%}");
     }
@@ -244,7 +244,7 @@ impl<'s> Writer<'_, 's> {
         };
         self.put("{%set ");
         match field {
-            Some(_) => self.put(GATHERED),
+            Some(_) => self.put(intrinsics::GATHERED),
             None => self.target(target),
         }
         if let Some(filter) = filter {
@@ -255,13 +255,13 @@ impl<'s> Writer<'_, 's> {
         self.scoped(body);
         self.put("{%endset%}");
         if let Some((namespace, name)) = field {
-            self.assign(namespace, name, |writer| writer.put(GATHERED));
+            self.assign(namespace, name, |writer| writer.put(intrinsics::GATHERED));
         }
     }
 
     fn target(&mut self, target: &Target<'s>) {
         match target {
-            Target::Name(SELF) => self.put(BOUND_SELF),
+            Target::Name(SELF) => self.put(intrinsics::BOUND_SELF),
             Target::Name(name) => self.put(name),
             Target::Field(namespace, name) => {
                 let _ = write!(self.out, "{namespace}.{name}");
@@ -280,7 +280,7 @@ impl<'s> Writer<'_, 's> {
     /// A value to be assigned: made a list of where the target takes it apart.
     fn unpacked(&mut self, target: &Target<'s>, value: &Expr<'s>) {
         if matches!(target, Target::Tuple(_)) {
-            self.iterated(value, "|__iter__");
+            self.iterated(value, intrinsics::ITERATE);
         } else {
             self.expression(value);
         }
@@ -290,7 +290,7 @@ impl<'s> Writer<'_, 's> {
     fn iterated(&mut self, value: &Expr<'s>, filter: &str) {
         let start = self.out.len();
         self.expression(value);
-        self.put(filter);
+        self.apply(filter);
         self.places.push((start..self.out.len(), value.span.clone()));
     }
 
@@ -305,7 +305,7 @@ impl<'s> Writer<'_, 's> {
         self.function_body(parameters, body);
         self.put("{%endmacro%}");
         if !extra.is_empty() {
-            let _ = write!(self.out, "{{%set {name}={name}|__variadic__([");
+            let _ = write!(self.out, "{{%set {name}={name}|{}([", intrinsics::MACRO_VARARGS);
             for (parameter, _) in parameters {
                 let _ = write!(self.out, "\"{parameter}\",");
             }
@@ -317,7 +317,7 @@ impl<'s> Writer<'_, 's> {
     fn parameters(&mut self, parameters: &Parameters<'s>, extra: &[&str]) {
         self.put("(");
         for name in parameters.iter().map(|(name, _)| name).chain(extra) {
-            self.put(if *name == SELF { BOUND_SELF } else { name });
+            self.put(if *name == SELF { intrinsics::BOUND_SELF } else { name });
             self.put(",");
         }
         self.put(")");
@@ -332,7 +332,7 @@ impl<'s> Writer<'_, 's> {
             default.iter().for_each(|default| names_in(default, &mut names));
         }
         names.retain(|name| self.survey.bound.contains(name) || matches!(*name, "loop" | "caller"));
-        let _ = write!(self.out, "{{%if false%}}{{{{ [{CONTEXT}");
+        let _ = write!(self.out, "{{%if false%}}{{{{ [{}", intrinsics::CONTEXT);
         for name in names {
             self.put(",");
             self.name(name);

@@ -1,9 +1,10 @@
 //! Expressions.
 
-use super::SyntaxError;
+use super::error::SyntaxError;
 use super::lexer::{Kind, unescape};
 use super::statement::Parser;
 use super::tree::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Literal, UnaryOp};
+use crate::chat::builtins::names;
 
 type Result<T> = std::result::Result<T, SyntaxError>;
 
@@ -390,7 +391,7 @@ impl<'s> Parser<'s> {
     fn filter(&mut self) -> Result<(String, Vec<Argument<'s>>)> {
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("filter", &name, crate::chat::builtins::filters::exists, at.span())?;
+        self.check_name("filter", &name, names::is_filter, at.span())?;
         let arguments = if self.eat("(") { self.arguments()? } else { Vec::new() };
         Ok((name, arguments))
     }
@@ -414,7 +415,7 @@ impl<'s> Parser<'s> {
         let negated = self.eat_name("not");
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("test", &name, crate::chat::builtins::tests::exists, at.span())?;
+        self.check_name("test", &name, names::is_test, at.span())?;
         let token = self.current();
         let begins_argument = match token.kind {
             Kind::Name => !matches!(token.text, "else" | "or" | "and"),

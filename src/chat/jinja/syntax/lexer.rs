@@ -1,6 +1,7 @@
 //! A template's text cut into tokens.
 
-use super::SyntaxError;
+use super::error::SyntaxError;
+use crate::chat::slice::slice;
 use crate::python::space::is_space;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +68,11 @@ impl<'s> Lexer<'s> {
     }
 
     fn rest(&self) -> &'s str {
-        self.source.get(self.at..).unwrap_or_default()
+        slice(self.source, self.at..)
     }
 
     fn push(&mut self, kind: Kind, at: usize, end: usize) {
-        self.tokens.push(Token { kind, text: self.source.get(at..end).unwrap_or_default(), at });
+        self.tokens.push(Token { kind, text: slice(self.source, at..end), at });
     }
 
     fn error<T>(&self, message: impl Into<String>, at: usize, len: usize) -> Result<T, SyntaxError> {
@@ -79,8 +80,7 @@ impl<'s> Lexer<'s> {
     }
 
     fn run(&mut self) -> Result<(), SyntaxError> {
-        while let Some(at) = self.next_tag() {
-            let opening = self.source.as_bytes().get(at + 1).copied().unwrap_or_default();
+        while let Some((at, opening)) = self.next_tag() {
             let sign = sign_at(self.source, at + 2);
             let inside = at + 2 + usize::from(sign != Sign::Default);
             self.data(at, sign, opening != b'{');
@@ -111,15 +111,18 @@ impl<'s> Lexer<'s> {
         Ok(())
     }
 
-    fn next_tag(&self) -> Option<usize> {
-        let bytes = self.source.as_bytes();
-        let starts = memchr::memchr_iter(b'{', bytes.get(self.at..)?).map(|offset| self.at + offset);
-        starts.into_iter().find(|at| matches!(bytes.get(at + 1), Some(b'{' | b'%' | b'#')))
+    /// Where the next tag begins, and its second character: `{`, `%` or `#`.
+    fn next_tag(&self) -> Option<(usize, u8)> {
+        let bytes = self.rest().as_bytes();
+        memchr::memchr_iter(b'{', bytes).find_map(|offset| match bytes.get(offset + 1) {
+            Some(opening @ (b'{' | b'%' | b'#')) => Some((self.at + offset, *opening)),
+            _ => None,
+        })
     }
 
     /// The text up to a tag. A block or comment that stands first on its line takes the white space before it.
     fn data(&mut self, end: usize, sign: Sign, strips_line: bool) {
-        let text = self.source.get(self.at..end).unwrap_or_default();
+        let text = slice(self.source, self.at..end);
         let kept = match sign {
             Sign::Strip => text.trim_end_matches(is_space).len(),
             Sign::Default if strips_line => {
@@ -142,7 +145,7 @@ impl<'s> Lexer<'s> {
             Sign::Default if trims_newline && self.rest().starts_with('\n') => self.at += 1,
             _ => {}
         }
-        self.line_starting = self.source.get(..self.at).is_some_and(|before| before.ends_with('\n'));
+        self.line_starting = slice(self.source, ..self.at).ends_with('\n');
     }
 
     fn comment(&mut self, opened: usize) -> Result<(), SyntaxError> {
@@ -165,16 +168,16 @@ impl<'s> Lexer<'s> {
     }
 
     fn raw(&mut self, opened: usize) -> Result<(), SyntaxError> {
-        self.line_starting = self.source.get(..self.at).is_some_and(|before| before.ends_with('\n'));
+        self.line_starting = slice(self.source, ..self.at).ends_with('\n');
         let mut from = self.at;
-        while let Some(offset) = self.source.get(from..).and_then(|rest| rest.find("{%")) {
+        while let Some(offset) = slice(self.source, from..).find("{%") {
             let at = from + offset;
             let sign = sign_at(self.source, at + 2);
             let inside = at + 2 + usize::from(sign != Sign::Default);
-            let rest = self.source.get(inside..).unwrap_or_default().trim_start_matches(is_space);
+            let rest = slice(self.source, inside..).trim_start_matches(is_space);
             if let Some(rest) = rest.strip_prefix("endraw").map(|rest| rest.trim_start_matches(is_space)) {
                 let end_sign = sign_at(rest, 0);
-                let bare = rest.get(usize::from(end_sign != Sign::Default)..).unwrap_or_default();
+                let bare = slice(rest, usize::from(end_sign != Sign::Default)..);
                 if let Some(after) = bare.strip_prefix("%}") {
                     self.data(at, sign, true);
                     self.close(self.source.len() - after.len(), end_sign, true);
@@ -198,7 +201,7 @@ impl<'s> Lexer<'s> {
             if open.is_empty() {
                 let sign = sign_at(rest, 0);
                 let signed = sign != Sign::Default && !(sign == Sign::Keep && end == Kind::VariableEnd);
-                if rest.get(usize::from(signed)..).is_some_and(|rest| rest.starts_with(mark)) {
+                if slice(rest, usize::from(signed)..).starts_with(mark) {
                     let begin = self.at;
                     let stop = begin + usize::from(signed) + 2;
                     self.push(end, begin, stop);
@@ -216,7 +219,7 @@ impl<'s> Lexer<'s> {
                     None => return self.error("this string is never closed", self.at, 1),
                 }
             } else if let Some(length) = operator(rest) {
-                self.balance(&mut open, rest.get(..length).unwrap_or_default())?;
+                self.balance(&mut open, slice(rest, ..length))?;
                 (Kind::Operator, length)
             } else {
                 return self.error(format!("unexpected character {first:?}"), self.at, first.len_utf8());
@@ -228,9 +231,9 @@ impl<'s> Lexer<'s> {
     }
 
     fn balance(&self, open: &mut Vec<(u8, usize)>, operator: &str) -> Result<(), SyntaxError> {
-        let closing = match operator {
+        let opening_of = match operator {
             "(" | "[" | "{" => {
-                open.push((operator.as_bytes().first().copied().unwrap_or_default(), self.at));
+                open.extend(operator.bytes().map(|bracket| (bracket, self.at)));
                 return Ok(());
             }
             ")" => b'(',
@@ -239,7 +242,7 @@ impl<'s> Lexer<'s> {
             _ => return Ok(()),
         };
         match open.pop() {
-            Some((opening, _)) if opening == closing => Ok(()),
+            Some((opening, _)) if opening == opening_of => Ok(()),
             Some((opening, at)) => {
                 self.error(format!("'{}' is closed by '{operator}'", char::from(opening)), at, self.at + 1 - at)
             }
@@ -335,9 +338,12 @@ fn float(bytes: &[u8]) -> Option<usize> {
             end += 1 + fraction;
         }
     }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let exponent = decimal(bytes.get(end + 1 + sign..).unwrap_or_default());
+    if let Some([b'e' | b'E', after @ ..]) = bytes.get(end..) {
+        let (sign, digits) = match after {
+            [b'+' | b'-', digits @ ..] => (1, digits),
+            digits => (0, digits),
+        };
+        let exponent = decimal(digits);
         if exponent > 0 {
             return Some(end + 1 + sign + exponent);
         }
@@ -347,7 +353,7 @@ fn float(bytes: &[u8]) -> Option<usize> {
 
 /// What the escapes in a string stand for; `quoted` has its quotes still on.
 pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
-    let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+    let inner = slice(quoted, 1..quoted.len().saturating_sub(1));
     if !inner.contains('\\') {
         return Ok(inner.to_owned());
     }
@@ -358,8 +364,8 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
         if at > 0 && high.take().is_some() {
             out.push('\u{fffd}');
         }
-        out.push_str(rest.get(..at).unwrap_or_default());
-        let escape = rest.get(at + 1..).unwrap_or_default();
+        out.push_str(slice(rest, ..at));
+        let escape = slice(rest, at + 1..);
         let letter = escape.chars().next().ok_or("a string ends in a lone backslash")?;
         let hex = |digits: usize| -> Result<(u32, usize), &'static str> {
             let text = escape.get(1..1 + digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
@@ -372,8 +378,8 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
             'U' => hex(8)?,
             '0'..='7' => {
                 let digits = escape.bytes().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
-                let code = escape.get(..digits).and_then(|text| u32::from_str_radix(text, 8).ok());
-                (code.unwrap_or(0), digits)
+                let code = escape.bytes().take(digits).fold(0, |code, digit| 8 * code + u32::from(digit - b'0'));
+                (code, digits)
             }
             'N' => return Err("a character by its name (\\N{…}) is not supported"),
             _ => {
@@ -394,19 +400,17 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
                     '\n' => "",
                     _ => {
                         out.push('\\');
-                        rest = escape;
-                        let length = letter.len_utf8();
-                        out.push_str(rest.get(..length).unwrap_or_default());
-                        rest = rest.get(length..).unwrap_or_default();
+                        out.push(letter);
+                        rest = slice(escape, letter.len_utf8()..);
                         continue;
                     }
                 };
                 out.push_str(plain);
-                rest = escape.get(letter.len_utf8()..).unwrap_or_default();
+                rest = slice(escape, letter.len_utf8()..);
                 continue;
             }
         };
-        rest = escape.get(length..).unwrap_or_default();
+        rest = slice(escape, length..);
         // A pair of surrogates is one character; a lone one has no place in UTF-8.
         match (high.take(), code) {
             (Some(first), 0xdc00..=0xdfff) => {

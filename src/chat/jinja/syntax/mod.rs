@@ -1,24 +1,12 @@
 //! Jinja2's syntax, read as Jinja2 reads it: the same white space, the same strings, the same grammar.
 
+mod error;
 mod expression;
 mod lexer;
 mod statement;
 pub(crate) mod tree;
 
-use std::ops::Range;
-
-/// Why a text is not a template, and where.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SyntaxError {
-    pub(crate) message: String,
-    pub(crate) span: Range<usize>,
-}
-
-impl SyntaxError {
-    fn new(message: impl Into<String>, span: Range<usize>) -> Self {
-        Self { message: message.into(), span }
-    }
-}
+pub(crate) use error::SyntaxError;
 
 /// Reads a template whose line breaks are line feeds.
 pub(crate) fn parse(source: &str) -> Result<Vec<tree::Statement<'_>>, SyntaxError> {

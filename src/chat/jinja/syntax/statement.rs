@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::SyntaxError;
+use super::error::SyntaxError;
 use super::lexer::{Kind, Lexer, Token};
 use super::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 
