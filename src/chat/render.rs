@@ -28,7 +28,7 @@ const NAME: &str = "chat_template";
 ///
 /// It renders what transformers renders, byte for byte: Jinja2 with `trim_blocks`, `lstrip_blocks`, loop
 /// controls and the `generation` tag, in Python's dialect of values. Rendering reads no file, and stops with an
-/// error where a template does more than any honest one: in work, in time, in depth, in output.
+/// error if a template does more than any honest one: in work, in time, in depth, in output.
 ///
 /// ```
 /// use backchat::chat::{ChatTemplate, RenderOptions};
@@ -55,12 +55,12 @@ impl fmt::Debug for ChatTemplate {
     }
 }
 
-/// What a render may vary in, apart from its context.
+/// Settings of a render, apart from its context.
 #[derive(Clone, Debug, Default)]
 pub struct RenderOptions {
-    /// What `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time where absent.
+    /// The time that `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time if absent.
     pub now: Option<String>,
-    /// Whether to report what the template read. Watching changes no byte of the render.
+    /// Whether to record what the template reads. Recording changes no byte of the render.
     #[doc(hidden)]
     pub watch: bool,
 }
@@ -70,9 +70,9 @@ pub struct RenderOptions {
 pub struct Rendered {
     /// The prompt.
     pub text: String,
-    /// What `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
+    /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
     pub assistant_spans: Vec<(usize, usize)>,
-    /// What the template read, where it was watched.
+    /// What the template read, if `watch` was set.
     #[doc(hidden)]
     pub watched: Option<Watched>,
 }
@@ -81,7 +81,7 @@ pub struct Rendered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderError {
-    /// The template's own message where it raised, else what is wrong.
+    /// The template's own message if it raised, else what is wrong.
     pub message: String,
     /// Whether the template itself refused, with `raise_exception`.
     pub raised: bool,
@@ -137,7 +137,7 @@ impl RenderError {
 impl ChatTemplate {
     /// Compiles the source of a chat template.
     ///
-    /// Fails where Jinja2 would: on its syntax, and on filters and tests that do not exist.
+    /// Fails if Jinja2 would: on invalid syntax, and on filters and tests that do not exist.
     pub fn compile(source: &str) -> Result<Self, RenderError> {
         if source.len() > limits::MAX_SOURCE {
             let size = limits::MAX_SOURCE >> 20;
@@ -170,11 +170,11 @@ impl ChatTemplate {
     /// line feed, and none at the end.
     #[doc(hidden)]
     pub fn normalise(source: &str) -> String {
-        syntax::normalise(source)
+        syntax::normalize(source)
     }
 
     /// The variables it may ask the caller for, in the order they are first named: every name that is read
-    /// where no statement before is sure to have bound it, also in branches that no render takes.
+    /// before a statement is sure to have bound it, including branches that no render takes.
     #[doc(hidden)]
     pub fn variables(&self) -> &[String] {
         &self.variables
@@ -205,7 +205,7 @@ impl ChatTemplate {
 
     /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
     ///
-    /// Nothing is filled in: what the context does not have is undefined.
+    /// Nothing is filled in: a variable that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
         let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::plain)?;
         let run = Arc::new(Run::new(now, options.watch));
@@ -239,7 +239,7 @@ impl ChatTemplate {
     }
 }
 
-/// Takes the output, and counts its code points where a generation block will ask for them.
+/// Takes the output, and counts its code points if the template has generation blocks.
 struct Sink {
     text: Vec<u8>,
     counts: bool,
@@ -263,7 +263,7 @@ impl io::Write for Sink {
     }
 }
 
-/// What an error of the engine says, without the engine's own words about where.
+/// The message of an error of the engine, without the engine's own place.
 fn message(problem: &minijinja::Error) -> String {
     match problem.kind() {
         ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),

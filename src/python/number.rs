@@ -11,7 +11,7 @@ use super::space;
 /// The most digits that `int()` converts from decimal text.
 pub(crate) const MAX_DIGITS: usize = 4300;
 
-/// What `int(text, base)` reads, at any length: the caller enforces [`MAX_DIGITS`].
+/// The integer that `int(text, base)` reads, at any length: the caller enforces [`MAX_DIGITS`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Int {
     pub(crate) negative: bool,
@@ -162,8 +162,8 @@ static DIGIT_RANGES: LazyLock<Vec<(char, char)>> =
         }
     });
 
-/// The digits and the exponent of a finite number in scientific notation: the shortest digits that read back, or with so
-/// many after the point.
+/// The digits and the exponent of a finite number in scientific notation: the shortest digits that read back, or
+/// `precision` digits after the point.
 pub(crate) fn scientific(value: f64, precision: Option<usize>) -> (String, i32) {
     let mut text = match precision {
         Some(precision) => format!("{value:.precision$e}"),

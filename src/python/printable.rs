@@ -10,7 +10,7 @@ pub(crate) fn is_printable(c: char) -> bool {
     RANGES.get(at).is_some_and(|(first, _)| *first <= c)
 }
 
-/// The printable ranges: every character that Unicode 14 assigns, which is the version of Python 3.11, except those of the
+/// The printable ranges: every character that Unicode 14 assigns, the version of Python 3.11, except those of the
 /// categories "other" and "separator". The space is printable.
 static RANGES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     match regex_syntax::parse(r"[ [\p{age:14.0}--[\p{C}\p{Z}]]]").map(regex_syntax::hir::Hir::into_kind) {

@@ -84,7 +84,8 @@ pub(crate) fn swapcase(text: &str) -> String {
     out
 }
 
-/// `str.split(None, limit)` and, with `from_right`, `str.rsplit(None, limit)`: the last part keeps its inner white space.
+/// `str.split(None, limit)` and, with `from_right`, `str.rsplit(None, limit)`: what the limit leaves keeps its inner white
+/// space.
 pub(crate) fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
     let mut parts = Vec::new();
     let trim =

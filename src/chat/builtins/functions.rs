@@ -89,7 +89,7 @@ fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
             _ => {
                 for pair in items_of(source)? {
                     let [key, value] = items_of(&pair)?.try_into().map_err(|_| {
-                        error(format!("{function}() wants pairs; an element is no pair but a {}", type_name(&pair)))
+                        error(format!("{function}() expects pairs; an element is a {}, not a pair", type_name(&pair)))
                     })?;
                     entries.insert(Key::of(&key)?, value);
                 }
@@ -122,12 +122,12 @@ fn namespace(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
 fn cycler(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
     let (items, keywords) = split(arguments);
     if items.is_empty() || keywords.is_some() {
-        return Err(error("cycler() wants at least one item, and no keywords"));
+        return Err(error("cycler() expects at least one item and no keywords"));
     }
     Ok(Value::from_object(Cycler { items: items.to_vec(), at: AtomicUsize::new(0) }))
 }
 
-/// What `cycler()` makes.
+/// The result of `cycler()`.
 #[derive(Debug)]
 struct Cycler {
     items: Vec<Value>,
@@ -186,7 +186,7 @@ fn joiner(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
     Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
 }
 
-/// What `joiner()` makes: nothing the first time it is called, then the separator.
+/// The result of `joiner()`: gives nothing the first time it is called, then the separator.
 #[derive(Debug)]
 struct Joiner {
     separator: Value,

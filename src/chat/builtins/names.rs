@@ -1,4 +1,4 @@
-//! The names of everything built in: what the language has to know of the runtime.
+//! The names of everything built in, which is all that the language has to know of the runtime.
 //!
 //! Reading, surveying and lowering a template ask for names alone, so they import this file and no implementation. Tests
 //! hold the names of filters and tests to their tables; a method without an implementation is refused when it is called.

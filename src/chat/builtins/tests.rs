@@ -67,7 +67,7 @@ pub(crate) fn register(environment: &mut Environment<'_>) {
     }
 }
 
-/// Runs a test, and charges for what it looks at.
+/// Runs a test, and charges for its operands.
 fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
     let answer = test(value, arguments)?;
     limits::charge(std::slice::from_ref(value))?;
@@ -117,7 +117,7 @@ fn iterable(value: &Value) -> bool {
         || is_iterable(value)
 }
 
-/// What has a length and can be indexed: views and generators are not among it, undefined is.
+/// Whether a value has a length and can be indexed: views and generators do not count, undefined does.
 fn sequence(value: &Value) -> bool {
     matches!(Kind::of(value), Kind::Undefined | Kind::Str(_) | Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_))
         || value.downcast_object_ref::<Range>().is_some()

@@ -19,7 +19,7 @@ use crate::json;
 
 type Variables = IndexMap<Box<str>, Value, foldhash::fast::RandomState>;
 
-/// The outermost scope: what the caller gave.
+/// The outermost scope: the variables of the caller.
 #[derive(Debug)]
 pub(crate) struct Context {
     variables: Variables,
@@ -73,7 +73,7 @@ impl Object for Context {
     }
 }
 
-/// A `{% generation %}` block: notes where in the output its body stands.
+/// A `{% generation %}` block: records the span of its body in the output.
 ///
 /// Inside a macro or set block the output is what was written before that began, as it is in transformers.
 fn generation(run: &Run, state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
@@ -85,9 +85,9 @@ fn generation(run: &Run, state: &mut State<'_, '_>, arguments: &[Value]) -> Resu
     Ok(body)
 }
 
-/// What the render under way keeps track of.
+/// The [`Run`] of the current render.
 ///
-/// The first to ask finds it through the context, and leaves it where the next finds it at once.
+/// The first call finds it through the context and caches it in the state.
 pub(crate) fn run_of(state: &mut State<'_, '_>) -> Option<Arc<Run>> {
     if let Some(run) = state.get_extension::<Arc<Run>>() {
         return Some(run.clone());

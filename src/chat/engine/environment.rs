@@ -1,4 +1,4 @@
-//! The engine, set up to run what [`lower`](crate::chat::jinja::lowering) writes.
+//! The engine, set up to run lowered templates: Python's operators, printing and methods, the builtins, the limits.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ use crate::chat::values::markup;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, build, equality, error, format, measure, operators};
 
-/// An engine without templates: what is registered with it is made once and shared.
+/// An engine without templates. Operators, filters, tests and functions are registered once and shared.
 pub(crate) fn environment() -> Result<Environment<'static>> {
     static SHARED: OnceLock<Environment<'static>> = OnceLock::new();
     match SHARED.get() {
@@ -42,7 +42,7 @@ fn new_environment() -> Result<Environment<'static>> {
     Ok(environment)
 }
 
-/// Writes a value where the template prints it.
+/// Writes a value that the template prints.
 fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<()> {
     let text = to_str(value);
     limits::charge_printed(&text)?;
@@ -68,7 +68,7 @@ fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: 
     charged(methods::call(state, value, name, arguments))
 }
 
-/// What an operator did has to be paid for: what it gives here, what it had to look at where it looks.
+/// Charges for the result of an operator. Operators charge for their operands themselves.
 fn charged(result: Result<Value>) -> Result<Value> {
     let result = result?;
     limits::charge(std::slice::from_ref(&result))?;

@@ -1,6 +1,6 @@
-//! How much a template may do before it is taken for hostile.
+//! Bounds a render in work, time, output and the size of values, so that a hostile template fails instead of hanging.
 //!
-//! The engine counts instructions and nesting; what happens inside a filter or an operator is bounded here.
+//! The engine counts instructions and nesting; this file counts the work inside filters and operators.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -37,18 +37,18 @@ pub(crate) fn items(count: usize) -> Result<()> {
 
 /// Work that filters, methods and operators may do, in values and stretches of text touched.
 const MAX_WORK: usize = 30_000_000;
-/// The text that counts like one value.
+/// Bytes of text that count like one value.
 const BYTES_PER_UNIT: usize = 16;
-/// The text that counts like one value where it is only skipped over, which is much faster than reading it.
+/// Bytes of text that count like one value if they are only skipped, which is much faster than reading them.
 const SKIPPED_BYTES_PER_UNIT: usize = 256;
-/// Bytes that a render may print, also where a block or macro gathers them instead of the output.
+/// Bytes that a render may print, including what a block or macro captures.
 const MAX_PRINTED: usize = 4 * MAX_TEXT;
 /// The longest a render may take.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Measures the work of the render that is under way on this thread.
+/// Measures the work of the current render of this thread.
 ///
-/// What goes through values one by one, however deep inside of a comparison or a sort, counts as it goes with [`spend`]
+/// Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with [`spend`]
 /// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which make
 /// an error of it.
 struct Meter {
@@ -77,7 +77,7 @@ thread_local! {
     };
 }
 
-/// Begins to measure a render.
+/// Starts measuring a render on this thread.
 pub(crate) fn begin() {
     METER.with(|meter| {
         meter.started.set(Some(Instant::now()));
@@ -87,12 +87,12 @@ pub(crate) fn begin() {
     });
 }
 
-/// Whether the render used up what it is allowed.
+/// Whether the render has exceeded a limit.
 pub(crate) fn is_exceeded() -> bool {
     METER.with(|meter| meter.exceeded.get().is_some())
 }
 
-/// Counts work in units of a value or a stretch of text; false once it is too much.
+/// Charges work in units of one value or [`BYTES_PER_UNIT`] of text; false once a limit is exceeded.
 pub(crate) fn spend(units: usize) -> bool {
     METER.with(|meter| {
         let before = meter.work.get();
@@ -108,7 +108,7 @@ pub(crate) fn spend(units: usize) -> bool {
     })
 }
 
-/// Whether more may be written behind so much text; counts what was written since.
+/// Whether more may be appended to this text; charges one unit.
 pub(crate) fn has_room(text: &str) -> bool {
     if text.len() > MAX_TEXT {
         METER.with(|meter| meter.exceed(Exceeded::Text));
@@ -122,7 +122,7 @@ impl Meter {
     }
 }
 
-/// The error, where a limit has been exceeded.
+/// Fails if a limit has been exceeded.
 pub(crate) fn check() -> Result<()> {
     match METER.with(|meter| meter.exceeded.get()) {
         None => Ok(()),
@@ -132,19 +132,19 @@ pub(crate) fn check() -> Result<()> {
     }
 }
 
-/// Counts what an operation had to touch.
+/// Charges for the values that an operation touches, not for what is nested in them.
 pub(crate) fn charge(values: &[Value]) -> Result<()> {
     spend(values.iter().map(weight).sum::<usize>() + 1);
     check()
 }
 
-/// Counts text that went through a value.
+/// Charges for text that an operation reads or writes.
 pub(crate) fn charge_bytes(bytes: usize) -> Result<()> {
     spend(bytes / BYTES_PER_UNIT + 1);
     check()
 }
 
-/// Counts text that is printed, wherever it goes.
+/// Charges for text that is printed, to the output or into a captured block.
 pub(crate) fn charge_printed(text: &str) -> Result<()> {
     METER.with(|meter| {
         meter.printed.set(meter.printed.get().saturating_add(text.len()));
@@ -155,17 +155,17 @@ pub(crate) fn charge_printed(text: &str) -> Result<()> {
     charge_bytes(text.len())
 }
 
-/// Counts text that is read as a whole, as when it is compared.
+/// Charges for text that is read as a whole, as in a comparison; false once a limit is exceeded.
 pub(crate) fn spend_text(text: &str) -> bool {
     spend(text.len() / BYTES_PER_UNIT + 1)
 }
 
-/// Counts text that is looked up as a key, of which only long ones are worth the counting.
+/// Charges for text that is looked up as a key, if it is long enough to matter; false once a limit is exceeded.
 pub(crate) fn spend_key(text: &str) -> bool {
     text.len() < SKIPPED_BYTES_PER_UNIT || spend_text(text)
 }
 
-/// Counts text that is skipped over on the way to a place in it.
+/// Charges for text that is skipped to reach a place in it.
 pub(crate) fn charge_skipped(bytes: usize) -> Result<()> {
     spend(bytes / SKIPPED_BYTES_PER_UNIT + 1);
     check()

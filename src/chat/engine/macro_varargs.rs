@@ -1,4 +1,4 @@
-//! Macros that take more arguments than they have parameters.
+//! Macros that use `varargs` or `kwargs`: they take more arguments than they have parameters.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use crate::chat::values::{Result, error, items_of};
 
 /// A macro whose last parameters are called `varargs` and `kwargs`.
 #[derive(Debug)]
-struct Variadic {
+struct VarargsMacro {
     inner: Value,
     parameters: Vec<String>,
     takes_more: bool,
     takes_keywords: bool,
 }
 
-/// Wraps a macro, so that what goes beyond its parameters is gathered.
+/// Wraps a macro, so that arguments beyond its parameters are collected in its last two.
 pub(crate) fn wrap(inner: Value, parameters: &Value, takes_more: bool, takes_keywords: bool) -> Result<Value> {
     let parameters = items_of(parameters)?.iter().map(|name| to_str(name).into_owned()).collect();
-    Ok(Value::from_object(Variadic { inner, parameters, takes_more, takes_keywords }))
+    Ok(Value::from_object(VarargsMacro { inner, parameters, takes_more, takes_keywords }))
 }
 
-impl Object for Variadic {
+impl Object for VarargsMacro {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
     }
@@ -48,7 +48,7 @@ impl Object for Variadic {
             }
         }
         if !self.takes_more && !more.is_empty() {
-            return Err(error(format!("the macro takes not more than {} arguments", self.parameters.len())));
+            return Err(error(format!("the macro takes at most {} arguments", self.parameters.len())));
         }
         if let (false, Some((odd, _))) = (self.takes_keywords, rest.first()) {
             return Err(error(format!("the macro takes no keyword argument '{}'", to_str(&odd.value()))));

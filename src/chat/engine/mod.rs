@@ -1,4 +1,4 @@
-//! The engine that renders: minijinja with Python's values, its limits, and what it keeps track of in one render.
+//! The engine that renders: minijinja with Python's values, the limits, and the state of one render.
 
 pub(crate) mod context;
 pub(crate) mod environment;

@@ -1,4 +1,4 @@
-//! What time a template is told, and the clock that limits are measured with.
+//! The clock a template sees, and the clock that limits are measured with.
 
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::{BrokenDownTime, Config};
@@ -7,11 +7,11 @@ use crate::chat::values::{Result, error};
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) use std::time::Instant;
-// In a browser the standard library's panics.
+// The standard library's panics in a browser.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) use web_time::Instant;
 
-/// The time where the reader is.
+/// The local time.
 pub(crate) fn local_now() -> DateTime {
     jiff::Zoned::now().datetime()
 }

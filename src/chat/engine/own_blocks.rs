@@ -1,4 +1,4 @@
-//! What `self` is to a template: its own blocks, each of which renders when it is called.
+//! The value of `self` in a template: its blocks, each of which renders when called.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::chat::values::arguments::none;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Result, items_of};
 
-/// What `self` means in a template with blocks of these names.
+/// `self` in a template with blocks of these names.
 pub(crate) fn value(names: &Value) -> Result<Value> {
     let names = items_of(names)?.iter().map(|name| to_str(name).into_owned()).collect();
     Ok(Value::from_object(OwnBlocks { names }))
 }
 
-/// The blocks by name; of any other name it is undefined.
+/// The blocks by name; any other name is undefined.
 #[derive(Debug)]
 struct OwnBlocks {
     names: Vec<String>,

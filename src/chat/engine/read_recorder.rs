@@ -1,11 +1,11 @@
-//! What a template asks for while it renders.
+//! Records what a template reads while it renders. Recording changes no byte of the render.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexMap;
 
-/// What a template read while it rendered.
+/// The reads of one render.
 ///
 /// Everything here was asked for by a line that ran: a branch not taken leaves no trace. What a template
 /// might read at all is [`ChatTemplate::variables`](super::ChatTemplate::variables).
@@ -23,7 +23,7 @@ pub struct Watched {
     pub paths: Vec<String>,
     /// Those of `paths` that were absent at least once.
     pub missing_paths: Vec<String>,
-    /// Paths of dictionaries it took as a whole: printed, serialised or iterated over.
+    /// Paths of dictionaries it took as a whole: printed, serialized or iterated over.
     pub whole: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ impl Recorder {
         note(&mut self.reads.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes what happens inside for a test of whether a variable is defined, not for a read.
+    /// Runs a test of whether a variable is defined; lookups inside it do not count as reads.
     pub(crate) fn testing<T>(&self, test: impl FnOnce() -> T) -> T {
         self.testing.store(true, Ordering::Relaxed);
         let answer = test();
@@ -102,7 +102,7 @@ impl Recorder {
     }
 }
 
-/// Where a dictionary stands in the context, and whom it tells what it is asked for.
+/// The path of a dictionary in the context, and the recorder that it reports reads to.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     recorder: Arc<Recorder>,
@@ -114,7 +114,7 @@ impl Watch {
         Self { recorder: recorder.clone(), path: path.into() }
     }
 
-    /// The same recorder, for what stands under a key.
+    /// The same recorder, for the value of a key.
     pub(crate) fn below(&self, key: &str) -> Self {
         Self { recorder: self.recorder.clone(), path: format!("{}.{key}", self.path).into() }
     }

@@ -1,4 +1,4 @@
-//! What one render keeps track of.
+//! The state of one render apart from its variables.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::chat::values::{Result, error};
 #[derive(Debug)]
 pub(crate) struct Run {
     now: Option<DateTime>,
-    /// Code points that have reached the output; what a block or macro gathers is not there yet.
+    /// Code points that have reached the output; text that a block or macro captures has not yet.
     written: AtomicUsize,
     spans: Mutex<Vec<(usize, usize)>>,
     raised: Mutex<Option<String>>,

@@ -6,9 +6,9 @@ pub(crate) const CONTEXT: &str = "__context__";
 pub(crate) const GENERATION: &str = "__generation__";
 /// The namespace's method that sets a name.
 pub(crate) const ASSIGN: &str = "__assign__";
-/// The variable that holds what a template calls `self` and binds itself: the engine does not allow that name.
+/// The variable `self` of a template that binds that name itself: the engine does not allow the name.
 pub(crate) const BOUND_SELF: &str = "__self__";
-/// The variable that holds what a set block gathered for a namespace.
+/// The variable that holds the text a set block captured for a namespace.
 pub(crate) const GATHERED: &str = "__gathered__";
 
 // Filters.
@@ -49,7 +49,7 @@ pub(crate) const NEG: &str = "__neg__";
 pub(crate) const POS: &str = "__pos__";
 /// `a ~ b ~ …`
 pub(crate) const CONCAT: &str = "__concat__";
-/// `[…]` of what is not constant.
+/// `[…]` with items that are not constant.
 pub(crate) const LIST: &str = "__list__";
 /// `(…)`
 pub(crate) const TUPLE: &str = "__tuple__";
@@ -61,9 +61,9 @@ pub(crate) const ATTRIBUTE: &str = "__attr__";
 pub(crate) const ITEM: &str = "__item__";
 /// `a[b:c:d]`
 pub(crate) const SLICE: &str = "__slice__";
-/// What a loop or an unpacking goes over.
+/// The items that a loop or an unpacking goes over.
 pub(crate) const ITERATE: &str = "__iter__";
-/// What a loop goes over whose target takes every item apart.
+/// The items of a loop that unpacks each of them.
 pub(crate) const ROWS: &str = "__rows__";
 /// `x is defined`, of a variable by its name.
 pub(crate) const DEFINED: &str = "__defined__";

@@ -1,4 +1,4 @@
-//! What a template says of its variables, read off its tree without rendering it.
+//! Collects what a template says of its variables from its tree, without rendering it.
 
 use std::collections::HashSet;
 
@@ -8,25 +8,25 @@ use crate::chat::builtins::names;
 use crate::chat::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
 use crate::json;
 
-/// What a template says of its variables.
+/// The variables, constants and blocks of a template.
 #[derive(Debug, Default)]
 pub(crate) struct Survey<'s> {
     /// Names that some statement binds, wherever that is.
     pub(crate) bound: HashSet<&'s str>,
-    /// Names read where no statement before has bound them: variables of the context.
+    /// Names that are read before any statement has bound them: variables of the context.
     pub(crate) variables: IndexSet<&'s str>,
-    /// Constants that a value is compared with, by what reads the value: `reasoning_effort`, `message.role`.
+    /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
     /// The string constants of its expressions, in the order they are first written.
     pub(crate) literals: IndexSet<String>,
     /// The names of its blocks.
     pub(crate) blocks: IndexSet<&'s str>,
-    /// Whether it says anywhere what is escaped.
+    /// Whether it has an `autoescape` block.
     pub(crate) escapes: bool,
     scopes: Vec<HashSet<&'s str>>,
 }
 
-/// Names that the language itself binds.
+/// Names that the language binds.
 const SPECIAL: &[&str] = &["loop", "caller", "self", "super", "varargs", "kwargs"];
 
 impl<'s> Survey<'s> {
@@ -88,7 +88,7 @@ impl<'s> Survey<'s> {
             StatementKind::If { branches, otherwise } => {
                 for (test, body) in branches {
                     self.expression(test);
-                    // What one branch binds may still be unbound behind it.
+                    // A name that one branch binds may still be unbound after the condition.
                     self.scoped(|survey| survey.body(body));
                 }
                 self.scoped(|survey| survey.body(otherwise));
@@ -201,7 +201,7 @@ fn constant(literal: &Literal) -> json::Value {
     }
 }
 
-/// What a value is read from, such as `message.role`, looking through filters that only tidy it.
+/// The path that a value is read from, such as `message.role`, ignoring filters that only normalize it.
 fn path(expression: &Expr<'_>) -> Option<String> {
     match &expression.kind {
         ExprKind::Name(name) => Some((*name).to_owned()),

@@ -5,7 +5,7 @@ use minijinja::value::Kwargs;
 
 use super::{Kind, Result, error, type_name};
 
-/// Splits what the engine passes into positional and keyword arguments.
+/// Splits the arguments of the engine into positional ones and keywords.
 pub(crate) fn split(arguments: &[Value]) -> (&[Value], Option<Kwargs>) {
     match arguments.split_last() {
         Some((last, positional)) if last.is_kwargs() => (positional, Kwargs::try_from(last.clone()).ok()),
@@ -59,34 +59,34 @@ pub(crate) fn none(function: &str, arguments: &[Value]) -> Result<()> {
     bind(function, [], arguments).map(|_| ())
 }
 
-/// An argument that has to be there.
+/// A required argument.
 pub(crate) fn required(function: &str, name: &str, value: Option<Value>) -> Result<Value> {
     value.ok_or_else(|| error(format!("{function}() missing the argument '{name}'")))
 }
 
-/// An argument that has to be a string.
+/// A string argument.
 pub(crate) fn string<'v>(function: &str, value: &'v Value) -> Result<&'v str> {
     match Kind::of(value) {
         Kind::Str(text) => Ok(text),
-        _ => Err(error(format!("{function}() wants a string, not '{}'", type_name(value)))),
+        _ => Err(error(format!("{function}() expects a string, not '{}'", type_name(value)))),
     }
 }
 
-/// An argument that has to be an integer; Python takes `True` for one.
+/// An integer argument, clamped to 64 bits; as in Python, a bool is one.
 pub(crate) fn integer(function: &str, value: &Value) -> Result<i64> {
     match Kind::of(value) {
         Kind::Bool(value) => Ok(i64::from(value)),
         Kind::Int(value) => Ok(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })),
-        _ => Err(error(format!("{function}() wants an integer, not '{}'", type_name(value)))),
+        _ => Err(error(format!("{function}() expects an integer, not '{}'", type_name(value)))),
     }
 }
 
-/// An integer that may be left out.
+/// An optional integer argument.
 pub(crate) fn integer_or(function: &str, value: &Option<Value>, default: i64) -> Result<i64> {
     value.as_ref().map_or(Ok(default), |value| integer(function, value))
 }
 
-/// A truth that may be left out.
+/// An optional argument that counts by its truth.
 pub(crate) fn truth_or(value: &Option<Value>, default: bool) -> bool {
     value.as_ref().map_or(default, Value::is_true)
 }

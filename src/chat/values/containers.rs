@@ -151,7 +151,7 @@ impl Dict {
         }
     }
 
-    /// All entries, in their order. What uses them says so with [`Dict::note_whole`].
+    /// All entries, in their order. Callers that use them must call [`Dict::note_whole`].
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&Key, &Value)> {
         self.entries.iter()
     }

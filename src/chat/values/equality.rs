@@ -34,7 +34,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether two values are equal, if one of them is lazy: ranges by what is in them, views of keys and items as
+/// Whether two values are equal, if one of them is lazy: ranges by their items, views of keys and items as
 /// sets, everything else only if it is the same.
 fn equal_lazy(a: &Value, b: &Value) -> Option<bool> {
     if let (Some(a), Some(b)) = (a.downcast_object_ref::<Range>(), b.downcast_object_ref::<Range>()) {
@@ -51,7 +51,7 @@ fn equal_lazy(a: &Value, b: &Value) -> Option<bool> {
     (is_lazy(a) || is_lazy(b)).then_some(false)
 }
 
-/// Whether everything in one is in the other; by hash where all of it can be hashed.
+/// Whether every item of one is in the other; compares by hash if all of them can be hashed.
 fn same_members(some: &[Value], others: &[Value]) -> bool {
     match others.iter().map(Key::of).collect::<Result<HashSet<Key>>>() {
         Ok(keys) => some.iter().all(|item| Key::of(item).is_ok_and(|key| keys.contains(&key))),

@@ -1,4 +1,4 @@
-//! What the filter `groupby` makes of each group.
+//! One group of the filter `groupby`.
 
 use std::sync::Arc;
 

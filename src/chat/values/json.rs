@@ -13,7 +13,7 @@ use crate::python;
 /// How `json.dumps` writes.
 pub(crate) struct Style {
     pub(crate) ensure_ascii: bool,
-    /// What one level is indented by; on one line where absent.
+    /// The indent of one level; everything is on one line if absent.
     pub(crate) indent: Option<String>,
     pub(crate) item_separator: String,
     pub(crate) key_separator: String,
@@ -105,7 +105,7 @@ impl Style {
     }
 
     fn begin_entry(&self, out: &mut String, index: usize, level: usize) -> Result<()> {
-        // What an entry adds besides its indent is no longer than a string may be.
+        // Apart from its indent, an entry adds at most as much as one string may hold.
         limits::has_room(out);
         limits::check()?;
         if index > 0 {

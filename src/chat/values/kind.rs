@@ -1,4 +1,4 @@
-//! What Python would class a value as, its type's name, and what iterating over it gives.
+//! The kind of a value in Python, the name of its type, and its items.
 
 use minijinja::Value;
 use minijinja::value::{DynObject, Tuple, ValueKind};
@@ -22,7 +22,7 @@ pub(crate) enum Kind<'v> {
     Dict(&'v Dict),
     /// Anything else: lazy values, namespaces, macros, functions, the loop, long integers.
     Object(&'v DynObject),
-    /// What cannot come up: bytes, and values that hold an error.
+    /// Values that cannot occur: bytes, and values that hold an error.
     Other,
 }
 
@@ -57,7 +57,7 @@ impl<'v> Kind<'v> {
     }
 }
 
-/// The name Python has for the type of a value.
+/// The name of a value's type in Python.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match Kind::of(value) {
         Kind::Undefined => "Undefined",
@@ -77,9 +77,9 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// The items Python's `iter()` would give.
+/// The items of Python's `iter(value)`.
 ///
-/// Nothing comes of an undefined value; what cannot be iterated over is an error.
+/// An undefined value has none; a value that cannot be iterated over is an error.
 pub(crate) fn items_of(value: &Value) -> Result<Vec<Value>> {
     match Kind::of(value) {
         Kind::Undefined => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! What Python makes only when it is asked for: generators, views of a dictionary, ranges.
+//! Lazy values: generators, views of a dictionary, ranges.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use minijinja::value::{Enumerator, Object, ObjectRepr};
 use super::error::{Result, error};
 use super::extent::Extent;
 
-/// What a filter such as `map` or `select` returns: always true, without a length, gone after one pass.
+/// The result of a filter such as `map` or `select`: always true, without a length, empty after one pass.
 #[derive(Debug)]
 pub(crate) struct Generator {
     items: Mutex<VecDeque<Value>>,
@@ -59,7 +59,7 @@ impl Object for Generator {
     }
 }
 
-/// What a view of a dictionary shows.
+/// The part of a dictionary that a view shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Keys,
@@ -67,7 +67,7 @@ pub(crate) enum Side {
     Items,
 }
 
-/// What `keys()`, `values()` and `items()` return.
+/// The result of `keys()`, `values()` and `items()`.
 #[derive(Debug)]
 pub(crate) struct View {
     items: Vec<Value>,
@@ -120,7 +120,7 @@ impl Object for View {
     }
 }
 
-/// What `range()` returns.
+/// The result of `range()`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
     pub(crate) start: i64,

@@ -4,7 +4,7 @@ use minijinja::Value;
 
 use crate::chat::values::text::to_str;
 
-/// Appends a text with the five characters that matter to HTML written as Markup writes them.
+/// Appends a text with the five characters that matter to HTML escaped as Markup escapes them.
 pub(crate) fn escape_into(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -18,7 +18,7 @@ pub(crate) fn escape_into(out: &mut String, text: &str) {
     }
 }
 
-/// An argument to a method of a text that is marked safe: it is escaped, unless it is marked safe as well.
+/// An argument to a method of `text`: escaped if `text` is marked safe and the argument is not.
 pub(crate) fn escaped_for(text: &Value, argument: &Value) -> Value {
     if !text.is_safe() || argument.is_safe() || argument.is_kwargs() {
         return argument.clone();
@@ -28,7 +28,7 @@ pub(crate) fn escaped_for(text: &Value, argument: &Value) -> Value {
     Value::from_safe_string(out)
 }
 
-/// A text marked safe where the one it was made from is.
+/// A text that is marked safe if the value it was made from is.
 pub(crate) fn like(original: &Value, text: String) -> Value {
     if original.is_safe() { Value::from_safe_string(text) } else { Value::from(text) }
 }

@@ -1,4 +1,4 @@
-//! How much hangs on a value, and refusing what is too much.
+//! Measures how much hangs on a value, and refuses values that nest too deep or have too many parts.
 
 use minijinja::Value;
 use minijinja::value::Tuple;

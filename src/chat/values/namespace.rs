@@ -1,4 +1,4 @@
-//! What `namespace()` makes.
+//! The result of `namespace()`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,7 +39,7 @@ impl Namespace {
         Ok(Self { inner: Mutex::new(Inner { entries, extent }) })
     }
 
-    /// What it holds now.
+    /// A copy of its entries.
     pub(crate) fn entries(&self) -> Entries {
         self.with(|inner| inner.entries.clone())
     }
@@ -48,7 +48,7 @@ impl Namespace {
         action(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// `{% set namespace.name = value %}`, where a container of the value has the extent `around`.
+    /// `{% set namespace.name = value %}`; `around` is the extent of a container of the value.
     pub(crate) fn set(&self, name: &str, value: Value, around: Extent) -> Result<()> {
         check_name(name)?;
         self.with(|inner| {

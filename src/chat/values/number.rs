@@ -7,7 +7,7 @@ use minijinja::value::{Object, ObjectRepr};
 
 use crate::python::number;
 
-/// An integer too long for the engine's numbers: it can be printed and serialised, not reckoned with.
+/// An integer too long for the engine's numbers: it can be printed and serialized, but not computed with.
 #[derive(Debug)]
 pub(crate) struct LongInteger(pub(crate) Box<str>);
 
@@ -40,7 +40,7 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
     number::float(text)?.parse().ok()
 }
 
-/// `int(number)`: its whole part, unless it is infinite or no number.
+/// `int(number)`; `None` for NaN and the infinities.
 pub(crate) fn truncated(number: f64) -> Option<Value> {
     let whole = number.trunc();
     if !whole.is_finite() {

@@ -45,7 +45,7 @@ impl Number {
 }
 
 fn too_large() -> minijinja::Error {
-    error("integer too large to reckon with")
+    error("integer too large to compute with")
 }
 
 fn arithmetic(
@@ -217,7 +217,7 @@ pub(crate) fn concat<'v>(parts: impl Iterator<Item = &'v Value>) -> Result<Value
     Ok(Value::from(out))
 }
 
-/// The order of two values, where Python has one.
+/// The order of two values; `None` if they have none, as with NaN. Fails for types that Python does not order.
 pub(crate) fn compare(operator: &str, a: &Value, b: &Value) -> Result<Option<Ordering>> {
     let incomparable =
         || error(format!("'{operator}' not supported between instances of '{}' and '{}'", type_name(a), type_name(b)));
@@ -332,7 +332,7 @@ pub(crate) fn slice(value: &Value, bounds: [&Value; 3]) -> Result<Value> {
     }
 }
 
-/// Where a slice of a sequence begins, and where it stops.
+/// The first index of a slice of a sequence, and the index at which it stops.
 fn slice_bounds(start: Option<i64>, stop: Option<i64>, step: i64, len: i64) -> (i64, i64) {
     let (lowest, highest) = if step > 0 { (0, len) } else { (-1, len - 1) };
     let place = |bound: Option<i64>, default: i64| match bound {
@@ -352,7 +352,7 @@ fn indices(start: Option<i64>, stop: Option<i64>, step: i64, len: usize) -> impl
         .filter_map(|at| usize::try_from(at).ok())
 }
 
-/// What a `for` loop goes over: a list of what Python's `iter()` gives, so that the loop knows its length.
+/// The items that a `for` loop goes over, as a list, so that the loop knows its length.
 pub(crate) fn iterate(value: &Value) -> Result<Value> {
     match Kind::of(value) {
         Kind::List(_) | Kind::Tuple(_) => Ok(value.clone()),
@@ -360,7 +360,7 @@ pub(crate) fn iterate(value: &Value) -> Result<Value> {
     }
 }
 
-/// What a `for` loop goes over whose target takes every item apart: strings and lazy items become lists, too.
+/// The items of a `for` loop that unpacks each of them: strings and lazy items become lists, too.
 pub(crate) fn iterate_rows(value: &Value) -> Result<Value> {
     let row = |item: Value| match Kind::of(&item) {
         Kind::Str(_) | Kind::Dict(_) | Kind::Object(_) => iterate(&item),

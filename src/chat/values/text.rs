@@ -15,7 +15,7 @@ use crate::chat::engine::limits;
 use crate::python;
 use crate::python::number::write_float;
 
-/// What `str()` makes of a value.
+/// `str(value)`.
 pub(crate) fn to_str(value: &Value) -> Cow<'_, str> {
     match value.as_str() {
         Some(text) => Cow::Borrowed(text),
@@ -27,7 +27,7 @@ pub(crate) fn to_str(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Appends what `str()` makes of a value.
+/// Appends `str(value)`.
 pub(crate) fn write_str(out: &mut String, value: &Value) {
     match Kind::of(value) {
         Kind::Undefined => {}
@@ -39,7 +39,7 @@ pub(crate) fn write_str(out: &mut String, value: &Value) {
     }
 }
 
-/// Appends what `repr()` makes of a value, until that is too long: the operation that asked for it then fails.
+/// Appends `repr(value)`. Stops once a limit is exceeded; the operation that asked for it then fails.
 pub(crate) fn write_repr(out: &mut String, value: &Value) {
     if !limits::has_room(out) {
         return;
@@ -142,7 +142,7 @@ fn write_object(out: &mut String, value: &Value, object: &minijinja::value::DynO
     }
 }
 
-/// Appends `repr()` of a string, unless that is too much work: the operation that asked for it then fails.
+/// Appends `repr(text)`, or nothing once a limit is exceeded.
 fn write_quoted(out: &mut String, text: &str) {
     if limits::spend_text(text) {
         python::write_quoted(out, text);

@@ -77,7 +77,7 @@ const FILTERS: &[(&str, Filter)] = &[
     ("xmlattr", printed::xmlattr),
 ];
 
-/// Registers the filters with the engine, which charges for what goes in and what comes out.
+/// Registers the filters with the engine; each call is charged for its value, arguments and result.
 pub(crate) fn register(environment: &mut Environment<'_>) {
     for (name, filter) in FILTERS {
         environment.add_filter(*name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
@@ -147,7 +147,7 @@ fn tojson(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Res
         None => (if indent.is_some() { "," } else { ", " }.to_owned(), ": ".to_owned()),
         Some(separators) => match crate::chat::values::items_of(&separators)?.as_slice() {
             [item, key] => (string("tojson", item)?.to_owned(), string("tojson", key)?.to_owned()),
-            _ => return Err(error("tojson() wants two separators")),
+            _ => return Err(error("tojson() expects two separators")),
         },
     };
     let style = Style {

@@ -73,7 +73,7 @@ pub(super) fn round(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     match &*method {
         "common" => match Kind::of(value) {
             Kind::Float(_) if places >= 0 => {
-                // Formatting rounds the exact value, to even where it is a tie: Python's `round`.
+                // Formatting rounds the exact value, and ties to even, as Python's `round` does.
                 let places = usize::try_from(places).unwrap_or(0);
                 Ok(Value::from(format!("{number:.places$}").parse().unwrap_or(number)))
             }

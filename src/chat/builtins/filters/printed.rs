@@ -20,7 +20,7 @@ type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
 /// The widest that Python prints a value on one line.
 const LINE: usize = 80;
 
-/// `repr()` with sorted dictionaries. What is too long for one line is refused: Python breaks it up by rules of its own.
+/// `repr()` with sorted dictionaries. Fails on more than one line of text: Python breaks it up by rules of its own.
 pub(super) fn pprint(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("pprint", [], arguments)?;
     measure::charge_deep(value)?;
@@ -73,12 +73,12 @@ pub(super) fn urlize(_: Scope<'_, '_, '_>, _: &Value, _: &[Value]) -> Result<Val
 /// A dictionary as attributes of an element, without those that are none or undefined.
 pub(super) fn xmlattr(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [autospace] = bind("xmlattr", ["autospace"], arguments)?;
-    let Kind::Dict(dict) = Kind::of(value) else { return Err(error("xmlattr wants a dictionary")) };
+    let Kind::Dict(dict) = Kind::of(value) else { return Err(error("xmlattr expects a dictionary")) };
     dict.note_whole();
     let mut out = String::new();
     for (key, value) in dict.entries().filter(|(_, value)| !value.is_none() && !value.is_undefined()) {
         let key = key.value();
-        let Some(name) = key.as_str() else { return Err(error("xmlattr wants strings for keys")) };
+        let Some(name) = key.as_str() else { return Err(error("xmlattr expects string keys")) };
         if name.contains(|c: char| is_space(c) || matches!(c, '/' | '>' | '=')) {
             return Err(error(format!("invalid character in the attribute name '{name}'")));
         }

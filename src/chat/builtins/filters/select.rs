@@ -50,7 +50,7 @@ impl Getter {
     }
 }
 
-/// The items of a sequence; none of what counts as false.
+/// The items of a sequence; none if the sequence is false.
 fn items_if_true(value: &Value) -> Result<Vec<Value>> {
     if value.is_true() { items_of(value) } else { Ok(Vec::new()) }
 }
@@ -91,7 +91,7 @@ pub(super) fn map(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
     build::generator(mapped)
 }
 
-/// Keeps the items for which the test, applied to what `pick` makes of them, answers `wanted`.
+/// Keeps the items for which the test answers `wanted`; `pick` gives the value to test.
 fn keep(
     state: Scope<'_, '_, '_>,
     value: &Value,

@@ -31,7 +31,7 @@ pub(super) fn first(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     Ok(items_of(value)?.into_iter().next().unwrap_or_default())
 }
 
-/// The items from the last to the first, of what Python's `reversed()` takes.
+/// The items from the last to the first; `None` for a value that Python's `reversed()` refuses.
 fn reversed(value: &Value) -> Option<Vec<Value>> {
     let reversible = match Kind::of(value) {
         Kind::Undefined | Kind::Str(_) | Kind::List(_) | Kind::Tuple(_) | Kind::Dict(_) => true,
@@ -79,7 +79,7 @@ fn pairs(dict: &Dict) -> Vec<Value> {
     dict.entries().map(|(key, value)| Value::from((key.value(), value.clone()))).collect()
 }
 
-/// A value as the sorting filters compare it: strings without regard to case, unless told otherwise.
+/// A value as the sorting filters compare it: strings without regard to case, unless `case_sensitive`.
 fn folded(value: Value, case_sensitive: bool) -> Result<Value> {
     match value.as_str() {
         Some(text) if !case_sensitive => {

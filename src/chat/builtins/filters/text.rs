@@ -151,7 +151,7 @@ pub(super) fn truncate(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     let leeway = integer_or("truncate", &leeway.filter(|leeway| !leeway.is_none()), 5)?;
     let end_length = i64::try_from(end.chars().count()).unwrap_or(i64::MAX);
     if length < end_length || leeway < 0 {
-        return Err(error("truncate() wants a length of at least that of its end"));
+        return Err(error("truncate() expects a length of at least that of its end"));
     }
     let text = to_str(value);
     let count = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
@@ -262,7 +262,7 @@ pub(super) fn urlencode(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]
             for item in items_of(value)? {
                 match items_of(&item)?.as_slice() {
                     [key, value] => pairs.push(pair(key, value)),
-                    _ => return Err(error("urlencode() wants pairs")),
+                    _ => return Err(error("urlencode() expects pairs")),
                 }
             }
             pairs
@@ -272,11 +272,11 @@ pub(super) fn urlencode(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]
     Ok(Value::from(pairs.join("&")))
 }
 
-/// How many slices or elements a filter is told to make.
+/// How many slices or elements a filter should make.
 pub(super) fn count(function: &str, value: Option<Value>) -> Result<usize> {
     let count = integer(function, &required(function, "count", value)?)?;
     match usize::try_from(count) {
         Ok(count) if count > 0 => Ok(count),
-        _ => Err(error(format!("{function}() wants a positive number"))),
+        _ => Err(error(format!("{function}() expects a positive number"))),
     }
 }

@@ -27,7 +27,7 @@ fn methods(value: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Calls a method of a value: what the engine asks before it looks for a key of that name.
+/// Calls a method of a value. The engine calls this before it looks for a key of that name.
 pub(crate) fn call(_state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
     let unknown =
         || Error::new(ErrorKind::UnknownMethod, format!("'{}' object has no attribute '{name}'", type_name(value)));
@@ -111,7 +111,7 @@ impl Object for Method {
     }
 }
 
-/// `value.name`, where the name is that of some type's method: the type's method wins over the key.
+/// `value.name` for a name that some type has a method of: the method of the value's type wins over a key.
 pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     if value.is_undefined() {
         return Err(error("a value is undefined"));
@@ -123,7 +123,7 @@ pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     }
 }
 
-/// `value[key]`. Where the key is the name of a method of the value's type, a key of that name wins over it.
+/// `value[key]`. A key wins over a method of the same name.
 pub(crate) fn item(value: &Value, key: &Value) -> Result<Value> {
     let found = match (Kind::of(value), Kind::of(key)) {
         (Kind::Str(text), Kind::Int(index)) => character(value, text, index)?,
@@ -141,7 +141,7 @@ pub(crate) fn item(value: &Value, key: &Value) -> Result<Value> {
     }
 }
 
-/// One character of a text, counted from its end where the index is negative.
+/// One character of a text, counted from the end if the index is negative.
 fn character(value: &Value, text: &str, index: i128) -> Result<Value> {
     let steps = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
     let found = if index < 0 {

@@ -261,7 +261,7 @@ pub(crate) fn justify(text: &str, name: &str, width: i64, fill: Option<&Value>) 
     let left = match name {
         "ljust" => 0,
         "rjust" => margin,
-        // Python puts the odd one to the left only where the width is odd too.
+        // Python puts the odd one to the left only if the width is odd too.
         _ => margin / 2 + (margin & width & 1),
     };
     Ok([fill.repeat(left).as_str(), text, fill.repeat(margin - left).as_str()].concat())

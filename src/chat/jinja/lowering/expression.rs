@@ -348,7 +348,7 @@ impl<'s> Writer<'_, 's> {
     }
 }
 
-/// The longest text that the engine compares and skips over without having it paid for.
+/// The longest text that the engine may compare or skip without being charged for it.
 const SHORT: usize = 256;
 
 /// Whether the engine may compare with this: a constant, and not a long one.
@@ -379,7 +379,7 @@ fn is_constant(expression: &Expr<'_>) -> bool {
     }
 }
 
-/// Whether an attribute is asked for with a filter, as it may be a method.
+/// Whether an attribute is looked up by a filter, as it may be a method.
 fn becomes_filter(of: &Expr<'_>, name: &str) -> bool {
     // The loop has an index of its own.
     names::is_method(name) && !matches!(of.kind, ExprKind::Name("loop"))

@@ -1,4 +1,4 @@
-//! A template written anew in the engine's language, so that the engine does what Jinja2 would have done.
+//! Rewrites a template in the engine's language, so that the engine does what Jinja2 would have done.
 //!
 //! White space is already decided, so text goes over as it is. Operators become filters that follow Python's
 //! rules, loops go over lists made by Python's rules, and variables that only the caller can have given are
@@ -15,11 +15,11 @@ use crate::chat::jinja::intrinsics;
 use crate::chat::jinja::survey::Survey;
 use crate::chat::jinja::syntax::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 
-/// What a template calls itself.
+/// The name of a template for itself.
 const SELF: &str = "self";
 /// The longest text of a gathered body that the engine may write by itself.
 const SHORT_TEXT: usize = 64;
-/// What a macro calls the arguments beyond its parameters.
+/// The names of a macro for the arguments beyond its parameters.
 const VARARGS: &str = "varargs";
 const KWARGS: &str = "kwargs";
 
@@ -27,19 +27,19 @@ const KWARGS: &str = "kwargs";
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub(crate) text: String,
-    /// Bytes of `text`, and the bytes of the source they stand for.
+    /// Bytes of `text`, and the bytes of the source they were written for.
     places: Vec<(Range<usize>, Range<usize>)>,
 }
 
 impl Lowered {
-    /// The bytes of the source that some bytes of the text stand for.
+    /// The bytes of the source that some bytes of the text were written for.
     pub(crate) fn source_span(&self, at: &Range<usize>) -> Option<Range<usize>> {
         let around = self.places.iter().filter(|(text, _)| text.start <= at.start && at.end <= text.end);
         around.min_by_key(|(text, _)| text.len()).map(|(_, source)| source.clone())
     }
 }
 
-/// Writes a template anew, whose source has so many bytes.
+/// Rewrites a template, whose source has `length` bytes.
 pub(crate) fn lower(body: &Body<'_>, survey: &Survey<'_>, length: usize) -> Lowered {
     let out = String::with_capacity(2 * length);
     let mut writer = Writer { survey, out, places: Vec::with_capacity(length / 8), gathering: 0 };
@@ -51,7 +51,7 @@ struct Writer<'a, 's> {
     survey: &'a Survey<'s>,
     out: String,
     places: Vec<(Range<usize>, Range<usize>)>,
-    /// How many bodies around this place are gathered instead of written to the output.
+    /// How many bodies around this place are captured instead of written to the output.
     gathering: usize,
 }
 
@@ -60,7 +60,7 @@ impl<'s> Writer<'_, 's> {
         self.out.push_str(text);
     }
 
-    /// Applies a filter to what was written last.
+    /// Applies a filter to the expression that was written last.
     fn apply(&mut self, filter: &str) {
         self.put("|");
         self.put(filter);
@@ -277,7 +277,7 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// A value to be assigned: made a list of where the target takes it apart.
+    /// A value to assign; a list of its items if the target unpacks it.
     fn unpacked(&mut self, target: &Target<'s>, value: &Expr<'s>) {
         if matches!(target, Target::Tuple(_)) {
             self.iterated(value, intrinsics::ITERATE);
@@ -286,7 +286,7 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// A value as a list of what it holds; where it holds nothing, it is the value that is at fault.
+    /// A value as a list of its items. Errors point at the value.
     fn iterated(&mut self, value: &Expr<'s>, filter: &str) {
         let start = self.out.len();
         self.expression(value);
@@ -294,7 +294,7 @@ impl<'s> Writer<'_, 's> {
         self.places.push((start..self.out.len(), value.span.clone()));
     }
 
-    /// A macro; one that speaks of `varargs` or `kwargs` takes them as parameters, and a wrapper fills them in.
+    /// A macro; one that mentions `varargs` or `kwargs` takes them as parameters, and a wrapper fills them in.
     fn macro_statement(&mut self, name: &str, parameters: &Parameters<'s>, body: &Body<'s>) {
         let mut names = IndexSet::new();
         mentioned(body, &mut names);
@@ -313,7 +313,7 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// Parameters without their defaults: those are seen to in the body, in the order in which they stand.
+    /// Parameters without their defaults: the body sets those, in their order.
     fn parameters(&mut self, parameters: &Parameters<'s>, extra: &[&str]) {
         self.put("(");
         for name in parameters.iter().map(|(name, _)| name).chain(extra) {
@@ -356,7 +356,7 @@ fn names_in<'s>(expression: &Expr<'s>, names: &mut IndexSet<&'s str>) {
     expression.children(&mut |child| names_in(child, names));
 }
 
-/// Every name that stands anywhere in a body.
+/// Every name that occurs anywhere in a body.
 fn mentioned<'s>(body: &Body<'s>, names: &mut IndexSet<&'s str>) {
     for statement in body {
         let mut bodies = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What is wrong, and the bytes of the source it is about.
+/// A message, and the bytes of the source it is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub(crate) message: String,

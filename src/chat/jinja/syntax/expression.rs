@@ -1,4 +1,4 @@
-//! Expressions.
+//! Parses expressions.
 
 use super::error::SyntaxError;
 use super::lexer::{Kind, unescape};
@@ -163,7 +163,7 @@ impl<'s> Parser<'s> {
         Ok(left)
     }
 
-    /// The operator that stands here, none for `~`, and how tightly it binds.
+    /// The current operator (`None` for `~`), and how tightly it binds.
     fn arithmetic_operator(&self) -> Option<(Option<BinaryOp>, u8)> {
         let token = self.current();
         if token.kind != Kind::Operator {
@@ -278,7 +278,7 @@ impl<'s> Parser<'s> {
                         let index = ExprKind::Literal(Literal::Int(token.text.replace('_', "")));
                         ExprKind::Item(Box::new(value), Box::new(Expr { kind: index, span: token.span() }))
                     }
-                    _ => return Err(SyntaxError::new("expected a name or number behind the dot", token.span())),
+                    _ => return Err(SyntaxError::new("expected a name or number after the dot", token.span())),
                 }
             } else if self.eat("[") {
                 self.nested(|parser| parser.subscript(value))?
@@ -292,7 +292,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// What stands between square brackets behind a value.
+    /// The inside of square brackets after a value.
     fn subscript(&mut self, of: Expr<'s>) -> Result<ExprKind<'s>> {
         let start = self.current().at;
         let first = if self.current().text == ":" { None } else { Some(self.expression()?) };
@@ -321,7 +321,7 @@ impl<'s> Parser<'s> {
         Ok(ExprKind::Item(Box::new(of), Box::new(key)))
     }
 
-    /// The arguments of a call, of which the opening bracket has been read.
+    /// The arguments of a call, after its opening bracket.
     fn arguments(&mut self) -> Result<Vec<Argument<'s>>> {
         let mut arguments: Vec<Argument<'s>> = Vec::new();
         let mut spread = (false, false);
@@ -349,7 +349,8 @@ impl<'s> Parser<'s> {
                 let value = self.expression()?;
                 (!spread.0 && !spread.1 && !keywords).then_some(Argument::Positional(value))
             };
-            arguments.push(argument.ok_or_else(|| SyntaxError::new("this argument may not stand here", token.span()))?);
+            arguments
+                .push(argument.ok_or_else(|| SyntaxError::new("this argument is not allowed here", token.span()))?);
         }
         Ok(arguments)
     }

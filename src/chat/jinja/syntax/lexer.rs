@@ -1,4 +1,4 @@
-//! A template's text cut into tokens.
+//! Cuts a template's text into tokens, and removes the white space that tags strip.
 
 use super::error::SyntaxError;
 use crate::chat::slice::slice;
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     BlockBegin,
     BlockEnd,
     Name,
-    /// A string, quotes and escapes and all.
+    /// A string with its quotes and escapes.
     String,
     Int,
     Float,
@@ -47,7 +47,7 @@ fn operator(text: &str) -> Option<usize> {
 pub(super) struct Lexer<'s> {
     source: &'s str,
     at: usize,
-    /// Whether the last tag ended in a line feed, so that what follows begins a line.
+    /// Whether the last tag ended in a line feed, so that the next text begins a line.
     line_starting: bool,
     tokens: Vec<Token<'s>>,
 }
@@ -61,7 +61,7 @@ enum Sign {
 }
 
 impl<'s> Lexer<'s> {
-    pub(super) fn tokenise(source: &'s str) -> Result<Vec<Token<'s>>, SyntaxError> {
+    pub(super) fn tokenize(source: &'s str) -> Result<Vec<Token<'s>>, SyntaxError> {
         let mut lexer = Self { source, at: 0, line_starting: true, tokens: Vec::with_capacity(source.len() / 6) };
         lexer.run()?;
         Ok(lexer.tokens)
@@ -111,7 +111,7 @@ impl<'s> Lexer<'s> {
         Ok(())
     }
 
-    /// Where the next tag begins, and its second character: `{`, `%` or `#`.
+    /// The offset of the next tag, and its second character: `{`, `%` or `#`.
     fn next_tag(&self) -> Option<(usize, u8)> {
         let bytes = self.rest().as_bytes();
         memchr::memchr_iter(b'{', bytes).find_map(|offset| match bytes.get(offset + 1) {
@@ -120,7 +120,7 @@ impl<'s> Lexer<'s> {
         })
     }
 
-    /// The text up to a tag. A block or comment that stands first on its line takes the white space before it.
+    /// The text up to a tag. A block or comment that comes first on its line takes the white space before it.
     fn data(&mut self, end: usize, sign: Sign, strips_line: bool) {
         let text = slice(self.source, self.at..end);
         let kept = match sign {
@@ -137,7 +137,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Moves behind a tag's end and the white space that goes with it.
+    /// Moves past a tag's end and the white space that goes with it.
     fn close(&mut self, end: usize, sign: Sign, trims_newline: bool) {
         self.at = end;
         match sign {
@@ -157,7 +157,7 @@ impl<'s> Lexer<'s> {
         Ok(())
     }
 
-    /// Where a `{% raw %}` tag, of which the opening has been read, ends.
+    /// The end of a `{% raw %}` tag, of which the opening has been read.
     fn raw_begin(&self) -> Option<usize> {
         let rest = self.rest().trim_start_matches(is_space).strip_prefix("raw")?.trim_start_matches(is_space);
         let after = match rest.strip_prefix("-%}") {
@@ -263,7 +263,7 @@ fn word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// The length of a string with its quotes, where it is closed.
+/// The length of a string with its quotes; `None` if it is never closed.
 fn string(text: &str, quote: char) -> Option<usize> {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
@@ -276,7 +276,7 @@ fn string(text: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// The kind and length of a number, where one stands. A number behind a dot is an index and has no fraction.
+/// The kind and length of the number at an offset, if there is one. A number after a dot is an index without fraction.
 fn number(source: &str, at: usize) -> Option<(Kind, usize)> {
     let bytes = source.as_bytes().get(at..)?;
     if !bytes.first()?.is_ascii_digit() {
@@ -351,7 +351,7 @@ fn float(bytes: &[u8]) -> Option<usize> {
     (end > whole).then_some(end)
 }
 
-/// What the escapes in a string stand for; `quoted` has its quotes still on.
+/// The value of a string constant, of which `quoted` includes the quotes.
 pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
     let inner = slice(quoted, 1..quoted.len().saturating_sub(1));
     if !inner.contains('\\') {

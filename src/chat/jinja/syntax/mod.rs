@@ -14,7 +14,7 @@ pub(crate) fn parse(source: &str) -> Result<Vec<tree::Statement<'_>>, SyntaxErro
 }
 
 /// The source as Jinja2 sees it: every line break a line feed, and none at the end.
-pub(crate) fn normalise(source: &str) -> String {
+pub(crate) fn normalize(source: &str) -> String {
     let mut text = source.replace("\r\n", "\n").replace('\r', "\n");
     if text.ends_with('\n') {
         text.pop();

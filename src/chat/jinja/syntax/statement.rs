@@ -1,4 +1,4 @@
-//! Statements, and the parser's way through the tokens.
+//! Parses statements, and moves through the tokens.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const MAX_LEVELS: usize = 1000;
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
-    /// Where the last token taken ends.
+    /// The end of the last token taken.
     pub(super) last_end: usize,
     depth: usize,
     /// Levels that chains and branches have made here, since the last step deeper.
@@ -33,7 +33,7 @@ pub(super) struct Parser<'s> {
 impl<'s> Parser<'s> {
     pub(super) fn new(source: &'s str) -> Result<Self> {
         Ok(Self {
-            tokens: Lexer::tokenise(source)?,
+            tokens: Lexer::tokenize(source)?,
             at: 0,
             last_end: 0,
             depth: 0,
@@ -116,13 +116,10 @@ impl<'s> Parser<'s> {
             Kind::BlockEnd | Kind::VariableEnd => "the tag ends",
             Kind::Data => "text begins",
             _ => {
-                return SyntaxError::new(
-                    format!("unexpected '{}': {wanted} should stand here", token.text),
-                    token.span(),
-                );
+                return SyntaxError::new(format!("unexpected '{}': expected {wanted}", token.text), token.span());
             }
         };
-        SyntaxError::new(format!("{found} where {wanted} should stand"), token.span())
+        SyntaxError::new(format!("{found} where {wanted} should be"), token.span())
     }
 
     /// Goes one level deeper, unless that is too deep.
@@ -141,7 +138,7 @@ impl<'s> Parser<'s> {
         Ok(parsed)
     }
 
-    /// Says that what was read here so far, or is still to come, stands one level deeper than the steps into it tell.
+    /// Counts one level of the tree that no call of [`nested`](Self::nested) counts: a link of a chain, or a branch.
     pub(super) fn add_level(&mut self) -> Result<()> {
         self.links += 1;
         self.check_levels()
@@ -163,7 +160,7 @@ impl<'s> Parser<'s> {
         Ok(body)
     }
 
-    /// Statements up to one of the tags that may end them; takes that tag's name, and leaves what follows it.
+    /// Statements up to one of the tags that may end them; takes that tag's name, and leaves the rest of the tag.
     fn body(&mut self, ends: &[&str], opened: &str, at: Range<usize>) -> Result<(Body<'s>, &'s str)> {
         let mut body = Vec::new();
         loop {
@@ -363,7 +360,7 @@ impl<'s> Parser<'s> {
             }
             let default = if self.eat("=") { Some(self.expression()?) } else { None };
             if default.is_none() && parameters.iter().any(|(_, default)| default.is_some()) {
-                return Err(SyntaxError::new("a parameter without a default behind one that has a default", at));
+                return Err(SyntaxError::new("a parameter without a default after one that has a default", at));
             }
             parameters.push((name, default));
         }

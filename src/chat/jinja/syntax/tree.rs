@@ -97,7 +97,7 @@ impl<'s> Argument<'s> {
     }
 }
 
-/// What a statement assigns to.
+/// The target of an assignment.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Target<'s> {
     Name(&'s str),
@@ -177,7 +177,7 @@ pub(crate) enum StatementKind<'s> {
         name: &'s str,
         body: Body<'s>,
     },
-    /// A tag that would load another template, of which there is none.
+    /// A tag that would load another template; a chat template has none.
     Load(&'s str),
     Break,
     Continue,
