@@ -1,4 +1,4 @@
-//! Compiling a chat template, and rendering conversations with it.
+//! Compiles a chat template, and renders conversations with it within the limits of the engine.
 
 use std::fmt;
 use std::io;

@@ -32,7 +32,7 @@ pub(crate) fn write_string(out: &mut String, text: &str, ensure_ascii: bool) {
 }
 
 /// Appends a character as `\uXXXX`, as a pair of surrogates beyond U+FFFF.
-fn write_escape(out: &mut String, c: char) {
+pub(crate) fn write_escape(out: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         // Writing to a string does not fail.
         let _ = write!(out, "\\u{unit:04x}");

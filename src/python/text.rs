@@ -1,4 +1,5 @@
-//! Methods of `str` that need nothing but the text.
+//! Methods of `str` that need nothing but the text. Letters and their cases are those of Rust's Unicode tables, which are
+//! newer than Python 3.11's.
 
 use super::space::is_space;
 
@@ -7,7 +8,7 @@ pub(crate) fn is_word(c: char) -> bool {
     regex_syntax::try_is_word_character(c).unwrap_or(false)
 }
 
-/// `str.isdigit()`.
+/// `str.isdigit()` for ASCII digits, superscripts and subscripts; Python accepts the digits of every script.
 pub(crate) fn is_digit(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || is_superscript(c))
 }
@@ -21,13 +22,13 @@ fn is_superscript(c: char) -> bool {
     matches!(c, '\u{b2}' | '\u{b3}' | '\u{b9}' | '\u{2070}' | '\u{2074}'..='\u{2079}' | '\u{2080}'..='\u{2089}')
 }
 
-/// `str.isidentifier()`.
+/// `str.isidentifier()` with letters and digits for `XID_Start` and `XID_Continue`.
 pub(crate) fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || c.is_alphabetic()) && chars.all(|c| c == '_' || c.is_alphanumeric())
 }
 
-/// `str.casefold()`, as far as it differs from `str.lower()` in European text.
+/// `str.casefold()` as lower case with `ss` for `ß`; Python folds more letters.
 pub(crate) fn casefold(text: &str) -> String {
     text.to_lowercase().replace('ß', "ss")
 }

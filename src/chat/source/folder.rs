@@ -1,4 +1,4 @@
-//! A model folder, as `from_pretrained` reads it.
+//! Reads the chat templates of a model folder in the order in which `from_pretrained` looks for them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Models in the local Hugging Face cache, by the name they have on the Hub. Nothing is fetched.
+//! Finds models in the local Hugging Face cache by their name on the Hub. Never fetches anything.
 
 use std::env;
 use std::fs;

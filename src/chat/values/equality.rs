@@ -1,4 +1,4 @@
-//! When two values are equal, and the keys of dictionaries with them.
+//! Equality of values, as `==` compares them, and of the keys of dictionaries, which are equal if their values are.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};

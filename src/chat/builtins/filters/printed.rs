@@ -1,5 +1,5 @@
-//! Filters that no prompt needs: they exist, so that a template which names one compiles, and refuse what they cannot do
-//! as Jinja2 does it.
+//! Filters that no prompt needs. They exist so that a template that names one compiles, and fail instead of answering
+//! differently from Jinja2.
 
 use std::fmt::Write;
 
