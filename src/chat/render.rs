@@ -218,7 +218,7 @@ impl ChatTemplate {
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)
         }));
         match outcome {
-            // What looks a value up cannot fail on the way; it gives nothing from then on.
+            // A lookup cannot fail: once a limit is exceeded, it gives nothing, so the limits are checked here.
             Ok(Ok(())) => {
                 if let Err(problem) = limits::check() {
                     return Err(located(&problem, &self.source, &self.lowered));

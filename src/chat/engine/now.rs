@@ -16,7 +16,7 @@ pub(crate) fn local_now() -> DateTime {
     jiff::Zoned::now().datetime()
 }
 
-/// Whether a text is a time that [`RenderOptions::now`](super::RenderOptions::now) takes.
+/// Whether a text is a time that [`RenderOptions::now`](crate::chat::RenderOptions::now) takes.
 #[cfg(feature = "cli")]
 pub fn check_time(text: &str) -> std::result::Result<(), String> {
     parse(text).map(drop)

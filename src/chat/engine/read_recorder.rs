@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 
 /// The reads of one render.
 ///
-/// Everything here was asked for by a line that ran: a branch not taken leaves no trace. What a template
-/// might read at all is [`ChatTemplate::variables`](super::ChatTemplate::variables).
+/// It holds reads of lines that ran alone: a branch not taken leaves no trace. The variables that a template
+/// might read at all are [`ChatTemplate::variables`](crate::chat::ChatTemplate::variables).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
     /// Variables of the context it asked for, given or not, in the order of first asking.

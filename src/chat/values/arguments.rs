@@ -42,7 +42,7 @@ pub(crate) fn bind<const N: usize>(
     Ok(bound)
 }
 
-/// Binds arguments to the parameters of a function that takes none by name.
+/// Binds arguments to the parameters of a function without keyword arguments.
 pub(crate) fn positional<const N: usize>(
     function: &str,
     names: [&str; N],

@@ -60,7 +60,7 @@ pub(crate) type Entries = IndexMap<Key, Value, foldhash::fast::RandomState>;
 pub(crate) struct Key(Value);
 
 impl Key {
-    /// Takes a value for a key; lists and dictionaries cannot be one.
+    /// A value as a key. Fails for lists and dictionaries, and tuples that hold them.
     pub(crate) fn of(value: &Value) -> Result<Self> {
         let Some(object) = value.as_object() else { return Ok(Key(value.clone())) };
         if object.downcast_ref::<List>().is_some() || object.downcast_ref::<Vec<Value>>().is_some() {
@@ -144,7 +144,7 @@ impl Dict {
         found.cloned()
     }
 
-    /// Says that everything in it was taken, be it by printing or by iterating.
+    /// Reports that everything in it was read, be it by printing or by iterating.
     pub(crate) fn note_whole(&self) {
         if let Some(watch) = &self.watch {
             watch.whole();

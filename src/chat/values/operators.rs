@@ -20,7 +20,7 @@ fn unsupported(operator: &str, a: &Value, b: &Value) -> minijinja::Error {
     error(format!("unsupported operand type(s) for {operator}: '{}' and '{}'", type_name(a), type_name(b)))
 }
 
-/// A number as arithmetic takes it; Python counts bools in.
+/// An operand of arithmetic; as in Python, a bool is a number.
 enum Number {
     Int(i128),
     Float(f64),
@@ -377,7 +377,7 @@ pub(crate) fn iterate_rows(value: &Value) -> Result<Value> {
     build::list(rows)
 }
 
-/// Whether an order is one that an operator asks for; NaN has none.
+/// Whether an order satisfies an operator; NaN has no order and satisfies none.
 pub(crate) fn satisfies(operator: &str, order: Option<Ordering>) -> bool {
     order.is_some_and(|order| match operator {
         "<" => order.is_lt(),

@@ -142,7 +142,7 @@ pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> 
     };
     let mut keyed = Vec::new();
     for item in items_of(value)? {
-        // Jinja2 compares lists of keys, and lists compare their elements only where those differ.
+        // Jinja2 compares lists of keys, and lists order by their first elements that differ.
         let key = if getters.is_empty() {
             folded(item.clone(), case_sensitive)?
         } else {

@@ -234,7 +234,7 @@ impl<'s> Writer<'_, 's> {
                 self.put(" and ");
             }
             match operator {
-                // The engine knows as well as Python what is equal to a constant.
+                // The engine compares with a constant as Python does.
                 CompareOp::Eq | CompareOp::Ne if is_plain(left) || is_plain(right) => {
                     self.expression(left);
                     self.put(if *operator == CompareOp::Eq { "==" } else { "!=" });
@@ -285,7 +285,7 @@ impl<'s> Writer<'_, 's> {
                 self.put(")");
             }
         }
-        // The loop keeps what it is given, and the engine compares that with what it is given next.
+        // `loop.changed` keeps its arguments, and the engine compares them with the next ones.
         let weighed =
             matches!(&of.kind, ExprKind::Attribute(on, "changed") if matches!(on.kind, ExprKind::Name("loop")));
         self.arguments_with(arguments, weighed.then_some(intrinsics::WEIGHED));
@@ -319,7 +319,7 @@ impl<'s> Writer<'_, 's> {
     }
 
     fn test(&mut self, of: &Expr<'s>, name: &str, arguments: &[Argument<'s>]) {
-        // Whether a variable is there is asked without reading it.
+        // This test of a variable does not count as a read.
         if let (ExprKind::Name(variable), "defined" | "undefined", []) = (&of.kind, name, arguments)
             && *variable != SELF
         {

@@ -17,7 +17,7 @@ use crate::chat::jinja::syntax::tree::{Body, Expr, ExprKind, Parameters, Stateme
 
 /// The name of a template for itself.
 const SELF: &str = "self";
-/// The longest text of a gathered body that the engine may write by itself.
+/// The longest text of a captured body that the engine may write without being charged.
 const SHORT_TEXT: usize = 64;
 /// The names of a macro for the arguments beyond its parameters.
 const VARARGS: &str = "varargs";
@@ -74,14 +74,14 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// A body with variables of its own, whose text is gathered.
+    /// A captured body with variables of its own.
     fn scoped(&mut self, body: &Body<'s>) {
         self.put("{%with%}");
         self.gathered(body);
         self.put("{%endwith%}");
     }
 
-    /// A body whose text is gathered for a variable, a filter or a caller.
+    /// A body whose text is captured for a variable, a filter or a caller.
     fn gathered(&mut self, body: &Body<'s>) {
         self.gathering += 1;
         self.body(body);
@@ -158,7 +158,7 @@ impl<'s> Writer<'_, 's> {
                 self.put("{%endcall%}");
             }
             StatementKind::With { bindings, body } => {
-                // None of the values sees what the others are bound to.
+                // The values are evaluated before any of the names is bound.
                 self.put("{%with ");
                 if let [(target, value)] = bindings.as_slice() {
                     self.target(target);
@@ -198,7 +198,7 @@ impl<'s> Writer<'_, 's> {
             }
             StatementKind::Block { name, body } => {
                 let _ = write!(self.out, "{{%block {name}%}}");
-                // `self` may ask for it anywhere.
+                // `self` may render it anywhere.
                 self.gathered(body);
                 self.put("{%endblock%}");
             }
@@ -214,7 +214,7 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// Text, as it is unless the engine would take a part of it for a tag or could gather too much of it: only what is
+    /// Text, as it is unless the engine would take a part of it for a tag or could capture too much of it: only what is
     /// printed is counted.
     fn text(&mut self, text: &str) {
         let bytes = text.as_bytes();

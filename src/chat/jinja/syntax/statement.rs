@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, SyntaxError>;
 const MAX_DEPTH: usize = 70;
 /// How many branches an `if` may have.
 const MAX_BRANCHES: usize = 300;
-/// How many levels the whole tree may have: chains and branches make some inside of each of those that nest.
+/// How many levels the whole tree may have: chains and branches add levels inside each nested part.
 const MAX_LEVELS: usize = 1000;
 
 pub(super) struct Parser<'s> {
@@ -269,7 +269,7 @@ impl<'s> Parser<'s> {
         self.body(&[end], tag.text, tag.span()).map(|(body, _)| body)
     }
 
-    /// A body that Jinja2 makes a function of: a loop around it cannot be left from inside.
+    /// A body that Jinja2 compiles to a function: it cannot break out of a loop around it.
     fn function_body(&mut self, end: &str, tag: Token<'s>) -> Result<Body<'s>> {
         let outer = std::mem::take(&mut self.in_loop);
         let body = self.closed(end, tag);
