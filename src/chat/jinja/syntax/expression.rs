@@ -1,7 +1,7 @@
 //! Parses expressions.
 
 use super::error::SyntaxError;
-use super::lexer::{Kind, unescape};
+use super::lexer::{TokenKind, unescape};
 use super::statement::Parser;
 use super::tree::{Argument, BinaryOp, CompareOp, Expr, ExprKind, Literal, UnaryOp};
 use crate::chat::builtins::names;
@@ -51,9 +51,9 @@ impl<'s> Parser<'s> {
     fn at_tuple_end(&self, stop: &[&str]) -> bool {
         let token = self.current();
         match token.kind {
-            Kind::VariableEnd | Kind::BlockEnd | Kind::End => true,
-            Kind::Operator => token.text == ")",
-            Kind::Name => stop.contains(&token.text),
+            TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::End => true,
+            TokenKind::Operator => token.text == ")",
+            TokenKind::Name => stop.contains(&token.text),
             _ => false,
         }
     }
@@ -124,14 +124,14 @@ impl<'s> Parser<'s> {
     fn compare_operator(&mut self) -> Option<CompareOp> {
         let token = self.current();
         let operator = match (token.kind, token.text) {
-            (Kind::Operator, "==") => CompareOp::Eq,
-            (Kind::Operator, "!=") => CompareOp::Ne,
-            (Kind::Operator, "<") => CompareOp::Lt,
-            (Kind::Operator, "<=") => CompareOp::Le,
-            (Kind::Operator, ">") => CompareOp::Gt,
-            (Kind::Operator, ">=") => CompareOp::Ge,
-            (Kind::Name, "in") => CompareOp::In,
-            (Kind::Name, "not") if self.next_is_name("in") => {
+            (TokenKind::Operator, "==") => CompareOp::Eq,
+            (TokenKind::Operator, "!=") => CompareOp::Ne,
+            (TokenKind::Operator, "<") => CompareOp::Lt,
+            (TokenKind::Operator, "<=") => CompareOp::Le,
+            (TokenKind::Operator, ">") => CompareOp::Gt,
+            (TokenKind::Operator, ">=") => CompareOp::Ge,
+            (TokenKind::Name, "in") => CompareOp::In,
+            (TokenKind::Name, "not") if self.next_is_name("in") => {
                 self.advance();
                 CompareOp::NotIn
             }
@@ -166,7 +166,7 @@ impl<'s> Parser<'s> {
     /// The current operator (`None` for `~`), and how tightly it binds.
     fn arithmetic_operator(&self) -> Option<(Option<BinaryOp>, u8)> {
         let token = self.current();
-        if token.kind != Kind::Operator {
+        if token.kind != TokenKind::Operator {
             return None;
         }
         Some(match token.text {
@@ -200,7 +200,7 @@ impl<'s> Parser<'s> {
         let token = self.current();
         let start = token.at;
         let kind = match token.kind {
-            Kind::Name => {
+            TokenKind::Name => {
                 self.advance();
                 match token.text {
                     "true" | "True" => ExprKind::Literal(Literal::Bool(true)),
@@ -209,23 +209,23 @@ impl<'s> Parser<'s> {
                     name => ExprKind::Name(name),
                 }
             }
-            Kind::String => {
+            TokenKind::String => {
                 let mut text = String::new();
-                while self.current().kind == Kind::String {
+                while self.current().kind == TokenKind::String {
                     let token = self.advance();
                     text += &unescape(token.text).map_err(|message| SyntaxError::new(message, token.span()))?;
                 }
                 ExprKind::Literal(Literal::Str(text))
             }
-            Kind::Int => {
+            TokenKind::Int => {
                 self.advance();
                 ExprKind::Literal(Literal::Int(token.text.replace('_', "").to_ascii_lowercase()))
             }
-            Kind::Float => {
+            TokenKind::Float => {
                 self.advance();
                 ExprKind::Literal(Literal::Float(token.text.replace('_', "")))
             }
-            Kind::Operator if token.text == "(" => {
+            TokenKind::Operator if token.text == "(" => {
                 self.advance();
                 let inner = if self.current().text == ")" {
                     ExprKind::Tuple(Vec::new())
@@ -235,11 +235,11 @@ impl<'s> Parser<'s> {
                 self.expect(")")?;
                 inner
             }
-            Kind::Operator if token.text == "[" => {
+            TokenKind::Operator if token.text == "[" => {
                 self.advance();
                 ExprKind::List(self.separated("]", Self::expression)?)
             }
-            Kind::Operator if token.text == "{" => {
+            TokenKind::Operator if token.text == "{" => {
                 self.advance();
                 ExprKind::Dict(self.separated("}", |parser| {
                     let key = parser.expression()?;
@@ -273,8 +273,8 @@ impl<'s> Parser<'s> {
             let kind = if self.eat(".") {
                 let token = self.advance();
                 match token.kind {
-                    Kind::Name => ExprKind::Attribute(Box::new(value), token.text),
-                    Kind::Int => {
+                    TokenKind::Name => ExprKind::Attribute(Box::new(value), token.text),
+                    TokenKind::Int => {
                         let index = ExprKind::Literal(Literal::Int(token.text.replace('_', "")));
                         ExprKind::Item(Box::new(value), Box::new(Expr { kind: index, span: token.span() }))
                     }
@@ -299,7 +299,7 @@ impl<'s> Parser<'s> {
         if self.eat(":") {
             let bound = |parser: &mut Self| -> Result<Option<Expr<'s>>> {
                 let token = parser.current();
-                let absent = token.kind == Kind::Operator && matches!(token.text, ":" | "]" | ",");
+                let absent = token.kind == TokenKind::Operator && matches!(token.text, ":" | "]" | ",");
                 if absent { Ok(None) } else { parser.expression().map(Some) }
             };
             let stop = bound(self)?;
@@ -340,7 +340,7 @@ impl<'s> Parser<'s> {
             } else if self.eat("**") {
                 let misplaced = std::mem::replace(&mut spread.1, true);
                 (!misplaced).then_some(Argument::KeywordSpread(self.expression()?))
-            } else if token.kind == Kind::Name && self.next_is("=") {
+            } else if token.kind == TokenKind::Name && self.next_is("=") {
                 self.advance();
                 self.advance();
                 let value = self.expression()?;
@@ -360,16 +360,16 @@ impl<'s> Parser<'s> {
         loop {
             let token = self.current();
             let kind = match (token.kind, token.text) {
-                (Kind::Operator, "|") => {
+                (TokenKind::Operator, "|") => {
                     self.advance();
                     let (name, arguments) = self.filter()?;
                     ExprKind::Filter(Some(Box::new(value)), name, arguments)
                 }
-                (Kind::Name, "is") => {
+                (TokenKind::Name, "is") => {
                     self.advance();
                     self.test(value)?
                 }
-                (Kind::Operator, "(") => {
+                (TokenKind::Operator, "(") => {
                     self.advance();
                     ExprKind::Call(Box::new(value), self.arguments()?)
                 }
@@ -419,9 +419,9 @@ impl<'s> Parser<'s> {
         self.check_name("test", &name, names::is_test, at.span())?;
         let token = self.current();
         let begins_argument = match token.kind {
-            Kind::Name => !matches!(token.text, "else" | "or" | "and"),
-            Kind::String | Kind::Int | Kind::Float => true,
-            Kind::Operator => matches!(token.text, "[" | "{"),
+            TokenKind::Name => !matches!(token.text, "else" | "or" | "and"),
+            TokenKind::String | TokenKind::Int | TokenKind::Float => true,
+            TokenKind::Operator => matches!(token.text, "[" | "{"),
             _ => false,
         };
         let arguments = if self.eat("(") {

@@ -5,7 +5,7 @@ use crate::chat::slice::slice;
 use crate::python::space::is_space;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Text between tags, after the white space around tags is gone.
     Data,
     VariableBegin,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'s> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'s str,
     pub(super) at: usize,
 }
@@ -71,7 +71,7 @@ impl<'s> Lexer<'s> {
         slice(self.source, self.at..)
     }
 
-    fn push(&mut self, kind: Kind, at: usize, end: usize) {
+    fn push(&mut self, kind: TokenKind, at: usize, end: usize) {
         self.tokens.push(Token { kind, text: slice(self.source, at..end), at });
     }
 
@@ -93,21 +93,21 @@ impl<'s> Lexer<'s> {
                         self.raw(at)?;
                     }
                     None => {
-                        self.push(Kind::BlockBegin, at, inside);
-                        self.tag(at, Kind::BlockEnd, "%}")?;
+                        self.push(TokenKind::BlockBegin, at, inside);
+                        self.tag(at, TokenKind::BlockEnd, "%}")?;
                     }
                 },
                 _ => {
-                    self.push(Kind::VariableBegin, at, inside);
-                    self.tag(at, Kind::VariableEnd, "}}")?;
+                    self.push(TokenKind::VariableBegin, at, inside);
+                    self.tag(at, TokenKind::VariableEnd, "}}")?;
                 }
             }
         }
         let end = self.source.len();
         if self.at < end {
-            self.push(Kind::Data, self.at, end);
+            self.push(TokenKind::Data, self.at, end);
         }
-        self.push(Kind::End, end, end);
+        self.push(TokenKind::End, end, end);
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl<'s> Lexer<'s> {
             _ => text.len(),
         };
         if kept > 0 {
-            self.push(Kind::Data, self.at, self.at + kept);
+            self.push(TokenKind::Data, self.at, self.at + kept);
         }
     }
 
@@ -190,7 +190,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// The inside of a tag, and its end.
-    fn tag(&mut self, opened: usize, end: Kind, mark: &str) -> Result<(), SyntaxError> {
+    fn tag(&mut self, opened: usize, end: TokenKind, mark: &str) -> Result<(), SyntaxError> {
         let mut open: Vec<(u8, usize)> = Vec::new();
         loop {
             self.at = self.source.len() - self.rest().trim_start_matches(is_space).len();
@@ -200,27 +200,27 @@ impl<'s> Lexer<'s> {
             };
             if open.is_empty() {
                 let sign = sign_at(rest, 0);
-                let signed = sign != Sign::Default && !(sign == Sign::Keep && end == Kind::VariableEnd);
+                let signed = sign != Sign::Default && !(sign == Sign::Keep && end == TokenKind::VariableEnd);
                 if slice(rest, usize::from(signed)..).starts_with(mark) {
                     let begin = self.at;
                     let stop = begin + usize::from(signed) + 2;
                     self.push(end, begin, stop);
-                    self.close(stop, if signed { sign } else { Sign::Default }, end == Kind::BlockEnd);
+                    self.close(stop, if signed { sign } else { Sign::Default }, end == TokenKind::BlockEnd);
                     return Ok(());
                 }
             }
             let (kind, length) = if let Some(number) = number(self.source, self.at) {
                 number
             } else if word(first) {
-                (Kind::Name, rest.find(|c| !word(c)).unwrap_or(rest.len()))
+                (TokenKind::Name, rest.find(|c| !word(c)).unwrap_or(rest.len()))
             } else if matches!(first, '"' | '\'') {
                 match string(rest, first) {
-                    Some(length) => (Kind::String, length),
+                    Some(length) => (TokenKind::String, length),
                     None => return self.error("this string is never closed", self.at, 1),
                 }
             } else if let Some(length) = operator(rest) {
                 self.balance(&mut open, slice(rest, ..length))?;
-                (Kind::Operator, length)
+                (TokenKind::Operator, length)
             } else {
                 return self.error(format!("unexpected character {first:?}"), self.at, first.len_utf8());
             };
@@ -277,14 +277,14 @@ fn string(text: &str, quote: char) -> Option<usize> {
 }
 
 /// The kind and length of the number at an offset, if there is one. A number after a dot is an index without fraction.
-fn number(source: &str, at: usize) -> Option<(Kind, usize)> {
+fn number(source: &str, at: usize) -> Option<(TokenKind, usize)> {
     let bytes = source.as_bytes().get(at..)?;
     if !bytes.first()?.is_ascii_digit() {
         return None;
     }
     let after_dot = at > 0 && source.as_bytes().get(at - 1) == Some(&b'.');
     if !after_dot && let Some(length) = float(bytes) {
-        return Some((Kind::Float, length));
+        return Some((TokenKind::Float, length));
     }
     let radix: Option<fn(&u8) -> bool> = match bytes {
         [b'0', b'b' | b'B', ..] => Some(|b| matches!(b, b'0' | b'1')),
@@ -302,13 +302,13 @@ fn number(source: &str, at: usize) -> Option<(Kind, usize)> {
             end += skip + 1;
         }
         if end > 2 {
-            return Some((Kind::Int, end));
+            return Some((TokenKind::Int, end));
         }
     }
     if bytes.first() == Some(&b'0') {
-        Some((Kind::Int, run(bytes, |b| *b == b'0')))
+        Some((TokenKind::Int, run(bytes, |b| *b == b'0')))
     } else {
-        Some((Kind::Int, decimal(bytes)))
+        Some((TokenKind::Int, decimal(bytes)))
     }
 }
 

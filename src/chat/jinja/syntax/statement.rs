@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::error::SyntaxError;
-use super::lexer::{Kind, Lexer, Token};
+use super::lexer::{Lexer, Token, TokenKind};
 use super::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 
 type Result<T> = std::result::Result<T, SyntaxError>;
@@ -49,7 +49,7 @@ impl<'s> Parser<'s> {
     }
 
     fn peek(&self, ahead: usize) -> Token<'s> {
-        let end = Token { kind: Kind::End, text: "", at: self.last_end };
+        let end = Token { kind: TokenKind::End, text: "", at: self.last_end };
         self.tokens.get(self.at + ahead).or(self.tokens.last()).copied().unwrap_or(end)
     }
 
@@ -62,7 +62,7 @@ impl<'s> Parser<'s> {
 
     pub(super) fn eat(&mut self, operator: &str) -> bool {
         let token = self.current();
-        let found = token.kind == Kind::Operator && token.text == operator;
+        let found = token.kind == TokenKind::Operator && token.text == operator;
         if found {
             self.advance();
         }
@@ -71,7 +71,7 @@ impl<'s> Parser<'s> {
 
     pub(super) fn eat_name(&mut self, name: &str) -> bool {
         let token = self.current();
-        let found = token.kind == Kind::Name && token.text == name;
+        let found = token.kind == TokenKind::Name && token.text == name;
         if found {
             self.advance();
         }
@@ -80,12 +80,12 @@ impl<'s> Parser<'s> {
 
     pub(super) fn next_is(&self, operator: &str) -> bool {
         let token = self.peek(1);
-        token.kind == Kind::Operator && token.text == operator
+        token.kind == TokenKind::Operator && token.text == operator
     }
 
     pub(super) fn next_is_name(&self, name: &str) -> bool {
         let token = self.peek(1);
-        token.kind == Kind::Name && token.text == name
+        token.kind == TokenKind::Name && token.text == name
     }
 
     pub(super) fn expect(&mut self, operator: &str) -> Result<()> {
@@ -93,11 +93,11 @@ impl<'s> Parser<'s> {
     }
 
     pub(super) fn name(&mut self) -> Result<&'s str> {
-        if self.current().kind == Kind::Name { Ok(self.advance().text) } else { Err(self.unexpected("a name")) }
+        if self.current().kind == TokenKind::Name { Ok(self.advance().text) } else { Err(self.unexpected("a name")) }
     }
 
     fn end_of_tag(&mut self) -> Result<()> {
-        if self.current().kind == Kind::BlockEnd {
+        if self.current().kind == TokenKind::BlockEnd {
             self.advance();
             Ok(())
         } else {
@@ -112,9 +112,9 @@ impl<'s> Parser<'s> {
     pub(super) fn unexpected(&self, wanted: &str) -> SyntaxError {
         let token = self.current();
         let found = match token.kind {
-            Kind::End => "the template ends",
-            Kind::BlockEnd | Kind::VariableEnd => "the tag ends",
-            Kind::Data => "text begins",
+            TokenKind::End => "the template ends",
+            TokenKind::BlockEnd | TokenKind::VariableEnd => "the tag ends",
+            TokenKind::Data => "text begins",
             _ => {
                 return SyntaxError::new(format!("unexpected '{}': expected {wanted}", token.text), token.span());
             }
@@ -166,23 +166,23 @@ impl<'s> Parser<'s> {
         loop {
             let token = self.advance();
             let kind = match token.kind {
-                Kind::End if ends.is_empty() => return Ok((body, "")),
-                Kind::End => {
+                TokenKind::End if ends.is_empty() => return Ok((body, "")),
+                TokenKind::End => {
                     let wanted = ends.join("' or '");
                     return Err(SyntaxError::new(format!("'{opened}' is never closed: '{wanted}' is missing"), at));
                 }
-                Kind::Data => StatementKind::Text(token.text),
-                Kind::VariableBegin => {
+                TokenKind::Data => StatementKind::Text(token.text),
+                TokenKind::VariableBegin => {
                     let value = self.tuple(true, &[])?;
-                    if self.current().kind != Kind::VariableEnd {
+                    if self.current().kind != TokenKind::VariableEnd {
                         return Err(self.unexpected("the end of the tag, '}}'"));
                     }
                     self.advance();
                     StatementKind::Output(value)
                 }
-                Kind::BlockBegin => {
+                TokenKind::BlockBegin => {
                     let tag = self.current();
-                    if tag.kind != Kind::Name {
+                    if tag.kind != TokenKind::Name {
                         return Err(self.unexpected("the name of a tag"));
                     }
                     self.advance();
@@ -249,7 +249,7 @@ impl<'s> Parser<'s> {
                 Ok(StatementKind::Output(Expr { kind: ExprKind::Concat(values), span: start..self.last_end }))
             }
             "include" | "import" | "from" | "extends" => {
-                while !matches!(self.current().kind, Kind::BlockEnd | Kind::End) {
+                while !matches!(self.current().kind, TokenKind::BlockEnd | TokenKind::End) {
                     self.advance();
                 }
                 Ok(StatementKind::Load(tag.text))
@@ -332,7 +332,7 @@ impl<'s> Parser<'s> {
 
     fn with(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
         let mut bindings = Vec::new();
-        while self.current().kind != Kind::BlockEnd {
+        while self.current().kind != TokenKind::BlockEnd {
             if !bindings.is_empty() {
                 self.expect(",")?;
             }
@@ -386,7 +386,7 @@ impl<'s> Parser<'s> {
         let mut parts = vec![first];
         while self.eat(",") {
             let token = self.current();
-            if token.kind == Kind::BlockEnd || matches!(token.text, "=" | ")") || stop.contains(&token.text) {
+            if token.kind == TokenKind::BlockEnd || matches!(token.text, "=" | ")") || stop.contains(&token.text) {
                 break;
             }
             parts.push(self.single_target(fields)?);
