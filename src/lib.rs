@@ -112,6 +112,7 @@ pub mod lint;
 pub mod parser;
 #[doc(hidden)]
 pub mod pattern;
+mod python;
 #[cfg(feature = "workbench")]
 pub mod replay;
 // The pages of the command's `--report`; not part of the library.

@@ -1,10 +1,10 @@
-//! The names under which a message's reasoning goes.
+//! Gives a message's reasoning the other name that templates read it by.
 
 use crate::json::{Object, Value};
 
 /// Gives each message's reasoning the other name that templates look for it under, as transformers does before it
 /// renders: the first that is there of `reasoning_content`, `thinking` and `reasoning` becomes `reasoning_content`
-/// where that is absent or null, and `thinking`, first of all keys, where that is absent.
+/// if that is absent or null, and `thinking`, the first of all keys, if that is absent.
 ///
 /// ```
 /// use backchat::{chat, json};

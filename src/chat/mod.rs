@@ -1,37 +1,25 @@
 //! A chat template, rendered as transformers renders it.
 //!
-//! [`ChatTemplate`] compiles a template and renders conversations; it can watch what the template reads.
-//! The way of a template: `syntax` reads it as Jinja2 does, `survey` notes what it says of its variables,
-//! `lower` writes it anew for the engine, and `dialect` gives the engine Python's values, operators,
-//! filters and tests.
+//! [`ChatTemplate`] compiles a template and renders conversations; it can record what the template reads.
+//! A template passes through three stages: `jinja::syntax` reads it as Jinja2 does, `jinja::survey` collects what it says
+//! of its variables, and `jinja::lowering` rewrites it for the engine. `engine` runs the result on Python's `values` with
+//! the filters, tests, functions and methods of `builtins`.
 
 mod aliases;
-mod clock;
-mod context;
-mod dialect;
-mod filters;
-mod functions;
-mod jinja_tests;
-mod limits;
-mod lower;
-mod markup;
-mod own_blocks;
-mod python;
+mod builtins;
+mod engine;
+mod jinja;
 mod render;
+mod slice;
 pub mod source;
-mod survey;
 mod switches;
-mod syntax;
-mod variadic;
-mod watch;
+mod values;
 
 #[doc(hidden)]
 pub use aliases::alias_reasoning;
-pub(crate) use clock::Instant;
+pub(crate) use engine::now::Instant;
 #[cfg(feature = "cli")]
-pub(crate) use clock::check_time;
-pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
+pub(crate) use engine::now::check_time;
 #[doc(hidden)]
-pub use watch::Watched;
-
-pub(crate) use python::text::{write_quoted, write_quoted_in};
+pub use engine::read_recorder::Watched;
+pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};

@@ -1,4 +1,4 @@
-//! Compiling a chat template, and rendering conversations with it.
+//! Compiles a chat template, and renders conversations with it within the limits of the engine.
 
 use std::fmt;
 use std::io;
@@ -9,14 +9,16 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use minijinja::{Environment, ErrorKind, Value};
 
-use super::clock;
-use super::context::{Context, Run};
-use super::dialect;
-use super::limits;
-use super::lower::{self, Lowered};
-use super::survey::Survey;
-use super::syntax::{self, SyntaxError};
-use super::watch::Watched;
+use crate::chat::engine::context::Context;
+use crate::chat::engine::environment;
+use crate::chat::engine::limits;
+use crate::chat::engine::now;
+use crate::chat::engine::read_recorder::Watched;
+use crate::chat::engine::run::Run;
+use crate::chat::jinja::intrinsics;
+use crate::chat::jinja::lowering::{self, Lowered};
+use crate::chat::jinja::survey::Survey;
+use crate::chat::jinja::syntax::{self, SyntaxError};
 use crate::diagnostic::{Diagnostic, Place, line_column};
 use crate::json;
 
@@ -26,7 +28,7 @@ const NAME: &str = "chat_template";
 ///
 /// It renders what transformers renders, byte for byte: Jinja2 with `trim_blocks`, `lstrip_blocks`, loop
 /// controls and the `generation` tag, in Python's dialect of values. Rendering reads no file, and stops with an
-/// error where a template does more than any honest one: in work, in time, in depth, in output.
+/// error if a template does more than any honest one: in work, in time, in depth, in output.
 ///
 /// ```
 /// use backchat::chat::{ChatTemplate, RenderOptions};
@@ -53,12 +55,12 @@ impl fmt::Debug for ChatTemplate {
     }
 }
 
-/// What a render may vary in, apart from its context.
+/// Settings of a render, apart from its context.
 #[derive(Clone, Debug, Default)]
 pub struct RenderOptions {
-    /// What `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time where absent.
+    /// The time that `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time if absent.
     pub now: Option<String>,
-    /// Whether to report what the template read. Watching changes no byte of the render.
+    /// Whether to record what the template reads. Recording changes no byte of the render.
     #[doc(hidden)]
     pub watch: bool,
 }
@@ -68,9 +70,9 @@ pub struct RenderOptions {
 pub struct Rendered {
     /// The prompt.
     pub text: String,
-    /// What `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
+    /// The spans that `{% generation %}` blocks wrote, in code points, in the order the blocks ended.
     pub assistant_spans: Vec<(usize, usize)>,
-    /// What the template read, where it was watched.
+    /// What the template read, if `watch` was set.
     #[doc(hidden)]
     pub watched: Option<Watched>,
 }
@@ -79,7 +81,7 @@ pub struct Rendered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RenderError {
-    /// The template's own message where it raised, else what is wrong.
+    /// The template's own message if it raised, else what is wrong.
     pub message: String,
     /// Whether the template itself refused, with `raise_exception`.
     pub raised: bool,
@@ -135,7 +137,7 @@ impl RenderError {
 impl ChatTemplate {
     /// Compiles the source of a chat template.
     ///
-    /// Fails where Jinja2 would: on its syntax, and on filters and tests that do not exist.
+    /// Fails if Jinja2 would: on invalid syntax, and on filters and tests that do not exist.
     pub fn compile(source: &str) -> Result<Self, RenderError> {
         if source.len() > limits::MAX_SOURCE {
             let size = limits::MAX_SOURCE >> 20;
@@ -153,11 +155,11 @@ impl ChatTemplate {
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
         let survey = Survey::of(&tree);
-        let lowered = lower::lower(&tree, &survey, source.len());
+        let lowered = lowering::lower(&tree, &survey, source.len());
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let compared = survey.compared;
-        let mut environment = dialect::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
+        let mut environment = environment::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
         if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
             return Err(located(&problem, &source, &lowered));
         }
@@ -168,11 +170,11 @@ impl ChatTemplate {
     /// line feed, and none at the end.
     #[doc(hidden)]
     pub fn normalise(source: &str) -> String {
-        syntax::normalise(source)
+        syntax::normalize(source)
     }
 
     /// The variables it may ask the caller for, in the order they are first named: every name that is read
-    /// where no statement before is sure to have bound it, also in branches that no render takes.
+    /// before a statement is sure to have bound it, including branches that no render takes.
     #[doc(hidden)]
     pub fn variables(&self) -> &[String] {
         &self.variables
@@ -193,7 +195,7 @@ impl ChatTemplate {
 
     /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
     pub fn has_generation_blocks(&self) -> bool {
-        self.lowered.text.contains(lower::GENERATION)
+        self.lowered.text.contains(intrinsics::GENERATION)
     }
 
     /// Its source, with line breaks as Jinja2 reads them.
@@ -203,9 +205,9 @@ impl ChatTemplate {
 
     /// Renders one conversation: `messages`, `tools`, `add_generation_prompt`, and any other variable.
     ///
-    /// Nothing is filled in: what the context does not have is undefined.
+    /// Nothing is filled in: a variable that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
-        let now = options.now.as_deref().map(clock::parse).transpose().map_err(RenderError::plain)?;
+        let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::plain)?;
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
         let counts = self.has_generation_blocks();
@@ -216,7 +218,7 @@ impl ChatTemplate {
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)
         }));
         match outcome {
-            // What looks a value up cannot fail on the way; it gives nothing from then on.
+            // A lookup cannot fail: once a limit is exceeded, it gives nothing, so the limits are checked here.
             Ok(Ok(())) => {
                 if let Err(problem) = limits::check() {
                     return Err(located(&problem, &self.source, &self.lowered));
@@ -237,7 +239,7 @@ impl ChatTemplate {
     }
 }
 
-/// Takes the output, and counts its code points where a generation block will ask for them.
+/// Takes the output, and counts its code points if the template has generation blocks.
 struct Sink {
     text: Vec<u8>,
     counts: bool,
@@ -261,7 +263,7 @@ impl io::Write for Sink {
     }
 }
 
-/// What an error of the engine says, without the engine's own words about where.
+/// The message of an error of the engine, without the engine's own place.
 fn message(problem: &minijinja::Error) -> String {
     match problem.kind() {
         ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::json::{Object, Value};
+use crate::python;
 
 /// Which part of a message a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,16 +282,7 @@ fn spellings(text: &str) -> Vec<String> {
     for shape in [text, text.trim(), text.trim_start(), text.trim_end(), text.trim_matches('\n')] {
         let json = Value::from(shape).to_string();
         let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
-        let mut ascii = String::new();
-        for character in json.chars() {
-            if character.is_ascii() {
-                ascii.push(character);
-            } else {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(ascii, "\\u{unit:04x}");
-                }
-            }
-        }
+        let ascii = python::json::ascii(&json);
         let twice = Value::from(json.as_str()).to_string();
         let twice = twice.get(1..twice.len().saturating_sub(1)).unwrap_or_default().to_owned();
         let markup = shape.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::{Mode, Reason, json, number, space};
+use super::{Mode, Reason, json, number};
 use crate::json::{Number, Value};
+use crate::python::space;
 
 /// What a list of tools says about the types of arguments.
 #[derive(Clone, Debug, Default)]

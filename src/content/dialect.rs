@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::{Mode, Reason};
 use crate::json::Value;
+use crate::python::text::is_word;
 use crate::template::JsonArgs;
 
 pub(super) fn to_json<'t>(text: &'t str, args: &JsonArgs, mode: Mode) -> Result<Cow<'t, str>, Reason> {
@@ -21,11 +22,6 @@ pub(super) fn to_json<'t>(text: &'t str, args: &JsonArgs, mode: Mode) -> Result<
 /// Whether the arguments ask for anything but plain JSON.
 pub(super) fn is_used(args: &JsonArgs) -> bool {
     args.unquoted_keys || !args.string_delims.is_empty()
-}
-
-/// What Python's `regex` takes for `\w`.
-fn is_word(c: char) -> bool {
-    regex_syntax::try_is_word_character(c).unwrap_or(false)
 }
 
 fn quoted(text: &str) -> String {

@@ -1,7 +1,8 @@
 //! The `json` parser: Python's `json.loads` over the text the dialect makes.
 
-use super::{Mode, Reason, dialect, number, space};
+use super::{Mode, Reason, dialect};
 use crate::json::{self, Value};
+use crate::python::{number, space};
 use crate::template::JsonArgs;
 
 pub(super) fn json(body: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Reason> {

@@ -1,7 +1,8 @@
 //! The `kv-lines` parser: lines of a key and a value.
 
-use super::{Mode, Reason, space, value};
+use super::{Mode, Reason, value};
 use crate::json::{Object, Value};
+use crate::python::space;
 use crate::template::KvLinesArgs;
 
 pub(super) fn kv_lines(body: &str, args: &KvLinesArgs, mode: Mode) -> Result<Value, Reason> {

@@ -14,7 +14,6 @@ pub(crate) mod json;
 mod kv_lines;
 pub(crate) mod number;
 mod reason;
-mod space;
 mod transform;
 mod xml_inline;
 
@@ -25,6 +24,7 @@ pub use transform::transform;
 pub(crate) use xml_inline::tagged_value;
 
 use crate::json::Value;
+use crate::python::space;
 use crate::template::{ContentSpec, Field};
 
 /// Whose answer to give where the reference's is not a good one.

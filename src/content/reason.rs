@@ -93,7 +93,7 @@ impl fmt::Display for Reason {
             Reason::TooManyDigits(count) => write!(
                 out,
                 "an integer of {count} digits; transformers reads at most {} (stable mode reads any)",
-                super::number::MAX_DIGITS
+                crate::python::number::MAX_DIGITS
             ),
             Reason::NotJson { message, offset, text } => {
                 write!(out, "not JSON: {message}, at {}", Excerpt(text, *offset))

@@ -4,7 +4,7 @@ use super::automaton::{Automaton, except};
 use super::rules::{Node, Rules};
 use crate::json::Value;
 use crate::pattern::Regular;
-use crate::wire::python;
+use crate::python;
 
 /// A spelling of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

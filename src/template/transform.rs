@@ -1,4 +1,5 @@
 use crate::json::{Map, Value};
+use crate::python::text::is_word;
 
 /// The shape a field gives to its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +37,7 @@ impl Placeholder {
     /// Reads a string that is wholly a placeholder.
     pub fn read(text: &str) -> Option<Self> {
         let mut words = text.strip_prefix('{')?.strip_suffix('}')?.split('.');
-        let is_word = |word: &str| !word.is_empty() && word.chars().all(is_word_character);
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(is_word);
         let name = words.next().filter(|word| is_word(word))?.to_owned();
         let keys = words.map(|word| is_word(word).then(|| word.to_owned())).collect::<Option<_>>()?;
         Some(Self { name, keys })
@@ -57,11 +58,6 @@ impl std::fmt::Display for Placeholder {
         self.keys.iter().try_for_each(|key| write!(out, ".{key}"))?;
         write!(out, "}}")
     }
-}
-
-/// What Python's `regex` takes for `\w`.
-fn is_word_character(c: char) -> bool {
-    regex_syntax::try_is_word_character(c).unwrap_or(false)
 }
 
 impl Shape {

@@ -14,7 +14,6 @@ mod infer;
 pub(crate) mod marks;
 mod pairs;
 pub(crate) mod probe;
-pub(crate) mod python;
 pub(crate) mod reads;
 mod shapes;
 pub(crate) mod structure;

@@ -3,12 +3,12 @@
 use super::conversation::Answer;
 use super::marks;
 use super::probe::{Prober, Setting};
-use super::python;
 use super::shapes;
 use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
 use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
+use crate::python;
 
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::conversation::Answer;
-use super::python;
 use crate::json::{self, Value};
+use crate::python;
 
 /// What of an answer a slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

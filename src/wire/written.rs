@@ -4,12 +4,12 @@
 use super::conversation::{Answer, Carrier, json_type};
 use super::marks;
 use super::probe::{Prober, Setting, needle};
-use super::python;
 use super::shapes;
 use super::structure::{Arguments, Encoding, History, Wire};
 use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
+use crate::python;
 
 /// How turns are written, found by rendering each kind of answer once more.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! JSON files with a chat template in them: `tokenizer_config.json` and `chat_template.json`.
+//! Reads the chat templates and special tokens of JSON files: `tokenizer_config.json` and `chat_template.json`.
 
 use super::{DEFAULT, Found, Named, SourceError};
 use crate::diagnostic::{Diagnostic, Place, Sources};

@@ -1,4 +1,4 @@
-//! A model folder, as `from_pretrained` reads it.
+//! Reads the chat templates of a model folder in the order in which `from_pretrained` looks for them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub(super) fn read(folder: &Path) -> Result<Found, SourceError> {
     Ok(found)
 }
 
-/// The first `.gguf` file of a folder. Where there are several, they are one model in several sizes or parts, and the
+/// The first `.gguf` file of a folder. Several files are one model in several sizes or parts, and the
 /// first has the template.
 fn gguf_file(folder: &Path) -> Option<PathBuf> {
     let paths = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
@@ -76,7 +76,7 @@ fn own_files(folder: &Path) -> Result<Vec<Named>, SourceError> {
     Ok(templates)
 }
 
-/// The name and text of a file, where there is one.
+/// The name and text of a file; `None` if there is no such file.
 fn text_of(path: &Path) -> Result<Option<(String, String)>, SourceError> {
     if !path.is_file() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The metadata of a GGUF file. The tensors behind it are never touched.
+//! Reads the chat templates and special tokens in the metadata of a GGUF file. Never touches the tensors after it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -12,7 +12,7 @@ pub(super) const MAGIC: [u8; 4] = *b"GGUF";
 
 const TEMPLATE: &str = "tokenizer.chat_template";
 const TOKENS: &str = "tokenizer.ggml.tokens";
-/// Keys that hold a token's number, and what a template calls that token.
+/// Keys that hold a token's number, and the token's name in templates.
 const TOKEN_IDS: &[(&str, &str)] = &[
     ("tokenizer.ggml.bos_token_id", "bos_token"),
     ("tokenizer.ggml.eos_token_id", "eos_token"),
@@ -34,7 +34,7 @@ const DEEPEST: usize = 8;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// What is wrong with a file, and at which of its bytes.
+/// Why a file cannot be read, with the offset of the byte if its format is wrong.
 enum Problem {
     Format(String, u64),
     Io(io::Error),
@@ -55,7 +55,7 @@ pub(super) fn read(file: File, name: &str) -> std::result::Result<Found, SourceE
         Problem::Io(error) => super::unreadable(name, &error),
         Problem::Format(message, at) => {
             let diagnostic = Diagnostic::error("invalid-gguf", format!("{message} (at byte {at})"));
-            SourceError::new(diagnostic.at(Place::file(name)).help("check that the file was fetched whole"))
+            SourceError::new(diagnostic.at(Place::file(name)).help("check that the download is complete"))
         }
     })?;
     if found.templates.is_empty() {
@@ -85,7 +85,7 @@ impl Reader {
         Err(Problem::Format(message.into(), self.at))
     }
 
-    /// Refuses what would go beyond the end of the file.
+    /// Fails if so many bytes would go beyond the end of the file or the limit of metadata.
     fn need(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.len.saturating_sub(self.at) {
             return self
@@ -140,7 +140,7 @@ impl Reader {
             1 => self.narrow = true,
             2 | 3 => {}
             version if version.swap_bytes() <= 3 => return self.fail("a big-endian GGUF file is not supported"),
-            version => return self.fail(format!("version {version} of GGUF is not known")),
+            version => return self.fail(format!("version {version} of GGUF is not supported")),
         }
         let _tensors = self.count()?;
         let entries = self.count()?;
@@ -191,12 +191,12 @@ impl Reader {
             }
             kind => match width(kind) {
                 Some(width) => self.skip(width, "a value"),
-                None => self.fail(format!("{kind} is no type of a value")),
+                None => self.fail(format!("{kind} is not a value type")),
             },
         }
     }
 
-    /// Skips the strings of an array: a vocabulary has so many that those in the buffer are stepped over there.
+    /// Skips the strings of an array. A vocabulary is large, so strings inside the buffer are skipped without a seek.
     fn skip_strings(&mut self, count: u64) -> Result<()> {
         let width = if self.narrow { 4 } else { 8 };
         let mut left = count;
@@ -227,7 +227,7 @@ impl Reader {
         self.at = at;
         let (kind, count) = (self.u32()?, self.count()?);
         if kind != STRING {
-            return self.fail("the tokens are no strings");
+            return self.fail("the tokens are not strings");
         }
         let mut wanted: Vec<u64> = ids.iter().map(|(_, id)| *id).filter(|id| *id < count).collect();
         wanted.sort_unstable();

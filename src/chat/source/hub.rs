@@ -1,4 +1,4 @@
-//! Models in the local Hugging Face cache, by the name they have on the Hub. Nothing is fetched.
+//! Finds models in the local Hugging Face cache by their name on the Hub. Never fetches anything.
 
 use std::env;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::SourceError;
 use crate::diagnostic::{Diagnostic, Place};
 
-/// The revision that a name without one stands for.
+/// The revision of a name without one.
 const REVISION: &str = "main";
 
 /// Whether a name could be that of a model on the Hub: `ORG/NAME`.
@@ -25,7 +25,7 @@ pub(super) fn snapshot(name: &str) -> Result<PathBuf, SourceError> {
     snapshot_in(cache(|name| env::var_os(name).map(PathBuf::from)).as_deref(), name)
 }
 
-/// What fetches the files of a model that are read here.
+/// The command that fetches the files of a model that are read here.
 pub(super) fn how_to_fetch(name: &str) -> String {
     format!(
         "fetch it with `hf download {name} --include tokenizer_config.json --include special_tokens_map.json \

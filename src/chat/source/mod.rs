@@ -1,4 +1,4 @@
-//! Where chat templates are kept: Jinja files, tokenizer configs, model folders, GGUF files, the Hugging Face cache.
+//! Reads chat templates from Jinja files, tokenizer configs, model folders, GGUF files and the Hugging Face cache.
 
 mod config;
 mod folder;
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use crate::diagnostic::{Diagnostic, LARGEST_FILE, NotText, Place, Sources, closest, text};
 use crate::json::{Object, Value};
 
-/// The name that transformers takes a template by where none is asked for.
+/// The template that transformers takes if none is asked for.
 const DEFAULT: &str = "default";
-/// The name that transformers takes a template by where there are tools and none is asked for.
+/// The template that transformers takes if there are tools and none is asked for.
 const TOOL_USE: &str = "tool_use";
 
-/// A chat template, and what was kept beside it.
+/// A chat template, and what was stored with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// The file that holds the template, as messages name it.
@@ -25,14 +25,14 @@ pub struct Source {
     pub file: String,
     /// The template.
     pub template: String,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Names of the other templates there.
     #[doc(hidden)]
     pub other_names: Vec<String>,
     /// The special tokens, as a template sees them: `bos_token`, `eos_token` and so on.
     pub special_tokens: Object,
-    /// The template transformers would take where there are tools, if that is another one.
+    /// The template transformers would take if there are tools, unless that is the same one.
     for_tools: Option<Named>,
 }
 
@@ -44,7 +44,7 @@ struct Named {
     file: String,
 }
 
-/// Everything a place holds, before one template is chosen.
+/// The templates and special tokens of one place, before a template is chosen.
 #[derive(Debug, Default)]
 struct Found {
     templates: Vec<Named>,
@@ -62,7 +62,7 @@ impl Source {
         self.special_tokens.get("eos_token").and_then(Value::as_str)
     }
 
-    /// The source with the template that transformers takes where the conversation has tools: the one named
+    /// The source with the template that transformers takes if the conversation has tools: the one named
     /// `tool_use` if there is one, unless another was asked for by name.
     #[must_use]
     pub fn for_tools(mut self) -> Self {
@@ -83,7 +83,7 @@ impl Source {
 pub struct SourceError {
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text it is about, where that was read.
+    /// The text it is about, if that was read.
     #[doc(hidden)]
     pub sources: Sources,
 }
@@ -93,7 +93,7 @@ impl SourceError {
         Self { diagnostics: vec![diagnostic], sources: Sources::none() }
     }
 
-    /// With a way out where the folder has nothing to read.
+    /// Adds help to the error of a folder without a chat template.
     fn help(mut self, help: String) -> Self {
         for diagnostic in self.diagnostics.iter_mut().filter(|diagnostic| diagnostic.id == "no-chat-template") {
             diagnostic.help = Some(help.clone());
@@ -112,9 +112,9 @@ impl std::fmt::Display for SourceError {
 impl std::error::Error for SourceError {}
 
 /// Reads a chat template from a Jinja file, a `tokenizer_config.json`, a `chat_template.json`, a model folder or a
-/// `.gguf` file, or from standard input where `name` is `-`.
+/// `.gguf` file, or from standard input if `name` is `-`.
 ///
-/// Where there is nothing at `name` and it reads `ORG/NAME`, the model is looked for in the local Hugging Face cache,
+/// If there is no such file and `name` reads `ORG/NAME`, the model is looked for in the local Hugging Face cache,
 /// which is where `HF_HUB_CACHE` or `HF_HOME` say. Nothing is fetched.
 ///
 /// Of several templates it takes the one called `template_name`, else the one transformers would: `default`, and
@@ -129,7 +129,7 @@ pub fn open(name: &str, template_name: Option<&str>) -> Result<Source, SourceErr
     choose(name, find(name)?, template_name)
 }
 
-/// Whether a name is that of a model on the Hub, `ORG/NAME`, which is looked for in the cache where no file has it.
+/// Whether a name is that of a model on the Hub, `ORG/NAME`, which is looked for in the cache if no file has it.
 #[doc(hidden)]
 pub fn is_cached_name(name: &str) -> bool {
     hub::is_name(name)
@@ -158,18 +158,19 @@ fn find(name: &str) -> Result<Found, SourceError> {
 fn from_file(path: &Path, name: &str) -> Result<Found, SourceError> {
     let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
     let mut start = [0; 4];
-    let got = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
-    if start.get(..got) == Some(gguf::MAGIC.as_slice()) {
+    let start = read_up_to(&mut file, &mut start).map_err(|error| unreadable(name, &error))?;
+    if start == gguf::MAGIC {
         return gguf::read(file, name);
     }
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf")) {
         let diagnostic = Diagnostic::error("invalid-gguf", "this is not a GGUF file: it does not begin with `GGUF`");
-        return Err(SourceError::new(diagnostic.at(Place::file(name)).help("check that the file was fetched whole")));
+        return Err(SourceError::new(diagnostic.at(Place::file(name)).help("check that the download is complete")));
     }
-    from_text(name, read_text(start.get(..got).unwrap_or_default().chain(file), name)?)
+    from_text(name, read_text(start.chain(file), name)?)
 }
 
-fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// The next bytes of a reader: as many as the buffer holds, fewer only at the end.
+fn read_up_to<'b>(reader: &mut impl Read, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let mut got = 0;
     while let Some(rest) = buffer.get_mut(got..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest)? {
@@ -177,7 +178,8 @@ fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
             more => got += more,
         }
     }
-    Ok(got)
+    let (read, _) = buffer.split_at(got);
+    Ok(read)
 }
 
 /// Reads a text that is JSON with a `chat_template` in it, or else Jinja.

@@ -1,12 +1,11 @@
 //! What a person sees: the message set in and coloured, and what is wrong with it.
 
-use std::fmt::Write;
-
 use super::answer::Recording;
 use super::row::RowError;
 use crate::diagnostic::{self, Diagnostic, Place, escape};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode, Span};
+use crate::python::json::write_escape;
 
 const RESET: &str = "\x1b[0m";
 pub(super) const KEY: &str = "\x1b[36m";
@@ -90,10 +89,7 @@ fn quoted(text: &str) -> String {
         if escape(c.encode_utf8(&mut [0; 4])).len() == c.len_utf8() {
             out.push(c);
         } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a string does not fail.
-                let _ = write!(out, "\\u{unit:04x}");
-            }
+            write_escape(&mut out, c);
         }
     }
     out

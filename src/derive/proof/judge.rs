@@ -10,10 +10,10 @@ use super::verdict::{Failure, Loss};
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
 use crate::parser::{Event, Options, ParseError, Parser, Tools};
+use crate::python;
 use crate::template::Template;
 use crate::wire::conversation::Message;
 use crate::wire::probe::Prober;
-use crate::wire::python;
 
 /// What became of one case.
 pub(super) enum Outcome {

@@ -8,8 +8,9 @@ use super::judge::Judge;
 use super::reading::difference;
 use crate::json::{self, Value};
 use crate::parser::Event;
+use crate::python;
 use crate::wire::conversation::Answer;
-use crate::wire::{marks, python};
+use crate::wire::marks;
 
 /// How many deviations a template tolerates, and which it does not.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! Whether a message is the one a sample stands for, whatever the format leaves open.
 
 use crate::json::{self, Object, Value};
-use crate::wire::python;
+use crate::python;
 
 /// Keys that mean reasoning, whichever of them a template uses.
 const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];

@@ -1,13 +1,13 @@
 //! The functions of expressions, with the types they take.
 
 use std::cmp::Ordering;
-use std::fmt::Write;
 
 use super::eval::{Evaluator, order, python_equal};
 use super::number::{self, Num};
 use super::parse::Node;
-use crate::content::{Mode, number as python};
-use crate::json::{Number, Value};
+use crate::content::{Mode, number as parsed};
+use crate::json::Value;
+use crate::python;
 
 /// The longest integer that Python reads from a text, in digits.
 enum Argument<'n> {
@@ -234,7 +234,7 @@ fn to_number(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(number),
         Value::String(text) => {
-            python::int(&text, Mode::Reference).or_else(|_| python::float(&text)).map(Value::Number).unwrap_or_default()
+            parsed::int(&text, Mode::Reference).or_else(|_| parsed::float(&text)).map(Value::Number).unwrap_or_default()
         }
         _ => Value::Null,
     }
@@ -290,11 +290,16 @@ fn sorted(mut keyed: Vec<(Value, Value)>) -> Result<Value, String> {
 
 /// `json.dumps` with `,` and `:` as separators and everything beyond ASCII escaped.
 fn dumps(value: &Value) -> String {
+    let quoted = |text: &str| {
+        let mut out = String::new();
+        python::json::write_string(&mut out, text, true);
+        out
+    };
     let list = |parts: Vec<String>| parts.join(",");
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number_text(number),
+        Value::Number(number) => python::json::number(number),
         Value::String(text) => quoted(text),
         Value::List(items) => format!("[{}]", list(items.iter().map(dumps).collect())),
         Value::Object(entries) => {
@@ -302,32 +307,4 @@ fn dumps(value: &Value) -> String {
             format!("{{{}}}", list(entries.collect()))
         }
     }
-}
-
-fn number_text(number: &Number) -> String {
-    number::python_text(number)
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            ' '..='~' => out.push(c),
-            other => {
-                for unit in other.encode_utf16(&mut [0; 2]) {
-                    // Writing to a string does not fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-        }
-    }
-    out.push('"');
-    out
 }

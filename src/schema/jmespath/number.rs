@@ -79,28 +79,6 @@ fn compare_digits(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// A number as Python's `json.dumps` writes it.
-pub(super) fn python_text(number: &Number) -> String {
-    if number.is_integer() {
-        return if number.as_str() == "-0" { "0".to_owned() } else { number.as_str().to_owned() };
-    }
-    let value = number.as_f64();
-    if value.is_nan() {
-        return "NaN".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
-    }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if value == 0.0 || (-4..16).contains(&exponent) {
-        let plain = format!("{value}");
-        return if plain.contains('.') { plain } else { plain + ".0" };
-    }
-    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,24 +100,6 @@ mod tests {
             let (one, other) = (Number::from_text(one), Number::from_text(other));
             assert_eq!(compare(&one, &other), want, "{one:?} {other:?}");
             assert_eq!(compare(&other, &one), want.map(Ordering::reverse), "{other:?} {one:?}");
-        }
-    }
-
-    #[test]
-    fn floats_are_written_as_python_writes_them() {
-        let cases = [
-            ("1.50", "1.5"),
-            ("1e5", "100000.0"),
-            ("1e16", "1e+16"),
-            ("0.0001", "0.0001"),
-            ("0.00001", "1e-05"),
-            ("-0.0", "-0.0"),
-            ("1.25e300", "1.25e+300"),
-            ("-0", "0"),
-            ("12345678901234567890", "12345678901234567890"),
-        ];
-        for (text, want) in cases {
-            assert_eq!(python_text(&Number::from_text(text)), want, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::compare::same;
 use crate::json::{self, Object, Value};
-use crate::wire::python;
+use crate::python;
 
 /// What a sample says it means.
 #[derive(Clone, Debug, Default)]
@@ -188,7 +188,8 @@ fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>>
 fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool)> {
     let rest = text.get(from..)?;
     let json = value.to_string();
-    let mut spellings = vec![(json.clone(), value.as_str().is_some()), (ascii(&json), value.as_str().is_some())];
+    let mut spellings =
+        vec![(json.clone(), value.as_str().is_some()), (python::json::ascii(&json), value.as_str().is_some())];
     match value {
         Value::String(bare) => {
             spellings.push((python::repr(bare), true));
@@ -204,19 +205,6 @@ fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool
         Some((at..at + spelling.len(), is_quoted))
     });
     found.min_by_key(|(place, _)| (place.start, std::cmp::Reverse(place.end)))
-}
-
-/// JSON with every character beyond ASCII escaped.
-fn ascii(json: &str) -> String {
-    let mut out = String::new();
-    for c in json.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
-        }
-    }
-    out
 }
 
 #[cfg(test)]

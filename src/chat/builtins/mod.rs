@@ -1,0 +1,7 @@
+//! Everything a template can use without being given it: filters, tests, functions and methods.
+
+pub(crate) mod filters;
+pub(crate) mod functions;
+pub(crate) mod methods;
+pub(crate) mod names;
+pub(crate) mod tests;

@@ -1,0 +1,23 @@
+//! Jinja2's syntax, read as Jinja2 reads it: the same white space, the same strings, the same grammar.
+
+mod error;
+mod expression;
+mod lexer;
+mod statement;
+pub(crate) mod tree;
+
+pub(crate) use error::SyntaxError;
+
+/// Reads a template whose line breaks are line feeds.
+pub(crate) fn parse(source: &str) -> Result<Vec<tree::Statement<'_>>, SyntaxError> {
+    statement::Parser::new(source)?.template()
+}
+
+/// The source as Jinja2 sees it: every line break a line feed, and none at the end.
+pub(crate) fn normalize(source: &str) -> String {
+    let mut text = source.replace("\r\n", "\n").replace('\r', "\n");
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    text
+}

@@ -1,0 +1,283 @@
+//! The syntax tree of a template. Every node knows the bytes of the source it was read from.
+
+use std::ops::Range;
+
+pub(crate) type Span = Range<usize>;
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Literal {
+    None,
+    Bool(bool),
+    /// Its digits, in any base the engine reads.
+    Int(String),
+    Float(String),
+    Str(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    FloorDiv,
+    Rem,
+    Pow,
+    And,
+    Or,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompareOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    In,
+    NotIn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnaryOp {
+    Not,
+    Neg,
+    Pos,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Expr<'s> {
+    pub(crate) kind: ExprKind<'s>,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ExprKind<'s> {
+    Name(&'s str),
+    Literal(Literal),
+    List(Vec<Expr<'s>>),
+    Tuple(Vec<Expr<'s>>),
+    Dict(Vec<(Expr<'s>, Expr<'s>)>),
+    Unary(UnaryOp, Box<Expr<'s>>),
+    Binary(BinaryOp, Box<(Expr<'s>, Expr<'s>)>),
+    Compare(Box<Expr<'s>>, Vec<(CompareOp, Expr<'s>)>),
+    /// `a ~ b ~ …`
+    Concat(Vec<Expr<'s>>),
+    Condition {
+        test: Box<Expr<'s>>,
+        then: Box<Expr<'s>>,
+        otherwise: Option<Box<Expr<'s>>>,
+    },
+    Attribute(Box<Expr<'s>>, &'s str),
+    Item(Box<Expr<'s>>, Box<Expr<'s>>),
+    Slice(Box<Expr<'s>>, Box<[Option<Expr<'s>>; 3]>),
+    Call(Box<Expr<'s>>, Vec<Argument<'s>>),
+    /// The value is absent at the head of a filter block.
+    Filter(Option<Box<Expr<'s>>>, String, Vec<Argument<'s>>),
+    Test(Box<Expr<'s>>, String, Vec<Argument<'s>>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Argument<'s> {
+    Positional(Expr<'s>),
+    Keyword(&'s str, Expr<'s>),
+    Spread(Expr<'s>),
+    KeywordSpread(Expr<'s>),
+}
+
+impl<'s> Argument<'s> {
+    pub(crate) fn value(&self) -> &Expr<'s> {
+        match self {
+            Self::Positional(value) | Self::Keyword(_, value) | Self::Spread(value) | Self::KeywordSpread(value) => {
+                value
+            }
+        }
+    }
+}
+
+/// The target of an assignment.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Target<'s> {
+    Name(&'s str),
+    Tuple(Vec<Target<'s>>),
+    /// `namespace.name`
+    Field(&'s str, &'s str),
+}
+
+impl<'s> Target<'s> {
+    /// The names it binds.
+    pub(crate) fn names(&self) -> Vec<&'s str> {
+        match self {
+            Target::Name(name) => vec![name],
+            Target::Tuple(parts) => parts.iter().flat_map(Target::names).collect(),
+            Target::Field(..) => Vec::new(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Statement<'s> {
+    pub(crate) kind: StatementKind<'s>,
+    pub(crate) span: Span,
+}
+
+pub(crate) type Body<'s> = Vec<Statement<'s>>;
+
+/// A macro's or call block's parameters, each with its default.
+pub(crate) type Parameters<'s> = Vec<(&'s str, Option<Expr<'s>>)>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum StatementKind<'s> {
+    Text(&'s str),
+    Output(Expr<'s>),
+    Set(Target<'s>, Expr<'s>),
+    SetBlock {
+        target: Target<'s>,
+        filter: Option<Expr<'s>>,
+        body: Body<'s>,
+    },
+    If {
+        branches: Vec<(Expr<'s>, Body<'s>)>,
+        otherwise: Body<'s>,
+    },
+    For {
+        target: Target<'s>,
+        over: Expr<'s>,
+        only: Option<Expr<'s>>,
+        recursive: bool,
+        body: Body<'s>,
+        otherwise: Body<'s>,
+    },
+    Macro {
+        name: &'s str,
+        parameters: Parameters<'s>,
+        body: Body<'s>,
+    },
+    CallBlock {
+        parameters: Parameters<'s>,
+        call: Expr<'s>,
+        body: Body<'s>,
+    },
+    Generation(Body<'s>),
+    With {
+        bindings: Vec<(Target<'s>, Expr<'s>)>,
+        body: Body<'s>,
+    },
+    FilterBlock {
+        filter: Expr<'s>,
+        body: Body<'s>,
+    },
+    AutoEscape {
+        enabled: Expr<'s>,
+        body: Body<'s>,
+    },
+    Block {
+        name: &'s str,
+        body: Body<'s>,
+    },
+    /// A tag that would load another template; a chat template has none.
+    Load(&'s str),
+    Break,
+    Continue,
+}
+
+impl<'s> Expr<'s> {
+    /// Calls a visitor with every expression directly below this one.
+    pub(crate) fn children<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr<'s>)) {
+        match &self.kind {
+            ExprKind::Name(_) | ExprKind::Literal(_) => {}
+            ExprKind::List(items) | ExprKind::Tuple(items) | ExprKind::Concat(items) => items.iter().for_each(visit),
+            ExprKind::Dict(entries) => {
+                for (key, value) in entries {
+                    visit(key);
+                    visit(value);
+                }
+            }
+            ExprKind::Unary(_, operand) | ExprKind::Attribute(operand, _) => visit(operand),
+            ExprKind::Binary(_, operands) => {
+                visit(&operands.0);
+                visit(&operands.1);
+            }
+            ExprKind::Compare(first, rest) => {
+                visit(first);
+                rest.iter().for_each(|(_, operand)| visit(operand));
+            }
+            ExprKind::Condition { test, then, otherwise } => {
+                visit(test);
+                visit(then);
+                otherwise.iter().for_each(|otherwise| visit(otherwise));
+            }
+            ExprKind::Item(of, key) => {
+                visit(of);
+                visit(key);
+            }
+            ExprKind::Slice(of, bounds) => {
+                visit(of);
+                bounds.iter().flatten().for_each(visit);
+            }
+            ExprKind::Call(of, arguments) | ExprKind::Test(of, _, arguments) => {
+                visit(of);
+                arguments.iter().for_each(|argument| visit(argument.value()));
+            }
+            ExprKind::Filter(of, _, arguments) => {
+                of.iter().for_each(|of| visit(of));
+                arguments.iter().for_each(|argument| visit(argument.value()));
+            }
+        }
+    }
+
+    /// The text of a string constant.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            ExprKind::Literal(Literal::Str(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl<'s> Statement<'s> {
+    /// Calls one visitor with every expression directly in this statement, the other with every body.
+    pub(crate) fn parts<'e>(&'e self, expression: &mut dyn FnMut(&'e Expr<'s>), inside: &mut dyn FnMut(&'e Body<'s>)) {
+        match &self.kind {
+            StatementKind::Text(_) | StatementKind::Load(_) | StatementKind::Break | StatementKind::Continue => {}
+            StatementKind::Output(value) | StatementKind::Set(_, value) => expression(value),
+            StatementKind::SetBlock { filter, body, .. } => {
+                filter.iter().for_each(expression);
+                inside(body);
+            }
+            StatementKind::If { branches, otherwise } => {
+                for (test, body) in branches {
+                    expression(test);
+                    inside(body);
+                }
+                inside(otherwise);
+            }
+            StatementKind::For { over, only, body, otherwise, .. } => {
+                expression(over);
+                only.iter().for_each(expression);
+                inside(body);
+                inside(otherwise);
+            }
+            StatementKind::Macro { parameters, body, .. } => {
+                parameters.iter().filter_map(|(_, default)| default.as_ref()).for_each(expression);
+                inside(body);
+            }
+            StatementKind::CallBlock { parameters, call, body } => {
+                parameters.iter().filter_map(|(_, default)| default.as_ref()).for_each(&mut *expression);
+                expression(call);
+                inside(body);
+            }
+            StatementKind::Generation(body) | StatementKind::Block { body, .. } => inside(body),
+            StatementKind::With { bindings, body } => {
+                bindings.iter().for_each(|(_, value)| expression(value));
+                inside(body);
+            }
+            StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
+                expression(head);
+                inside(body);
+            }
+        }
+    }
+}
