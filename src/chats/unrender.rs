@@ -188,7 +188,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             let text = message.get("content").and_then(Value::as_str);
             role != Some("assistant") && text.is_some_and(|text| markers.iter().any(|marker| text.contains(marker)))
         };
-        let reason = "its text holds markers of the template";
+        let reason = "its text contains markers of the template";
         let held = messages.iter().enumerate().filter(|(_, message)| holds(message));
         held.map(|(message, _)| Ambiguity { message, reason }).collect()
     }
@@ -201,7 +201,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             // Of those that agree as far, one that is found whole.
             (agreed, agreed == frame.gap.len())
         }) else {
-            return NotRendered { at: 0, message: "the template renders no conversation to learn from".to_owned() };
+            return NotRendered { at: 0, message: "the template renders no conversation".to_owned() };
         };
         let agreed = common_start(text, &frame.gap);
         let mut at = agreed.len();
@@ -243,10 +243,10 @@ fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
     let reason = |at: usize| {
         let before = role(at.checked_sub(1)?)?;
         match role(at)? {
-            "system" if before != "system" => Some("a system message inside of the conversation"),
+            "system" if before != "system" => Some("a system message inside the conversation"),
             "assistant" if before == "assistant" => Some("an answer right after an answer"),
             "user" if before == "user" => Some("a user message right after a user message"),
-            "tool" if before != "assistant" && before != "tool" => Some("a tool's result that no call asked for"),
+            "tool" if before != "assistant" && before != "tool" => Some("a tool result without a call"),
             _ => None,
         }
     };

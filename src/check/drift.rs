@@ -78,7 +78,7 @@ fn derived(file: &Path) -> Option<Derived> {
 pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
     let (file, source) = (derived.file.display().to_string(), derived.chat_template.display().to_string());
     let text = fs::read_to_string(&derived.file).map_err(|error| {
-        let problem = Diagnostic::error("unreadable-file", format!("cannot be read: {error}"));
+        let problem = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
         vec![problem.at(Place::file(&file)).help("check that it is a text file you may read")]
     })?;
     let opened = chat::source::open(&source, None).map_err(|error| error.diagnostics)?.for_tools();
@@ -89,11 +89,11 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
         ..Options::default()
     };
     let derivation = derive::derive(&opened.template, &options);
-    let command = format!("write it anew with `backchat derive {source} -o {file}`, and read the change");
+    let command = format!("derive it again with `backchat derive {source} -o {file}`, and review the change");
     let drifted =
         |message: String| Some(Diagnostic::error("check-drift", message).at(Place::file(&file)).help(&command));
     let Some(draft) = derivation.response_template else {
-        let message = format!("nothing can be derived from {source} any more: {}", derivation.status.name());
+        let message = format!("{source} no longer derives to anything: {}", derivation.status.name());
         return Ok(drifted(message));
     };
     if text == draft.to_pretty("  ") + "\n" {
@@ -102,7 +102,7 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
     let known = json::read(&text).unwrap_or_default();
     let first = differences(&draft, &known).into_iter().next();
     Ok(drifted(match first {
-        Some(first) => format!("this is not what {source} derives to: {first}"),
-        None => format!("this is what {source} derives to, written otherwise"),
+        Some(first) => format!("{source} derives to a different template: {first}"),
+        None => format!("{source} derives to this template with other formatting"),
     }))
 }

@@ -57,7 +57,5 @@ pub(super) fn is_passed_over(folder: &Path) -> bool {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
     let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
-    diagnostic
-        .at(Place::file(path.display().to_string()))
-        .help("check the name; it can be a file of cases, or a folder")
+    diagnostic.at(Place::file(path.display().to_string())).help("check the name; it must be a fixture file or a folder")
 }

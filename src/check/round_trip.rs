@@ -130,10 +130,10 @@ pub fn run(
     let (full, prompt) = (render(conversation, true)?, render(conversation, false)?);
     let (prefix, turn) = cut(&full, &prompt, template);
     let parser = Parser::new(template, prefix, Options { tools, ..Options::default() })
-        .map_err(|error| format!("the prompt cannot be read: {error}"))?;
+        .map_err(|error| format!("the prompt cannot be parsed: {error}"))?;
     let reading = Reading::new(parser, WHOLE.chunks(turn));
     let found = reading.outcome.as_ref().map(|(message, _)| message.clone());
-    let found = found.map_err(|error| format!("the rendered message cannot be read: {error}"))?;
+    let found = found.map_err(|error| format!("the rendered message cannot be parsed: {error}"))?;
     let without = |message: &Object| {
         let kept = message.iter().filter(|(key, _)| !left_out.contains(key));
         Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())

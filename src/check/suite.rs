@@ -211,7 +211,7 @@ impl Loaded {
 /// The complaint of a case that needs something that does not load.
 fn not_run(what: &str, name: &str, place: Place, problems: &[Diagnostic]) -> Vec<Diagnostic> {
     let message = format!("not run: {what} `{name}` does not load");
-    let first = Diagnostic::error("case-not-run", message).at(place).help("what is wrong with it stands below");
+    let first = Diagnostic::error("case-not-run", message).at(place).help("its problems are listed below");
     std::iter::once(first).chain(problems.iter().cloned()).collect()
 }
 

@@ -65,7 +65,7 @@ impl<'r> Regions<'r> {
 
     fn violated_by(&self, short: &Reading) -> Option<String> {
         if let Err(error) = &short.outcome {
-            return Some(format!("reading stops: {error}"));
+            return Some(format!("parsing stops: {error}"));
         }
         for event in &short.events {
             let Event::Close { field, value, span, body } = event else { continue };
@@ -79,7 +79,7 @@ impl<'r> Regions<'r> {
                     let full_names = names(full);
                     let invented = calls.iter().zip(full_names.iter().map(Some).chain(std::iter::repeat(None)));
                     if let Some((name, _)) = invented.into_iter().find(|(name, full)| Some(*name) != *full) {
-                        return Some(format!("a call of `{name}` that the full text does not have there"));
+                        return Some(format!("a call of `{name}` that the full text does not contain there"));
                     }
                     if is_closed && value != *full {
                         return Some(format!("the closed call of `{first}` with other arguments"));
@@ -87,7 +87,7 @@ impl<'r> Regions<'r> {
                 }
                 // What the full text spoils may well make sense as long as the spoiling part is not there.
                 _ if self.malformed.contains(&body.start) && !is_closed => {}
-                _ => return Some(format!("a call of `{first}` that the full text does not have there")),
+                _ => return Some(format!("a call of `{first}` that the full text does not contain there")),
             }
         }
         short.events.iter().find_map(|event| match event {

@@ -17,7 +17,7 @@ impl Templates {
     /// The template that a row names, else the one of the command line.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>) -> Compiled {
         let place = text(row, "template")?.or(otherwise);
-        let place = place.ok_or("the row names no `template`, and neither does the command line")?;
+        let place = place.ok_or("the row has no `template`, and neither has the command line")?;
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
         known.unwrap_or_else(|| {
             let compiled = source::open(place, name).map_err(|error| format!("{place}: {error}")).and_then(|source| {

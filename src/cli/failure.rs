@@ -45,7 +45,7 @@ impl Failure {
     pub fn report(&self, global: &Global) -> ExitCode {
         let text = match self {
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Io(error) => format!("error: the answer cannot be written: {error}\n"),
+            Self::Io(error) => format!("error: cannot write the result: {error}\n"),
             Self::Diagnostics { diagnostics, sources } => {
                 let shown = diagnostics.get(..MOST).unwrap_or(diagnostics);
                 let mut text = render(shown, Format::Full, sources, global.colours(&io::stderr()));

@@ -155,7 +155,9 @@ impl Reader<'_> {
             }
             match table.get("file").and_then(Item::as_str) {
                 Some(file) => ignores.push(Ignore { file: self.folder.join(file), rules: ids }),
-                None => self.complain(item, "`file` is missing".to_owned(), "name the file in which the rules are off"),
+                None => {
+                    self.complain(item, "`file` is missing".to_owned(), "give the file for which the rules are off")
+                }
             }
         }
         ignores
@@ -194,7 +196,11 @@ impl Reader<'_> {
     fn known(&mut self, table: &dyn TableLike, keys: &[&str], what: &str) {
         for (key, item) in table.iter().filter(|(key, _)| !keys.contains(key)) {
             let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
-            self.complain(item, format!("unknown key `{key}` in {what}"), &format!("known are {}", names.join(", ")));
+            self.complain(
+                item,
+                format!("unknown key `{key}` in {what}"),
+                &format!("choose one of {}", names.join(", ")),
+            );
         }
     }
 
@@ -220,7 +226,7 @@ fn level(name: &str) -> Option<Option<Severity>> {
 
 fn known_targets() -> String {
     let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
-    format!("known are {}", names.join(", "))
+    format!("choose one of {}", names.join(", "))
 }
 
 /// A rule by its name on the command line.
@@ -230,11 +236,11 @@ pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
             Some(closest) => format!("did you mean `{closest}`?"),
             None => "`backchat lint --explain` lists them".to_owned(),
         };
-        format!("there is no rule `{name}`; {help}")
+        format!("unknown rule `{name}`; {help}")
     })
 }
 
 /// A target by its name on the command line.
 pub fn target_named(name: &str) -> Result<&'static Target, String> {
-    Target::named(name).ok_or_else(|| format!("there is no target `{name}`; {}", known_targets()))
+    Target::named(name).ok_or_else(|| format!("unknown target `{name}`; {}", known_targets()))
 }

@@ -61,7 +61,7 @@ use crate::diagnostic::{escape, escape_lines};
 /// The workbench for response templates.
 #[derive(Debug, Parser)]
 #[command(name = "backchat", version, about, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit status: 0 fine, 1 checked and failed, 2 could not run.")]
+#[command(after_help = "Exit codes: 0 success, 1 checked and failed, 2 could not run.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -72,10 +72,10 @@ struct Cli {
 /// Options that every command takes.
 #[derive(Clone, Debug, Args)]
 pub struct Global {
-    /// When to colour what is printed
+    /// Select when to color the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Say nothing but the answer
+    /// Suppress everything but the result
     #[arg(short, long, global = true)]
     quiet: bool,
 }
@@ -110,15 +110,15 @@ enum Command {
 
 /// What `backchat` alone says: the four things one can do.
 const WELCOME: &str = "\
-Backchat is the workbench for response templates. Four things to do with it:
+Backchat is the workbench for response templates. The four main commands:
 
-  backchat derive MODEL                  make a response template from a chat template, and prove it
-  backchat parse TEMPLATE OUTPUT         read a model's output with it
-  backchat replay TEMPLATE OUTPUT        step through it on a screen, and see why
-  backchat check FOLDER                  hold a template against recorded outputs, in CI
+  backchat derive MODEL                  derive a response template from a chat template, and prove it
+  backchat parse TEMPLATE OUTPUT         parse model output with it
+  backchat replay TEMPLATE OUTPUT        step through an output in the terminal
+  backchat check FOLDER                  check templates against recorded outputs, in CI
 
 MODEL is a folder, a .jinja file, a tokenizer_config.json, a .gguf file, or ORG/NAME in the Hugging Face cache.
-`backchat --help` lists every command, `backchat COMMAND --help` explains one.
+`backchat --help` lists all commands; `backchat COMMAND --help` explains one.
 ";
 
 /// The command line as it is defined: help, completions and manual pages are made from it.

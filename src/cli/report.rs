@@ -10,7 +10,7 @@ use crate::template::source::replace_file;
 /// The option of every command that has something to show on a page.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Report {
-    /// Also write an HTML report: one file that loads nothing and can be attached to a pull request
+    /// Also write an HTML report: one self-contained file that can be attached to a pull request
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

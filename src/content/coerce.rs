@@ -95,7 +95,7 @@ impl Tools {
 }
 
 fn not_a_list(found: &Value) -> Reason {
-    Reason::Tools(format!("the tools must be a list, and are {}", found.kind()))
+    Reason::Tools(format!("the tools must be a list, not {}", found.kind()))
 }
 
 /// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null where it is nullable.
@@ -116,10 +116,7 @@ fn collect_types(schema: &Value, found: &mut Vec<Type>) -> Result<(), Reason> {
         match schema.get(key) {
             Some(Value::List(schemas)) => schemas.iter().try_for_each(|schema| collect_types(schema, found))?,
             Some(other @ (Value::Number(_) | Value::Bool(_))) if other.is_truthy() => {
-                return Err(Reason::Tools(format!(
-                    "`{key}` in a tool's schema must be a list, and is {}",
-                    other.kind()
-                )));
+                return Err(Reason::Tools(format!("`{key}` in a tool's schema must be a list, not {}", other.kind())));
             }
             _ => {}
         }

@@ -98,23 +98,23 @@ impl fmt::Display for Reason {
             Reason::NotJson { message, offset, text } => {
                 write!(out, "not JSON: {message}, at {}", Excerpt(text, *offset))
             }
-            Reason::TooDeep => write!(out, "not read: the JSON nests more than {} levels deep", crate::json::MAX_DEPTH),
+            Reason::TooDeep => write!(out, "the JSON nests more than {} levels deep", crate::json::MAX_DEPTH),
             Reason::Sentinel => out.write_str(
-                "the text holds U+0001 or U+0002, which transformers refuses beside string_delims (stable mode reads it)",
+                "the text contains U+0001 or U+0002, which transformers refuses with string_delims (stable mode reads it)",
             ),
             Reason::Unusable(why) => out.write_str(why),
             Reason::NoKey { pattern } => {
                 write!(out, "tag_pattern matched without its named group `key`: {}", Excerpt(pattern, 0))
             }
             Reason::NoValue { key } => {
-                write!(out, "the group `value` took no part in the match for {}, and value_parser needs a text", Excerpt(key, 0))
+                write!(out, "the group `value` did not take part in the match for {}, but value_parser needs a text", Excerpt(key, 0))
             }
             Reason::Pattern(message) => write!(out, "tag_pattern: {message}"),
             Reason::Undefined { placeholder, available } => {
                 write!(out, "the transform's {placeholder} is not defined here; ")?;
                 match available.as_slice() {
-                    [] => out.write_str("there is no name to use"),
-                    names => write!(out, "there are: {}", names.join(", ")),
+                    [] => out.write_str("no names are defined"),
+                    names => write!(out, "defined: {}", names.join(", ")),
                 }
             }
             Reason::MissingKey { placeholder, key } => {
@@ -123,9 +123,9 @@ impl fmt::Display for Reason {
             Reason::NotObject { placeholder, key, found } => {
                 write!(out, "the transform's {placeholder} cannot index into {} at '{key}'", in_python(found))
             }
-            Reason::EachNeedsList { found } => write!(out, "transform_each needs a list, and the body is {found}"),
+            Reason::EachNeedsList { found } => write!(out, "transform_each needs a list, but the body is {found}"),
             Reason::EachNeedsObjects { found, index } => {
-                write!(out, "transform_each needs a list of objects, and element {index} is {found}")
+                write!(out, "transform_each needs a list of objects, but element {index} is {found}")
             }
             Reason::Tools(message) => out.write_str(message),
         }

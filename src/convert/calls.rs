@@ -103,7 +103,8 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
         _ => ["", ""],
     };
     let probed = super::shape::probe(node, parser, is_list, around);
-    let shape = probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be told from it"))?;
+    let shape =
+        probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be determined from it"))?;
     Ok(Calls {
         open: context.open,
         lead: context.lead,
@@ -119,7 +120,7 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
 
 /// Calls that a substitution writes as JSON before they are read: the groups of its pattern are the name and arguments.
 fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<Calls, Loss> {
-    let cannot = || Loss::new(node, "x-regex-substitutions", "calls that are rewritten before they are read");
+    let cannot = || Loss::new(node, "x-regex-substitutions", "calls that are rewritten before they are parsed");
     let [substitution] = node.substitutions.as_slice() else { return Err(cannot()) };
     let pattern = substitution.regex.pattern.as_ref().map_err(|_| cannot())?;
     let replacement = substitution.replacement.as_ref().map_err(|_| cannot())?;

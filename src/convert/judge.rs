@@ -169,7 +169,7 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
     };
     let Some(want) = want else {
         let message =
-            "the schema fails on outputs that the template reads, so whoever waits for the error gets a message";
+            "the schema fails on outputs that the template reads, so code that expects the error gets a message";
         return vec![loss("$", "error of the schema", message.to_owned())];
     };
     if want.is_null() {
@@ -196,14 +196,14 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
             let message = format!("the schema leaves the stop token in `{what}`; the template ends before it");
             loss(&field.path, "stop token in the text", message)
         } else if holds_mark(&want) {
-            let message = format!("the schema's `{what}` runs over the marks of other fields; the template's does not");
+            let message = format!("the schema's `{what}` extends over the markers of other fields; the template's does not");
             loss(&field.path, "x-regex over the whole output", message)
         } else if got.is_empty() {
             let message =
-                format!("the schema finds `{what}` where the template, which reads from mark to mark, does not");
+                format!("the schema finds `{what}` in outputs in which the template, which reads from marker to marker, does not");
             loss(&field.path, "x-regex look-around over the whole output", message)
         } else {
-            let message = format!("the template's `{what}` has text that the schema's pattern leaves out");
+            let message = format!("the template's `{what}` contains text that the schema's pattern drops");
             loss(&field.path, "x-regex over the whole output", message)
         });
     }
@@ -211,10 +211,10 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
         let count = |message: &Object| message.get(&field.name).and_then(Value::as_list).map_or(0, <[Value]>::len);
         let (got, want) = (count(&got), count(&want));
         losses.push(if field.calls.single && got > want {
-            let message = "the schema reads one call and drops the others; the template reads each".to_owned();
+            let message = "the schema reads one call and drops the others; the template reads all of them".to_owned();
             loss(&field.path, "single call of x-regex", message)
         } else if got != want {
-            let message = format!("the schema reads {want} calls where the template reads {got}");
+            let message = format!("the schema reads {want} calls, the template {got}");
             loss(&field.path, "x-regex-iterator", message)
         } else {
             let message = "a call's name or arguments are read differently".to_owned();

@@ -171,7 +171,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
         }
     }
     let Some((score, template, verdict)) = best else {
-        return none(Loss::new(schema.root(), "patterns", "no response template with these marks loads"));
+        return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
     };
     let mut losses = plan.losses;
     losses.extend(verdict.losses);

@@ -96,7 +96,7 @@ pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
     let prompt = prober.render(&user, &base, true);
     add(
         "turn",
-        ("a user message, no generation prompt", prober.render(&user, &base, false)),
+        ("a user message without the generation prompt", prober.render(&user, &base, false)),
         ("the same with the generation prompt", prompt.clone()),
     );
     let mut settings: Vec<&Setting> = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
     add(
         "content",
         ("a user message", prober.render(&user, &base, false)),
-        ("the same and an answer", full(&content, &base)),
+        ("the same with an answer", full(&content, &base)),
     );
     if let Some(reasoning) = &wire.reasoning {
         let thought = content.clone().with_reasoning(needle::REASONING);

@@ -46,7 +46,7 @@ impl Derivation {
             None => "none".to_owned(),
         };
         let content = match wire.content.open.trim() {
-            "" => "what stands outside every mark".to_owned(),
+            "" => "everything outside the markers".to_owned(),
             open => format!("opened by {}", code(open)),
         };
         let headers: Vec<String> = headers(wire).into_iter().map(code).collect();
@@ -100,14 +100,14 @@ impl Derivation {
         writeln!(page, "## Proof\n")?;
         writeln!(
             page,
-            "{} renders were looked at. {} conversations, none of them a probe, were rendered, their last turn cut out and \
-             parsed back: whole and one character at a time, with the stop token and without. {} came back as they went in.",
+            "The evidence comes from {} renders. The proof rendered {} other conversations, cut out the last turn of each, and \
+             parsed it whole and one character at a time, with and without the stop token. {} parse back exactly.",
             found.renders, self.verdict.cases, self.verdict.passed
         )?;
         if self.verdict.recut > 0 {
             writeln!(
                 page,
-                "\nThe renders of {} turns do not extend their prompt: these were cut where both part.",
+                "\nThe renders of {} turns do not extend their prompt: these were cut where the two first differ.",
                 self.verdict.recut
             )?;
         }
@@ -118,7 +118,11 @@ impl Derivation {
         self.notes(page)?;
         if !found.refused.is_empty() {
             writeln!(page, "\n## Refused probes\n")?;
-            writeln!(page, "The template raised on some probes; others took their place ({}).\n", found.manner)?;
+            writeln!(
+                page,
+                "The template raised an error on some probes; they were replaced by others ({}).\n",
+                found.manner
+            )?;
             for message in &found.refused {
                 writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
             }
@@ -255,11 +259,11 @@ fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std:
         && let Some(calls) = &found.wire.calls
     {
         let content = match found.wire.content.place {
-            Place::Before => "Content stands before calls.",
-            Place::After => "Content stands after calls.",
+            Place::Before => "Content comes before calls.",
+            Place::After => "Content comes after calls.",
             Place::Dropped => "Content beside calls is dropped.",
         };
-        writeln!(page, "{content} Calls are given with {}.\n", calls.manner.describe())?;
+        writeln!(page, "{content} The conversations pass {}.\n", calls.manner.describe())?;
     }
     for evidence in shown_by {
         writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;
@@ -325,10 +329,10 @@ fn calls_line(calls: &Calls) -> String {
         open => code(open),
     };
     let close = match cut.close.trim() {
-        "" => "what ends the turn".to_owned(),
+        "" => "the end of the turn".to_owned(),
         close => code(close),
     };
-    let several = if calls.most > 1 { ", several a turn" } else { ", one a turn" };
+    let several = if calls.most > 1 { ", several calls per turn" } else { ", one call per turn" };
     format!("{}, opened by {open}, closed by {close}{several}", calls.layout())
 }
 

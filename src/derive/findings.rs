@@ -88,8 +88,8 @@ impl Source {
         match self {
             Source::Rendered => "rendered",
             Source::OpenedByPrompt => "opened by the prompt",
-            Source::Removed => "taken out of content",
-            Source::Guessed => "opened by the prompt, its end guessed",
+            Source::Removed => "removed from content",
+            Source::Guessed => "opened by the prompt, its close guessed",
             Source::Asked => "asked for by the prompt",
         }
     }
@@ -99,10 +99,10 @@ impl Calls {
     /// How calls are laid out, in words.
     pub(super) fn layout(&self) -> &'static str {
         match &self.body.object {
-            Some(object) if object.name.is_none() => "a JSON object whose key is the name",
-            Some(object) if object.in_array => "one JSON array",
-            Some(_) => "a JSON object a call",
-            None => "the name among marks",
+            Some(object) if object.name.is_none() => "one JSON object per call whose key is the function name",
+            Some(object) if object.in_array => "one JSON array of calls",
+            Some(_) => "one JSON object per call",
+            None => "function name between markers",
         }
     }
 }

@@ -72,9 +72,8 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         Err(error) => return Derivation::failed(error.diagnostic(source, "")),
     };
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
-        let message =
-            format!("the reasoning cannot be called `{name}`: the message keeps something else under that name");
-        let help = "give it another name, such as `reasoning_content` or `thinking`".to_owned();
+        let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
+        let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
         return Derivation::failed(problem("derive-name-taken", &message, Some(help)));
     }
     let found = attempt(&template, source, options).or_else(|| {
@@ -232,15 +231,20 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
 /// Why there is nothing to derive from: no answer was rendered, or none left a trace.
 fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnostic {
     let Some(error) = prober.refuses_answers() else {
-        let help = "render it with `backchat render` and see whether an assistant message leaves a trace".to_owned();
-        return problem("derive-no-content", "this chat template shows no content of an assistant message", Some(help));
+        let help =
+            "render it with `backchat render` and check that the text of an assistant message appears".to_owned();
+        return problem(
+            "derive-no-content",
+            "this chat template does not render the content of assistant messages",
+            Some(help),
+        );
     };
     let mut diagnostic = error.diagnostic(source, "");
     diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
     let unset: Vec<String> = prober.unset_tokens(template).iter().map(|name| format!("`--set {name}=…`")).collect();
     if !unset.is_empty() {
         let options = unset.join(" and ");
-        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or name the model folder"));
+        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or pass the model folder"));
     }
     diagnostic
 }

@@ -39,6 +39,8 @@ pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Option
 pub(super) fn note(names: &[String]) -> Diagnostic {
     let named: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let given: Vec<String> = names.iter().map(|name| format!("`--set {name}=…`")).collect();
-    let message = format!("the chat template renders nothing without {}: filled with a text", named.join(" and "));
-    Diagnostic::new(Severity::Note, "derive-filled", message).help(format!("give it as it is: {}", given.join(" and ")))
+    let message =
+        format!("the chat template renders nothing without {}: set to a placeholder text", named.join(" and "));
+    Diagnostic::new(Severity::Note, "derive-filled", message)
+        .help(format!("pass the real value: {}", given.join(" and ")))
 }

@@ -30,7 +30,7 @@ pub fn text(file: &str, bytes: Vec<u8>) -> Result<String, NotText> {
         let message = format!("the file is not text: the byte 0x{byte:02X} is not UTF-8");
         let diagnostic = Diagnostic::error("invalid-utf8", message)
             .at(Place::span(&before, good..good).in_file(file))
-            .help("check that it is the file you mean; a text in another encoding becomes UTF-8 with `iconv -t utf-8`");
+            .help("check that it is the file you mean; convert other encodings with `iconv -t utf-8`");
         NotText { diagnostic, sources: Sources::none().with(file, before) }
     })
 }

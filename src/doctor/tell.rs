@@ -39,10 +39,10 @@ pub(crate) fn words(name: &str) -> &'static str {
         "generation_prompt" => "the generation prompt",
         "switches" => "variables that change the generation prompt",
         "documents" => "documents",
-        "prefix_generation" => "a prompt is the start of the prompt with its answer",
-        "prefix_chat" => "a chat is the start of the chat that goes on",
+        "prefix_generation" => "the render of a prompt begins the render with its answer",
+        "prefix_chat" => "the render of a chat begins the render of the longer chat",
         "prefix_reasoning" => "the same with reasoning",
-        "prefix_tool" => "a call is the start of the chat with its result",
+        "prefix_tool" => "the render of a call begins the render with its result",
         "generation_blocks" => "generation blocks",
         "stop_masked" => "generation blocks cover the marker that ends the turn",
         "turn_end" => "the end of an answer",
@@ -65,10 +65,10 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
         }
     }
     for (title, word) in [
-        ("Drops without a word", "dropped"),
+        ("Drops silently", "dropped"),
         ("Prints the word None for", "printed"),
         ("Refuses", "refused"),
-        ("Writes as a JSON string once more", "escaped"),
+        ("Writes as a JSON string again", "escaped"),
         ("Takes", "rendered"),
     ] {
         let chosen: Vec<&Fact> = report.facts.iter().filter(|fact| fact.value.as_str() == Some(word)).collect();

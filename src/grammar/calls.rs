@@ -76,7 +76,7 @@ pub(crate) fn call(
     }
     let node = Node::sequence(parts);
     if let Some(mark) = forbidden_name(&tool.name, clear) {
-        let message = format!("the name {mark:?} holds a mark of this wire");
+        let message = format!("the name {mark:?} contains a marker of this wire format");
         return Err(Fault { problem: Problem::at("", &message), of_wire: true });
     }
     Ok(rules.add(&format!("call-{}", tool.name), node))
@@ -131,7 +131,7 @@ fn arguments(
     let mut shapes = reader.shapes(&schema)?;
     shapes.retain(|shape| shape.types & types::OBJECT != 0);
     if shapes.is_empty() {
-        return Err(Problem::at("", "parameters have to be an object: no object satisfies them").into());
+        return Err(Problem::at("", "no object satisfies these parameters").into());
     }
     let mut style = match &calls.body.arguments {
         Arguments::Json | Arguments::JsonText => Style::json(),
@@ -155,7 +155,7 @@ fn arguments(
         if style.bare_keys
             && let Some(key) = shape.required.iter().find(|key| style.key(key).is_never())
         {
-            let message = format!("this wire writes keys without quotes and cannot write {key:?}");
+            let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
             return Err(Fault { problem: Problem::at("/required", &message), of_wire: true });
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
@@ -225,7 +225,7 @@ impl Paired<'_> {
                 if required {
                     let message = match value.is_never() {
                         true => "nothing satisfies this required argument".to_owned(),
-                        false => format!("this wire cannot write the name {key:?}"),
+                        false => format!("this wire format cannot write the name {key:?}"),
                     };
                     let problem = Problem::at(&format!("/properties/{key}"), &message);
                     return Err(Fault { problem, of_wire: is_odd });
@@ -243,7 +243,7 @@ impl Paired<'_> {
             }
             None if self.reading.open || !shape.names_members => Some(Schema::anything()),
             None => {
-                let message = "no arguments but those the schema names: `additionalProperties` is not given";
+                let message = "only the arguments of the schema are allowed: `additionalProperties` is not set";
                 reader.note(Effect::Tighter, "", "additionalProperties", message);
                 None
             }
@@ -271,7 +271,7 @@ impl Paired<'_> {
         });
         if through {
             let path = schema.all.first().map(|(_, path)| path.clone()).unwrap_or_default();
-            let message = "the parser does not look for a type behind `$ref` and `allOf`: it may give text";
+            let message = "the parser does not look up the type in `$ref` and `allOf`: it may give text";
             reader.note(Effect::Assumed, &path, "$ref", message);
         }
         let shapes = reader.shapes(schema)?;

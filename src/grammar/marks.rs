@@ -39,7 +39,7 @@ pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clea
                 _ => Vec::new(),
             },
             Err(error) => {
-                let message = format!("a pattern of the template is not followed here: {}", error.message);
+                let message = format!("a pattern of the template is not supported here: {}", error.message);
                 notes.push(Note::new(Effect::Assumed, message));
                 Vec::new()
             }
@@ -90,7 +90,7 @@ pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clea
             patterns.iter().filter(|(_, first)| *first == wanted).map(|(pattern, _)| pattern.clone()).collect()
         };
         Automaton::without(&pick(false), &pick(true)).unwrap_or_else(|| {
-            let message = "the marks of this template take too many states: free text may hold some of them";
+            let message = "the markers of this template need too many states: free text may contain some of them";
             notes.push(Note::new(Effect::Looser, message));
             Automaton::anything()
         })

@@ -106,7 +106,7 @@ impl<'m> Builder<'m> {
         let mut faults = Vec::new();
         if wants != request::Wants::Nothing {
             let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
-                let message = "this template reads no calls, and tools are given";
+                let message = "this template reads no calls, but the request has tools";
                 return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
             };
             let order = if request.any_order { Order::Any } else { Order::Schema };
@@ -124,7 +124,7 @@ impl<'m> Builder<'m> {
                                 tool: Some(tool.name.clone()),
                                 path: Some(fault.problem.path.clone()),
                                 keyword: None,
-                                message: format!("the tool is left out: {}", fault.problem.message),
+                                message: format!("the tool is dropped: {}", fault.problem.message),
                             });
                         }
                         faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
@@ -150,7 +150,7 @@ impl<'m> Builder<'m> {
             several,
         };
         let Some((root, start)) = turn.root(&mut rules, &mut notes) else {
-            let message = "renders show no turn of this kind after such a prompt";
+            let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
         };
         let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
@@ -215,8 +215,7 @@ impl Grammar {
             if token.in_lark().is_some() {
                 self.special.push(token.clone());
             } else {
-                let message =
-                    format!("the number of the special token {:?} is not known: it is written as text", token.text);
+                let message = format!("the id of the special token {:?} is unknown: it is written as text", token.text);
                 self.notes.push(Note::new(Effect::Assumed, &message));
             }
         }

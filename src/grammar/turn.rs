@@ -66,8 +66,10 @@ impl Turn<'_> {
         let (groups, is_known) = self.groups();
         if !is_known {
             let message = match self.prompt {
-                Some(_) => "no end of a prompt that renders show is found in this one: it is read as if it were one",
-                None => "no prompt is given: the grammar begins where the plainest prompt ends",
+                Some(_) => {
+                    "this prompt ends differently from all prompts in the renders: it is read as if it were one of them"
+                }
+                None => "no prompt is given: the grammar begins after the plainest prompt",
             };
             notes.push(Note::new(Effect::Assumed, message));
         }

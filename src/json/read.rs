@@ -163,7 +163,7 @@ impl<'t> Reader<'t> {
             Some(b'N') => self.word("NaN", number("NaN"))?,
             Some(b'I') => self.word("Infinity", number("Infinity"))?,
             Some(_) => return Err(self.error("expected a value")),
-            None => return Err(self.error("the text ends where a value should stand")),
+            None => return Err(self.error("the text ends before a value")),
         };
         self.placed(start, Below::Nothing, Vec::new());
         Ok(value)

@@ -31,7 +31,7 @@ impl Reader<'_> {
             'G' => Node::Assert(Assertion::SearchStart),
             'K' => Node::Keep,
             'X' => return Err(self.refused("a grapheme (`\\X`)", start)),
-            'L' => return Err(PatternError::new("a named list (`\\L<…>`) is not given to this pattern", start)),
+            'L' => return Err(PatternError::new("a named list (`\\L<…>`), which this pattern does not get", start)),
             'R' => {
                 let newline = Class::new(&class::of([('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]));
                 let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
@@ -105,7 +105,7 @@ impl Reader<'_> {
             }
             'N' => Member::Char('N'),
             c if c.is_ascii_alphabetic() => {
-                return Err(PatternError::new(format!("there is no escape `\\{c}`"), start));
+                return Err(PatternError::new(format!("unknown escape `\\{c}`"), start));
             }
             c => Member::Char(c),
         })
@@ -122,7 +122,7 @@ impl Reader<'_> {
         u32::from_str_radix(&hex, 16)
             .ok()
             .and_then(char::from_u32)
-            .ok_or_else(|| PatternError::new(format!("U+{hex} is no character"), start))
+            .ok_or_else(|| PatternError::new(format!("U+{hex} is not a character"), start))
     }
 
     /// `\p{Lu}`, `\pL`, `\p{^Lu}`; where nothing of the kind follows, the letter `p`.
@@ -146,7 +146,7 @@ impl Reader<'_> {
             None => (name, false),
         };
         let Some(mut set) = class::property(&name) else {
-            return Err(PatternError::new(format!("there is no property `{name}` here"), place));
+            return Err(PatternError::new(format!("unknown property `{name}`"), place));
         };
         self.go_to(place + length);
         if negated != caret {
@@ -235,9 +235,9 @@ impl Reader<'_> {
                         }
                         Member::Char(char::from_u32(code).unwrap_or('\0'))
                     }
-                    '8' | '9' => return Err(PatternError::new(format!("there is no escape `\\{c}` in a set"), start)),
+                    '8' | '9' => return Err(PatternError::new(format!("unknown escape `\\{c}` in a set"), start)),
                     'g' | 'm' | 'M' | 'z' | 'A' | 'Z' | 'B' | 'G' | 'K' | 'X' | 'R' | 'L' => {
-                        return Err(PatternError::new(format!("there is no escape `\\{c}` in a set"), start));
+                        return Err(PatternError::new(format!("unknown escape `\\{c}` in a set"), start));
                     }
                     c => self.class_escape(c, start)?,
                 }
@@ -254,7 +254,7 @@ impl Reader<'_> {
             let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
             if self.eat(":]") {
                 let set = class::property(&name);
-                let mut set = set.ok_or_else(|| PatternError::new(format!("there is no class `{name}`"), start))?;
+                let mut set = set.ok_or_else(|| PatternError::new(format!("unknown class `{name}`"), start))?;
                 if negated {
                     set.negate();
                 }

@@ -12,7 +12,7 @@ impl Reader<'_> {
             return Err(if verb {
                 self.refused("a backtracking verb such as `(*SKIP)`", start)
             } else {
-                self.error("there is nothing that `*` could repeat")
+                self.error("`*` has nothing to repeat")
             });
         }
         if !self.eat("?") {
@@ -257,12 +257,12 @@ impl Reader<'_> {
         if self.eat(")") {
             self.skip_layout()?;
             if let Some(c @ ('*' | '+' | '?')) = self.peek() {
-                return Err(self.error(format!("there is nothing that `{c}` could repeat")));
+                return Err(self.error(format!("`{c}` has nothing to repeat")));
             }
             return Ok(None);
         }
         if !self.eat(":") {
-            return Err(self.error("this is no group of the dialect"));
+            return Err(self.error("this is not a group of the dialect"));
         }
         let node = self.scoped()?;
         self.flags = before;
@@ -283,7 +283,7 @@ impl Reader<'_> {
                     letters.push(c);
                     self.next();
                 }
-                Some(c) if c.is_ascii_alphabetic() => return Err(self.error(format!("there is no flag `{c}`"))),
+                Some(c) if c.is_ascii_alphabetic() => return Err(self.error(format!("unknown flag `{c}`"))),
                 _ => return Ok(letters),
             }
         }

@@ -223,7 +223,7 @@ impl<'p> Reader<'p> {
     ) -> Result<(), PatternError> {
         let node = match items.pop() {
             None | Some((_, Item::Place)) => {
-                return Err(PatternError::new("there is nothing that this could repeat", start));
+                return Err(PatternError::new("this has nothing to repeat", start));
             }
             Some((_, Item::Repeat)) => {
                 return Err(PatternError::new("a repeat of a repeat; put the first into a group `(?:…)`", start));
@@ -426,7 +426,7 @@ impl<'p> Reader<'p> {
                 return Err(PatternError { is_unsupported: true, ..PatternError::new(message, start) });
             }
             c if c.is_ascii_alphanumeric() => {
-                return Err(PatternError::new(format!("there is no escape `\\{c}`"), start));
+                return Err(PatternError::new(format!("unknown escape `\\{c}`"), start));
             }
             c => Member::Code(c as u32),
         })
@@ -640,7 +640,7 @@ impl<'p> Reader<'p> {
                     if is_off { &mut off } else { &mut on }.push(letter);
                 }
                 Some(letter) if letter.is_alphabetic() && !(on.is_empty() && off.is_empty()) => {
-                    return Err(self.error(format!("there is no flag `{letter}`")));
+                    return Err(self.error(format!("unknown flag `{letter}`")));
                 }
                 _ => return Err(self.error("this is not a group of Python's `re`")),
             }

@@ -173,7 +173,7 @@ impl<'p> Reader<'p> {
     }
 
     pub(super) fn refused(&self, what: &str, offset: usize) -> PatternError {
-        let message = format!("{what} cannot be run here exactly as Python's `regex` runs it");
+        let message = format!("{what} cannot be run exactly as Python's `regex` runs it");
         PatternError { is_unsupported: true, ..PatternError::new(message, offset) }
     }
 
@@ -241,12 +241,12 @@ impl<'p> Reader<'p> {
         let Some(c) = self.next() else { return Ok(None) };
         Ok(Some(match c {
             '*' | '+' | '?' => {
-                return Err(PatternError::new(format!("there is nothing that `{c}` could repeat"), start));
+                return Err(PatternError::new(format!("`{c}` has nothing to repeat"), start));
             }
             '{' => {
                 self.at = start;
                 if self.counts()?.is_some() {
-                    return Err(PatternError::new("there is nothing that `{…}` could repeat", start));
+                    return Err(PatternError::new("`{…}` has nothing to repeat", start));
                 }
                 self.at = start + 1;
                 Node::Char('{')

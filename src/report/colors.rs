@@ -69,7 +69,7 @@ fn boundary(text: &str, from: usize) -> usize {
 
 /// What stands for text that is left out.
 fn left_out(span: &Range<usize>) -> String {
-    format!("\n… {} bytes are left out here …\n", span.len())
+    format!("\n… {} bytes omitted …\n", span.len())
 }
 
 /// Where places of a recorded text stand on the page, in UTF-16 units of what [`text`] writes: the unit of scripts.

@@ -52,7 +52,7 @@ fn cut_at(places: &[isize]) -> String {
 pub(super) fn write(html: &mut Html, found: &Found) {
     html.of_class("p", "", |html| {
         html.text(&format!("Transformers gives another message when the output is {}. ", cut_at(&found.cuts)));
-        html.prose("The stable mode of Backchat does not depend on cuts; `backchat lint` says which pattern does it.");
+        html.prose("The stable mode of Backchat does not depend on cuts; `backchat lint` reports the pattern that causes this.");
     });
     if let [whole, cut] = found.output.sides.as_slice() {
         let message = |side: &Side| Value::Object(side.recording.message(side.recording.end()));

@@ -60,9 +60,9 @@ impl Proof {
 impl Shown {
     fn mood(&self) -> (Mood, &'static str, &'static str) {
         match self.conversation.fate {
-            Fate::Passed => (Mood::Good, "✓", "came back as it went in"),
+            Fate::Passed => (Mood::Good, "✓", "parses back exactly"),
             Fate::Lost(_) => (Mood::Doubtful, "~", "loses something to the wire format"),
-            Fate::Failed(_) => (Mood::Bad, "✗", "came back differently"),
+            Fate::Failed(_) => (Mood::Bad, "✗", "parses back differently"),
         }
     }
 
@@ -77,9 +77,9 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     let verdict = &proof.verdict;
     html.of_class("p", "", |html| {
         html.text(&format!(
-            "{} conversations were rendered, their last turn was cut out and parsed back: whole and one character at a \
-             time, with the stop token and without it. {} came back as they went in, {} lost something to the wire format, \
-             {} came back differently.",
+            "{} conversations were rendered. The last turn of each was cut out and parsed whole and one character at a \
+             time, with and without the stop token. {} parse back exactly, {} lose something to the wire format, \
+             {} parse back differently.",
             verdict.cases,
             verdict.passed,
             verdict.lost(),
@@ -138,7 +138,7 @@ fn mark(html: &mut Html, proof: &Proof, index: usize) {
 /// What fails and what is lost, a cause at a time.
 fn causes(html: &mut Html, verdict: &Verdict) {
     if !verdict.failures.is_empty() {
-        html.tag("h3", "", "What fails");
+        html.tag("h3", "", "Failures");
         html.of_class("ul", "notes", |html| {
             for failure in &verdict.failures {
                 html.of_class("li", "bad", |html| {
@@ -151,7 +151,7 @@ fn causes(html: &mut Html, verdict: &Verdict) {
         });
     }
     if !verdict.losses.is_empty() {
-        html.tag("h3", "", "What the wire format loses");
+        html.tag("h3", "", "Losses");
         html.of_class("ul", "notes", |html| {
             for loss in &verdict.losses {
                 html.of_class("li", "doubtful", |html| {
@@ -218,7 +218,7 @@ fn passed(html: &mut Html, shown: &Shown) {
     match &shown.conversation.fate {
         Fate::Lost(loss) => {
             html.of_class("p", "help", |html| html.prose(&loss.message));
-            sides::values(html, ["what went in", "what came back"], &shown.conversation.expected, &got);
+            sides::values(html, ["expected", "parsed"], &shown.conversation.expected, &got);
         }
         Fate::Passed | Fate::Failed(_) => sides::json(html, &got),
     }
@@ -231,15 +231,15 @@ fn failed(html: &mut Html, shown: &Shown, failure: &Failure) {
     }
     html.of_class("div", "sides", |html| {
         html.of_class("figure", "", |html| {
-            html.tag("figcaption", "", "where the parts lie");
+            html.tag("figcaption", "", "positions of the parts");
             expected(html, shown);
         });
         html.of_class("figure", "", |html| {
-            html.tag("figcaption", "", "how it is read");
+            html.tag("figcaption", "", "how it was parsed");
             colors::text(html, &shown.recording);
         });
     });
-    sides::values(html, ["what went in", "what came back"], &failure.expected, &failure.got);
+    sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
 }
 
 /// The turn with the parts of its message where they lie.

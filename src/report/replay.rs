@@ -68,7 +68,7 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
     };
     let line = match outputs {
         [output] => verdict(output),
-        _ => format!("{count} of {} outputs are read as they should be", outputs.len()),
+        _ => format!("{count} of {} outputs are in order", outputs.len()),
     };
     let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line };
     let mut sections = Vec::new();
@@ -135,7 +135,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
         }
     });
     if let (Some(expected), Some(side), Mood::Bad) = (&output.expected, output.sides.first(), output.mood()) {
-        html.tag("h3", "", "What is not as expected");
+        html.tag("h3", "", "Differences from the expectation");
         let got = Value::Object(side.recording.message(side.recording.end()));
         sides::values(html, ["expected", "got"], &Value::Object(expected.clone()), &got);
     }
@@ -186,9 +186,7 @@ fn events(html: &mut Html, recording: &Recording, wrong: &[usize], is_expected: 
                         let left_out = recording.row_count() - MOST;
                         html.of_class("tr", "", |html| {
                             html.element("td", &[("colspan", "4")], |html| {
-                                html.text(&format!(
-                                    "… {left_out} events are left out here; `backchat replay` shows them"
-                                ));
+                                html.text(&format!("… {left_out} events omitted; `backchat replay` shows them"));
                             });
                         });
                     }

@@ -57,7 +57,7 @@ fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
     }
     let place = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
     html.lines(text.get(..place(head)).unwrap_or(""));
-    html.tag("span", "fold", &format!("… {} characters that are the same …", count - head - tail));
+    html.tag("span", "fold", &format!("… {} identical characters …", count - head - tail));
     html.lines(text.get(place(count - tail)..).unwrap_or(""));
 }
 

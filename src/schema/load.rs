@@ -117,7 +117,7 @@ impl Loader<'_> {
         };
         if depth > MAX_DEPTH {
             let message = format!("the schema is nested more than {MAX_DEPTH} nodes deep");
-            self.complain(&path, message, "no message is nested that deep; does the schema hold itself?");
+            self.complain(&path, message, "no message is nested that deep; does the schema contain itself?");
             return None;
         }
         let at = |key: &str| path.key(key);
@@ -206,7 +206,7 @@ impl Loader<'_> {
             Some(Value::Object(arguments)) => Some(arguments),
             Some(other) => {
                 let message = format!("`x-parser-args` must be an object, not {}", other.kind());
-                self.complain(&path, message, "write `{}`, or leave the key out");
+                self.complain(&path, message, "write `{}`, or remove the key");
                 None
             }
         };

@@ -65,7 +65,7 @@ impl Replacement {
                     }
                 }
                 'g' => Some(group_named(&mut chars, pattern)?),
-                c if c.is_ascii_alphabetic() => return Err(format!("there is no escape `\\{c}` in a replacement")),
+                c if c.is_ascii_alphabetic() => return Err(format!("unknown escape `\\{c}` in a replacement")),
                 c => {
                     text.push('\\');
                     push(&mut text, c)

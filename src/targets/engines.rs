@@ -82,7 +82,7 @@ impl Engine {
                 Some(match error {
                     regex_syntax::Error::Parse(error) => error.kind().to_string(),
                     regex_syntax::Error::Translate(error) => error.kind().to_string(),
-                    _ => "a construct that it does not know".to_owned(),
+                    _ => "an unknown construct".to_owned(),
                 })
             }
         }

@@ -128,15 +128,15 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
             Ok(conversations) => {
                 Ok(Patched { template: source.to_owned(), conversations, rewritten: Vec::new(), had_blocks: true })
             }
-            Err(message) => Err(not(format!("the template's own generation blocks do not hold: {message}"))),
+            Err(message) => Err(not(format!("the template's own generation blocks are wrong: {message}"))),
         };
     }
     let source = template.source();
     let pieces = source::cut(source);
     let traces = trace(&pieces, source, &cases, options)
-        .ok_or_else(|| not("the template reads what it has written: no place for a block can be found".to_owned()))?;
+        .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
     let singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip));
-    let mut message = "no place in the source begins where the assistant's text does and ends where it ends".to_owned();
+    let mut message = "no place in the source begins and ends with the assistant's text".to_owned();
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
     // One block for each span where that is possible, else several that follow each other.
     for pairs in singles.chain(several::choose(&pieces, &cases, &traces)) {

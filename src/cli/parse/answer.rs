@@ -203,7 +203,7 @@ impl<'a> Answerer<'a> {
     fn template(&mut self, carried: Option<Value>) -> Result<Reader, RowError> {
         let Some(carried) = carried else {
             return self.asked.template.clone().ok_or_else(|| {
-                RowError::load("the row has no `template`; put one into the row, or name one on the command line")
+                RowError::load("the row has no `template`; add one to the row, or pass one on the command line")
             });
         };
         let text = carried.to_string();

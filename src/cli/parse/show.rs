@@ -126,7 +126,7 @@ pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnosti
     let all = recording.initial.iter().chain(recording.feeds.iter().flatten()).chain(recording.last.iter().flatten());
     let told = all.filter_map(|event| match event {
         Event::Malformed { field, text: raw, reason, body, .. } => Some(
-            Diagnostic::warning("malformed-region", format!("a region of `{field}` gives no value: {reason}"))
+            Diagnostic::warning("malformed-region", format!("a region of `{field}` could not be parsed: {reason}"))
                 .at(place(body, recording.prefix_length, text).in_file(file))
                 .help(format!("its text, {}, is not in the message", excerpt(raw))),
         ),
@@ -148,9 +148,7 @@ pub fn failed(error: &RowError, mode: Mode, file: &str) -> Diagnostic {
     let told =
         Diagnostic::error("parse-failed", format!("at {}: {}", error.stage, error.message)).at(Place::file(file));
     match mode {
-        Mode::Reference => {
-            told.help("transformers raises here; in stable mode parsing goes on, and what is wrong is told")
-        }
+        Mode::Reference => told.help("transformers raises an error here; stable mode reports the problem and goes on"),
         Mode::Stable => told,
     }
 }
@@ -164,7 +162,7 @@ pub fn doubtful(note: &str, file: &str) -> Diagnostic {
 pub fn missing(field: &str, file: &str) -> Diagnostic {
     Diagnostic::warning("missing-field", format!("the required field `{field}` is missing from the output"))
         .at(Place::file(file))
-        .help("compare the output with what opens the field; a field that may be absent is `\"optional\": true`")
+        .help("compare the output with the delimiter that opens the field; set `\"optional\": true` if the field may be absent")
 }
 
 #[cfg(test)]

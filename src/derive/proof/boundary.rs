@@ -61,26 +61,26 @@ impl Boundary {
         let Self { field, at, fault } = self;
         match fault {
             Fault::NotOpened { inside: Some(other) } => {
-                format!("`{field}` should have the text at byte {at}; it went to `{other}`")
+                format!("`{field}` should contain the text at byte {at}; it went to `{other}`")
             }
             Fault::NotOpened { inside: None } => {
-                format!("`{field}` should have the text at byte {at}; no field has it")
+                format!("`{field}` should contain the text at byte {at}; no field does")
             }
-            Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at {got}"),
+            Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at byte {got}"),
             Fault::EndsAt { at: got, by } if by.is_empty() && got < at => {
-                format!("`{field}` should end at byte {at}; another field opened at {got}")
+                format!("`{field}` should end at byte {at}; another field opened at byte {got}")
             }
             Fault::EndsAt { at: got, by } if by.is_empty() => {
                 format!("`{field}` should end at byte {at}; it ran on to the end of the text, byte {got}")
             }
             Fault::EndsAt { at: got, by } => {
-                format!("`{field}` should end at byte {at}; {by:?} closed it at {got}")
+                format!("`{field}` should end at byte {at}; {by:?} closed it at byte {got}")
             }
             Fault::Overwritten { at: later } => {
                 format!("`{field}` at byte {at} was read, and replaced by another region at byte {later}")
             }
             Fault::Malformed(reason) => format!("`{field}` at byte {at} could not be parsed: {reason}"),
-            Fault::Extra => format!("`{field}` opened at byte {at}, where there is none"),
+            Fault::Extra => format!("`{field}` opened at byte {at}, where it should not"),
             Fault::Misread { wanted, got } => format!("`{field}` at byte {at} was read as {got} instead of {wanted}"),
         }
     }
@@ -94,23 +94,25 @@ impl Boundary {
         let rest = after(*at);
         match fault {
             Fault::NotOpened { .. } if *at == 0 => {
-                format!("give the text from {rest} on to `{field}`: no other `open` may match here")
+                format!("assign the text from {rest} on to `{field}`: no other `open` may match here")
             }
-            Fault::NotOpened { .. } => format!("let `open` of `{field}` match within {before}"),
-            Fault::StartsAt(_) => format!("let `open` of `{field}` match up to the end of {before}"),
-            Fault::EndsAt { at: got, .. } if got > at => format!("let `close` of `{field}` match the start of {rest}"),
+            Fault::NotOpened { .. } => format!("make `open` of `{field}` match within {before}"),
+            Fault::StartsAt(_) => format!("make `open` of `{field}` match up to the end of {before}"),
+            Fault::EndsAt { at: got, .. } if got > at => format!("make `close` of `{field}` match the start of {rest}"),
             Fault::EndsAt { at: got, by } if by.is_empty() => {
-                format!("let no other `open` match the start of {}", after(*got))
+                format!("make sure that no other `open` matches the start of {}", after(*got))
             }
             Fault::EndsAt { by, .. } => {
-                format!("do not let `close` of `{field}` match {by:?} inside a value; it ends before {rest}")
+                format!(
+                    "make sure that `close` of `{field}` does not match {by:?} inside a value; the value ends before {rest}"
+                )
             }
             Fault::Overwritten { .. } => format!(
-                "let the delimiter before the later region take the white space too, or give `{field}` `repeats` and `join`"
+                "make the delimiter before the later region match the white space too, or give `{field}` `repeats` and `join`"
             ),
             Fault::Malformed(_) => format!("choose a content parser for `{field}` that reads the text after {before}"),
-            Fault::Extra => format!("close or open another field so that {rest} is not part of `{field}`"),
-            Fault::Misread { .. } => format!("choose how `{field}` reads its values, or what its `open` captures"),
+            Fault::Extra => format!("change the delimiters so that {rest} is not part of `{field}`"),
+            Fault::Misread { .. } => format!("change the content parser of `{field}`, or the captures of its `open`"),
         }
     }
 

@@ -161,7 +161,7 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     });
     let (json, spelled) = spelled.filter(|_| part == Part::Calls && is_malformed)?;
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
-    let message = format!("{json} is written as {spelled}, which no JSON parser reads: the call is lost");
+    let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss { part, count: 1, message, example: case.text.clone() })
 }
 

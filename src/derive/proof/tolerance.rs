@@ -190,11 +190,11 @@ impl<'c> Output<'c> {
         }
         let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
         if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
-            add("the outer marks of calls missing".to_owned(), self.without_outer(first, last), 0);
-            add("a second closing mark of the last call".to_owned(), self.closed_twice(last), 0);
+            add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
+            add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
             add("arguments in Python's quotes".to_owned(), self.with_body(first, python_spelling), 0);
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
-            add("the last call cut off".to_owned(), self.cut_off(last), 1);
+            add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
         let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
         if let Some(thought) = self.regions.iter().find(is_thought) {

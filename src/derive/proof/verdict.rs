@@ -213,7 +213,7 @@ impl Scope {
         let proved = if self.proved.is_empty() { "nothing".to_owned() } else { self.proved.join(", ") };
         let learned = match self.learned.as_slice() {
             [] => String::new(),
-            parts => format!("; learned from samples alone: other ways to write {}", parts.join(", ")),
+            parts => format!("; learned from samples only: other ways to write {}", parts.join(", ")),
         };
         match self.not_shown.as_slice() {
             [] => format!("{proved}{learned}"),

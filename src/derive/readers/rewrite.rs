@@ -59,8 +59,8 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
         }
         let verdict = proof.judge(&loaded.template);
         if verdict.passed == 0 {
-            let message = "no conversation comes back with this template";
-            return Err(problem("lint-unproved", message, Some("is the chat template its own?".to_owned())));
+            let message = "no conversation parses back exactly with this template";
+            return Err(problem("lint-unproved", message, Some("does the chat template belong to it?".to_owned())));
         }
         if verdict.failed() <= before {
             return Ok(Some(Rewritten { template: way, cases: verdict.cases, failed: verdict.failed() }));

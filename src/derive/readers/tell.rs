@@ -25,8 +25,8 @@ impl Reading {
     pub fn describe(&self) -> String {
         let title = self.reader.title();
         match (self.refusals.as_slice(), self.costs.as_slice()) {
-            ([], []) => format!("{title} takes it"),
-            ([], costs) => format!("{title} takes it; {}", costs.join("; ")),
+            ([], []) => format!("{title} accepts it"),
+            ([], costs) => format!("{title} accepts it; {}", costs.join("; ")),
             (refusals, _) => format!("{title} refuses it: {}", refusals.join("; ")),
         }
     }
@@ -57,7 +57,7 @@ pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Readi
         if !refused.is_empty() {
             other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
         } else if loses_pieces(template) && keeps_one_piece(reader) {
-            costs.push("of text both before and after a call it keeps the last piece".to_owned());
+            costs.push("if there is text before and after a call, only the last piece is kept".to_owned());
             other = Some((reader.name(), "keeps both pieces"));
         }
         let refusals = refused.iter().map(told).collect();
@@ -94,24 +94,28 @@ pub(in crate::derive) fn diagnostics(
     if wish.is_asked {
         for refusal in refusals {
             let message = format!("{} refuses every draft that was found: {}", refusal.reader.title(), told(refusal));
-            let help = "derive without `--target`, or write this by hand and hold it against `backchat prove`";
+            let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
         if let (true, Some(refusal)) = (refusals.is_empty(), spared.first()) {
-            let message =
-                format!("what reads these conversations is refused by {}: {}", refusal.reader.title(), told(refusal));
-            let help = "the draft keeps to the target's limits; without `--target` every conversation comes back";
+            let message = format!(
+                "{} refuses the construct that reads these conversations: {}",
+                refusal.reader.title(),
+                told(refusal)
+            );
+            let help =
+                "the draft stays within the target's limits; without `--target` every conversation parses back exactly";
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
     }
     for (path, gone) in gone {
-        let message = format!("`{path}` is without {gone:?}, which not every reader takes");
-        let help = "what only that would have read is lost; `--target transformers` keeps it";
+        let message = format!("`{path}` lacks {gone:?}, which some readers do not accept");
+        let help = "text that only this delimiter matches is misread; `--target transformers` keeps it";
         found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
     }
     if let Some((name, key)) = renamed {
-        let message = format!("the reasoning is called `{name}` for the target, and the chat template reads `{key}`");
-        let help = format!("name it `{key}` in messages that you give to the chat template again");
+        let message = format!("the target calls the reasoning `{name}`, but the chat template reads `{key}`");
+        let help = format!("rename it to `{key}` in messages that you pass to the chat template");
         found.push(Diagnostic::new(Severity::Note, "derive-renamed", message).help(help));
     }
     found
@@ -120,10 +124,10 @@ pub(in crate::derive) fn diagnostics(
 /// What a draft for a reader that refuses this one does.
 fn refused_effect(reader: Reader) -> &'static str {
     match reader {
-        Reader::Transformers => "gives one that transformers takes",
-        Reader::Trl => "gives one that trl takes",
-        Reader::Vllm => "gives one that vllm takes",
-        Reader::Sglang => "gives one that sglang takes",
-        Reader::Smg => "gives one that smg takes",
+        Reader::Transformers => "gives a draft that transformers accepts",
+        Reader::Trl => "gives a draft that trl accepts",
+        Reader::Vllm => "gives a draft that vllm accepts",
+        Reader::Sglang => "gives a draft that sglang accepts",
+        Reader::Smg => "gives a draft that smg accepts",
     }
 }

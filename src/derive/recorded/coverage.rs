@@ -17,7 +17,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
                 if &**field == "content" {
                     let found = left_over(template, read, *body);
                     if let Some((at, mark)) = found.filter(|(at, _)| *at >= offset) {
-                        return Some((at, format!("the marker {mark:?} was not read as one: it is left in `{field}`")));
+                        return Some((at, format!("the marker {mark:?} was not recognized: it is left in `{field}`")));
                     }
                 }
             }
@@ -40,7 +40,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
     }
     let rest = read.get(at..)?;
     let first = at + (rest.len() - rest.trim_start().len());
-    (!rest.trim().is_empty()).then(|| (first, "no field has this text".to_owned()))
+    (!rest.trim().is_empty()).then(|| (first, "no field takes this text".to_owned()))
 }
 
 /// A whole marker of another field in content, unless it is quoted there.

@@ -67,7 +67,7 @@ impl Explained {
         let explained = self.samples.saturating_sub(self.departures.len());
         let mut line = format!("samples: {explained} of {} explained", self.samples);
         for (end, count) in &self.assumed {
-            line.push_str(&format!("; {count} without a prompt, as after {end:?}"));
+            line.push_str(&format!("; {count} without a prompt, read as if after {end:?}"));
         }
         (self.samples > 0).then_some(line)
     }
@@ -124,7 +124,7 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
         Some(wanted) => {
             let part = compare::difference(wanted, &finished.message)?;
             let (at, why) = gap.map_or((0, String::new()), |(at, why)| (at, format!(": {why}")));
-            depart(at, format!("{part} is not what the sample's message says{why}"), Some(got))
+            depart(at, format!("{part} differs from the sample's message{why}"), Some(got))
         }
         None => gap.and_then(|(at, why)| depart(at, why, Some(got))),
     }

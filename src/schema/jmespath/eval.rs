@@ -111,7 +111,7 @@ impl Evaluator {
                 Value::Object(object)
             }
             Node::Call(name, arguments) => self.call(name, arguments, &value)?,
-            Node::Reference(_) => return Err("`&` is for the argument of a function".to_owned()),
+            Node::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
         })
     }
 
@@ -129,7 +129,7 @@ impl Evaluator {
     /// A copy of a value, as long as there is room.
     pub fn copy(&mut self, value: &Value) -> Result<Value, String> {
         let room = self.room.checked_sub(size(value));
-        self.room = room.ok_or("the expression makes more of this value than fits into memory")?;
+        self.room = room.ok_or("the result of the expression does not fit into memory")?;
         Ok(value.clone())
     }
 }

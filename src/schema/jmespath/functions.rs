@@ -74,10 +74,8 @@ impl Evaluator {
                 }
             });
         }
-        let (_, takes, variadic) = FUNCTIONS
-            .iter()
-            .find(|(known, ..)| *known == name)
-            .ok_or_else(|| format!("there is no function `{name}`"))?;
+        let (_, takes, variadic) =
+            FUNCTIONS.iter().find(|(known, ..)| *known == name).ok_or_else(|| format!("unknown function `{name}`"))?;
         let enough = if *variadic { given.len() >= takes.len() } else { given.len() == takes.len() };
         if !enough {
             return Err(format!("`{name}` takes {} arguments, not {}", takes.len(), given.len()));

@@ -286,7 +286,7 @@ impl Parser {
                         *part = Some(number);
                     }
                 }
-                other => return Err(format!("{other:?} does not belong into a slice")),
+                other => return Err(format!("{other:?} is not allowed in a slice")),
             }
         }
         self.at += 1;

@@ -10,7 +10,7 @@ pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagn
     let Some(entries) = entries else {
         let place = Place::span(text, root.start..root.start + 1).path(Path::root().to_string());
         let message = "a tokenizer config must be a JSON object";
-        return Err(Diagnostic::error("wrong-type", message).at(place).help("name a `tokenizer_config.json`"));
+        return Err(Diagnostic::error("wrong-type", message).at(place).help("pass a `tokenizer_config.json`"));
     };
     let layout = Layout::of(text, root.start + 1, &entries);
     let written = layout.write(value);

@@ -113,7 +113,7 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let not_json = |error| {
         let mut diagnostic = in_file(load::invalid_json(text, &error), file);
         if file.ends_with(".jinja") {
-            let help = format!("this is a chat template; derive one that reads outputs: `backchat derive {file}`");
+            let help = format!("this is a chat template; derive a response template from it: `backchat derive {file}`");
             diagnostic.help = Some(help);
         }
         vec![diagnostic]
@@ -128,8 +128,8 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let both = entry(KEY).and(entry(SCHEMA_KEY));
     let place = || Place::span(text, span.start..span.start + 1).in_file(file).path(path.to_string());
     if path == Path::root() && entries.as_ref().is_some_and(|entries| holds_something_else(file, entries)) {
-        let message = format!("there is no response template here: the file has no key `{KEY}`");
-        let help = "name a file that has one, or add one with `backchat derive MODEL --write`";
+        let message = format!("no response template here: the file has no key `{KEY}`");
+        let help = "pass a file that has one, or add one with `backchat derive MODEL --write`";
         return Err(vec![Diagnostic::error("no-template", message).at(place()).help(help)]);
     }
     if span.len() > load::LARGEST {
@@ -158,19 +158,19 @@ fn is_a_schema(file: &str, text: &str, entry: &Entry) -> Diagnostic {
 
 /// A response schema was given to what needs a response template.
 fn schema_instead(place: Place, file: &str) -> Diagnostic {
-    let message = "this is a response schema, and a response template is needed: \
+    let message = "expected a response template, found a response schema: \
                    a response schema reads the whole output; convert it to stream";
     let file = crate::diagnostic::shell_word(file);
-    let help = format!("`backchat convert {file} -o response_template.json` makes a response template of it");
+    let help = format!("convert it to a response template: `backchat convert {file} -o response_template.json`");
     Diagnostic::error("response-schema", message).at(place).help(help)
 }
 
 /// The config has a response template and a response schema.
 fn schema_beside(text: &str, entry: &Entry) -> Diagnostic {
-    let message = format!("the file has a `{SCHEMA_KEY}` as well; the `{KEY}` is used");
+    let message = format!("the file also has a `{SCHEMA_KEY}`; the `{KEY}` is used");
     Diagnostic::new(Severity::Note, "response-schema-beside", message)
         .at(Place::span(text, entry.key.clone()).path(SCHEMA_KEY))
-        .help("nothing reads the response schema any more: remove it")
+        .help("remove the response schema; nothing reads it any more")
 }
 
 const BOTH_LOOK: &str = "a response template has `fields`; a response schema has none, and has `type`, `properties`, \
@@ -239,7 +239,7 @@ fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Resu
         SourceError::new(
             Diagnostic::error("unwritable-file", message)
                 .at(Place::file(&file))
-                .help("the file is as it was; check that you may write to its folder"),
+                .help("the file is unchanged; check that you may write to its folder"),
         )
     })
 }
@@ -256,7 +256,7 @@ fn file_of(name: &str) -> Result<PathBuf, SourceError> {
     }
     let diagnostic = Diagnostic::error("no-template", format!("the folder has no `{CONFIG}`"))
         .at(Place::file(name))
-        .help("name a model folder that has one, or the file with the response template");
+        .help("pass a model folder that has one, or the file with the response template");
     Err(SourceError::new(diagnostic))
 }
 

@@ -79,7 +79,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
         let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
         new.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
-        let what = format!("reasoning also stands between `{before}` and `{close}`");
+        let what = format!("reasoning is also written between `{before}` and `{close}`");
         let template = with_field(&known.template, name, new, true);
         found.push(Edit::new(known, template, what, [before.to_owned(), close.to_owned()]));
     }
@@ -130,7 +130,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
         let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
         new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
-        let what = "content also stands without the mark that opens it".to_owned();
+        let what = "content is also written without its opening marker".to_owned();
         found.push(Edit::new(known, with_field(&known.template, "content", new, false), what, []));
         return found;
     }
@@ -145,7 +145,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         let guard = if before.is_empty() { String::new() } else { format!("(?<={}.*)", escape(before)) };
         swallowed.push(format!("{guard}{}\\s*", escape(after)));
     }
-    let what = format!("content also stands between `{before}` and `{after}`");
+    let what = format!("content is also written between `{before}` and `{after}`");
     let template = swallow(&known.template, &swallowed);
     found.push(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]));
     found
@@ -202,7 +202,7 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if let (false, Some(close)) = (after.is_empty(), close) {
         template = swallow(&template, &[format!("(?<={close}){}\\s*", layout::pattern(after))]);
     }
-    let what = format!("calls also stand between `{before}` and `{after}`");
+    let what = format!("calls are also written between `{before}` and `{after}`");
     vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
 }
 

@@ -98,7 +98,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
             let Some(template) = load(&edit.template) else { continue };
             if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, bench) {
                 let what = edit.what.last().cloned().unwrap_or_default();
-                lessons.refuse(format!("{what}: prose that mentions it would be read otherwise, such as {prose:?}"));
+                lessons.refuse(format!("{what}: prose that mentions it would be misread, such as {prose:?}"));
                 continue;
             }
             proofs += 1;
@@ -146,15 +146,16 @@ impl Lessons {
         let note = |id, message: String, help: &str| Diagnostic::new(Severity::Note, id, message).help(help);
         let learned = self.learned.iter().map(|Lesson { what, samples, of }| {
             let what = shortened(what, 240);
-            let message = format!("learned from samples: {what}: explains {samples} of the {of} that were not");
+            let message =
+                format!("learned from samples: {what}: explains {samples} of the {of} samples that were not explained");
             let help = match samples {
-                1 => "seen once, so nothing but this sample tested it; generalized: white space, numbers",
-                _ => "generalized: white space, numbers; no render shows it, so the proof says nothing of it",
+                1 => "seen once and tested by this sample only; generalized: white space, numbers",
+                _ => "generalized: white space, numbers; not part of the proof, as no render shows it",
             };
             note("derive-learned", message, help)
         });
         let refused = self.refused.iter().map(|why| {
-            let help = "give more samples, or write it by hand and hold it against `backchat prove --samples`";
+            let help = "pass more samples, or write it by hand and test it with `backchat prove --samples`";
             note("derive-not-learned", format!("not learned: {}", shortened(why, 300)), help)
         });
         learned.chain(refused).collect()
