@@ -447,7 +447,11 @@ fn a_log_is_checked_for_everything_but_its_meaning() {
     let answer = project.check(&["--format", "concise"]);
     assert_eq!(answer.code, 1);
     assert_eq!(answer.out.lines().count(), 1, "{}", answer.out);
-    assert!(answer.out.starts_with("log.jsonl:2:1: error[check-problem] the output has a problem that the case does not expect"));
+    assert!(
+        answer
+            .out
+            .starts_with("log.jsonl:2:1: error[check-problem] the output has a problem that the case does not expect")
+    );
 }
 
 #[test]
@@ -557,9 +561,9 @@ fn a_derived_template_that_is_no_longer_what_derive_gives_fails() {
         let answer = project.check(&[path, "--format", "concise"]);
         assert_eq!(answer.code, 1);
         assert!(
-            answer
-                .out
-                .contains("derived/g.json: error[check-drift] chat_templates/g.jinja derives to a different template: "),
+            answer.out.contains(
+                "derived/g.json: error[check-drift] chat_templates/g.jinja derives to a different template: "
+            ),
             "{}",
             answer.out
         );

@@ -114,7 +114,7 @@ struct Work<'w> {
     header: Option<String>,
     /// What a generation prompt adds to a user's message.
     prompt: Option<String>,
-    /// What opens a tool's result after a call, if it is no turn of its own.
+    /// What opens a tool's result after a call, if it is not a turn of its own.
     result_header: Option<String>,
     problems: Vec<String>,
 }

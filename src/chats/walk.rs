@@ -242,7 +242,7 @@ impl<'w> Walk<'w> {
         next
     }
 
-    /// The best way on from an item; none where the text ends inside of what the item leads to.
+    /// The best way on from an item; none if the text ends inside of what the item leads to.
     fn next(&self, item: &Item) -> Option<usize> {
         let frame = self.frames.get(item.frame)?;
         if frame.to.kind.is_json() {

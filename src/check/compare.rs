@@ -11,7 +11,7 @@ const SHOWN: usize = 80;
 pub struct Difference {
     /// The path of the value, `$` for the value itself.
     pub path: String,
-    /// What should stand there; nothing where the key should be absent.
+    /// What should stand there; nothing if the key should be absent.
     pub expected: Option<String>,
     /// What stands there.
     pub found: Option<String>,

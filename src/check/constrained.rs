@@ -6,7 +6,7 @@ use crate::grammar::{self, Fed, Request};
 use crate::template::Template;
 
 /// Follows the output of a case through the grammar of its prompt and tools; the error says where it breaks, or why there
-/// is no grammar.
+/// is not a grammar.
 pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> {
     let wire = chat.wire(&case.variables, case.tools.is_some());
     let wire = wire.ok_or("the renders of the chat template do not show how a turn is written")?;
@@ -16,7 +16,7 @@ pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> 
         let problems: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         format!("no grammar could be written for the request: {}", problems.join("; "))
     })?;
-    // The engine ends at the stop, which is no part of the grammar; without one it was cut short, and may be anywhere.
+    // The engine ends at the stop, which is not part of the grammar; without one it was cut short, and may be anywhere.
     let stops = grammar.stop().iter().map(|(stop, _)| stop).chain(&case.stop);
     let turn = case.output.trim_end();
     let cut = stops.filter_map(|stop| turn.strip_suffix(stop.as_str())).min_by_key(|cut| cut.len());

@@ -1,4 +1,4 @@
-//! The expectation that a case would get if it were blessed: nothing where the case already says it.
+//! The expectation that a case would get if it were blessed: nothing if the case already says it.
 
 use std::borrow::Cow;
 

@@ -69,7 +69,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Adds an event; a chunk behind a chunk of the same region makes it longer.
+/// Adds an event; a chunk after a chunk of the same region makes it longer.
 pub fn join(events: &mut Vec<Event>, event: EventRef<'_>) {
     if let EventRef::Chunk { text, span, .. } = event
         && let Some(Event::Chunk { text: before, span: whole, .. }) = events.last_mut()

@@ -48,7 +48,7 @@ impl Chat {
         self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
     }
 
-    /// How the template writes a turn, found once; nothing where its renders do not show it.
+    /// How the template writes a turn, found once; nothing if its renders do not show it.
     pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
         let mut all = self.special_tokens.clone();
         all.extend(variables.clone());
@@ -157,8 +157,8 @@ fn has_structure_of(said: &Object, found: &Object) -> bool {
 
 /// Cuts a rendered conversation into the prompt and the assistant's last turn.
 ///
-/// The prompt is the one that asks for the turn, where the conversation begins with it. Else it is what the two have in
-/// common and a start anchor behind it.
+/// The prompt is the one that asks for the turn, if the conversation begins with it. Else it is what the two have in
+/// common and a start anchor after it.
 fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t str) {
     if let Some(turn) = full.strip_prefix(prompt) {
         return full.split_at(full.len() - turn.len());

@@ -220,7 +220,7 @@ impl Check<'_> {
         self.found.push(diagnostic.help(help));
     }
 
-    /// Reads at every cut; false where the time is up.
+    /// Reads at every cut; false if the time is up.
     fn cuts(&mut self, parser: &Parser, whole: &Reading) -> bool {
         let output = &self.case.output;
         for cut in cuts(output, self.settings.seed) {
@@ -248,7 +248,7 @@ impl Check<'_> {
         !self.is_over()
     }
 
-    /// With each stop token behind the output, and without: the message is the same.
+    /// With each stop token after the output, and without: the message is the same.
     fn stops(&mut self, template: &Template, parser: &Parser, whole: &Reading) -> bool {
         let case = self.case;
         let trimmed = case.stop.iter().find_map(|stop| case.output.trim_end().strip_suffix(stop.as_str()));

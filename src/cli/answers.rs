@@ -37,7 +37,7 @@ pub fn mask(
 ///
 /// # Errors
 ///
-/// The same as an object with the key `error`, where the template renders no such text.
+/// The same as an object with the key `error`, if the template renders no such text.
 pub fn unrender(
     template: &ChatTemplate,
     variables: Object,

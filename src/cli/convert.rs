@@ -139,7 +139,7 @@ impl Convert {
         }
         match &self.chat_template {
             Some(place) => add(&mut options, derived(place)?),
-            // The model's own, where there is one.
+            // The model's own, if there is one.
             None if opened.path != crate::json::Path::root() && name != "-" => {
                 if let Ok(Some(template)) = derived(name) {
                     add(&mut options, Some(template));
@@ -201,7 +201,7 @@ impl Convert {
 
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
 
-/// What is derived from a chat template; none where nothing is.
+/// What is derived from a chat template; none if nothing is.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
     let source = chat::source::open(place, None).map_err(source_failure)?.for_tools();
     let mut variables = Object::new();

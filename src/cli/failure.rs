@@ -55,7 +55,7 @@ impl Failure {
                 text
             }
         };
-        // Where standard error is gone there is nobody left to tell.
+        // If standard error is gone, nobody can be told.
         let _ = io::stderr().write_all(text.as_bytes());
         ExitCode::from(2)
     }

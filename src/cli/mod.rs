@@ -1,6 +1,6 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
-/// Writes a line to standard error. Where that is gone or full there is nobody left to tell, which is no reason to stop.
+/// Writes a line to standard error. A standard error that is closed or full is ignored.
 macro_rules! say {
     ($($text:tt)*) => {
         {
@@ -148,7 +148,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if is_without_command(&error) => {
-            // Where standard error is gone there is nobody left to tell.
+            // If standard error is gone, nobody can be told.
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }

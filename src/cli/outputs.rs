@@ -81,7 +81,7 @@ impl From<Name> for Format {
 pub struct Found<'d> {
     pub diagnostics: &'d [Diagnostic],
     pub sources: &'d Sources,
-    /// What was checked, where that is more than what was found.
+    /// What was checked, if that is more than what was found.
     pub suites: Option<&'d [Suite]>,
 }
 

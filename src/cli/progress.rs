@@ -11,7 +11,7 @@ pub struct Progress {
     stands: bool,
     /// What is counted, in the plural.
     items: &'static str,
-    /// The size of the whole job, where it is known: bytes, or items.
+    /// The size of the whole job, if it is known: bytes, or items.
     total: Option<u64>,
     done: u64,
     started: Instant,

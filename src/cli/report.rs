@@ -1,4 +1,4 @@
-//! Where `--report` puts its page.
+//! Where `--report` writes its page.
 
 use std::path::PathBuf;
 

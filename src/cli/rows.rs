@@ -15,7 +15,7 @@ use super::{Failure, Global};
 /// How many bytes of lines make a batch. A longer line is a batch by itself.
 const BATCH: usize = 64 * 1024;
 
-/// How many batches may wait in front of a worker and behind it.
+/// How many batches may wait in front of a worker and after it.
 const WAITING: usize = 2;
 
 /// One line of the input, without its end.

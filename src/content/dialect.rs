@@ -88,7 +88,7 @@ fn delimited<'t>(rest: &'t str, pairs: &[&(String, String)], exhausted: &mut [bo
     None
 }
 
-/// A string in double quotes, and the text behind it; all of the text where it is never closed.
+/// A string in double quotes, and the text after it; all of the text where it is never closed.
 fn ordinary_string(text: &str) -> (&str, &str) {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -145,7 +145,7 @@ fn take_strings(text: &str, open: &str, close: &str, strings: &mut Vec<String>) 
     out
 }
 
-/// Quotes each word that stands right behind `{` or `,` and right before `:`, in strings as well.
+/// Quotes each word that stands right after `{` or `,` and right before `:`, in strings as well.
 fn quote_keys(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;

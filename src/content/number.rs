@@ -76,7 +76,7 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// The digits at the start, as ASCII, and the text behind them. Nothing where an underscore is not between two digits.
+/// The digits at the start, as ASCII, and the text after them. Nothing where an underscore is not between two digits.
 fn digits(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut after_underscore = false;

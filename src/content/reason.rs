@@ -16,7 +16,7 @@ pub enum Reason {
         message: String,
         /// The byte of `text` at which it is wrong.
         offset: usize,
-        /// The text as it was read: after the dialect's changes, where it has one.
+        /// The text as it was read: after the dialect's changes, if it has one.
         text: String,
     },
     /// `json`: arrays and objects nest too deep.
@@ -51,7 +51,7 @@ pub enum Reason {
         /// The key that is not there.
         key: String,
     },
-    /// `transform`: a dotted placeholder looks into something that is no object.
+    /// `transform`: a dotted placeholder looks into something that is not an object.
     NotObject {
         /// The placeholder, with its braces.
         placeholder: String,
@@ -60,12 +60,12 @@ pub enum Reason {
         /// What stands there.
         found: &'static str,
     },
-    /// `transform_each`: the value is no list.
+    /// `transform_each`: the value is not a list.
     EachNeedsList {
         /// What the value is.
         found: &'static str,
     },
-    /// `transform_each`: an element is no object.
+    /// `transform_each`: an element is not an object.
     EachNeedsObjects {
         /// What the element is.
         found: &'static str,

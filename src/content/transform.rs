@@ -5,7 +5,7 @@ use crate::json::{Object, Value};
 use crate::template::{Placeholder, Shape, Transform};
 
 /// Gives the value its shape. Names are `content` and the captures; with `transform_each` the shape is applied to each
-/// element, whose keys come before the captures, and `content` is no name.
+/// element, whose keys come before the captures, and `content` is not a name.
 pub fn transform(transform: &Transform, content: Value, captures: &[Capture]) -> Result<Value, Reason> {
     if !transform.each {
         return fill(&transform.shape, &Names { content: Some(&content), element: None, captures });

@@ -16,7 +16,7 @@ pub(super) struct Calls {
     pub header: Option<String>,
     pub close: Vec<Mark>,
     pub body: Body,
-    /// The shape of a call; none where the JSON is the call.
+    /// The shape of a call; none if the JSON is the call.
     pub shape: Option<Value>,
     /// Whether one region holds a list of calls.
     pub each: bool,

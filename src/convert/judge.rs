@@ -8,7 +8,7 @@ use crate::parser;
 use crate::schema::{ErrorKind, Schema};
 use crate::template::Template;
 
-/// An output with the schema's message; none where it fails.
+/// An output with the schema's message; none if it fails.
 pub(super) struct Expected {
     case: Case,
     message: Option<Value>,

@@ -37,7 +37,7 @@ impl Mark {
 /// The surroundings of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
-    /// What comes right before the group; empty where nothing has to.
+    /// What comes right before the group; empty if nothing has to.
     pub open: Vec<Mark>,
     /// The first of them as outputs have it, white space included.
     pub lead: String,

@@ -93,7 +93,7 @@ impl Loss {
 pub struct Counterexample {
     /// The output.
     pub output: String,
-    /// The schema's message; none where it fails.
+    /// The schema's message; none if it fails.
     pub schema: Option<Value>,
     /// The template's message.
     pub template: Value,

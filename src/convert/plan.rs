@@ -16,7 +16,7 @@ pub(super) struct TextField {
     /// Further pairs of marks, from substitutions that make one wire format of another.
     pub also: Vec<(Mark, Vec<Mark>)>,
     pub required: bool,
-    /// The content parser, where the value is not text.
+    /// The content parser, if the value is not text.
     pub content: Option<(&'static str, Value)>,
 }
 

@@ -6,7 +6,7 @@ use crate::schema::{Node, Parser, parse_node};
 
 /// What was found.
 pub(super) struct Shape {
-    /// The shape as a response template writes it; none where the JSON is the call.
+    /// The shape as a response template writes it; none if the JSON is the call.
     pub shape: Option<Value>,
     /// The keys of the name and the arguments in the JSON.
     pub name: String,

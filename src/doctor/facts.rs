@@ -191,7 +191,7 @@ impl Examination<'_, '_> {
             fates.push(found);
             self.note(name, found.word());
         }
-        // Text that is escaped once more is a way of calling only where there is no better one.
+        // Text that is escaped once more is a way of calling only if there is no better one.
         if fates.first().is_some_and(|object| object.is_shown()) && fates.get(1) == Some(&Fate::Escaped) {
             self.arguments.truncate(1);
         }

@@ -1,4 +1,4 @@
-//! The facts for people: one screen of them, and the renders behind each.
+//! The facts for people: one screen of them, and the renders that decided each.
 
 use std::fmt::Write as _;
 

@@ -35,14 +35,14 @@ impl Number {
         }
     }
 
-    /// The value as a 64-bit integer, where it is one and fits.
+    /// The value as a 64-bit integer, if it is one and fits.
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
 }
 
 impl Number {
-    /// The value as a 64-bit integer from 0, where it is one and fits.
+    /// The value as a 64-bit integer from 0, if it is one and fits.
     pub fn as_u64(&self) -> Option<u64> {
         self.0.parse().ok()
     }

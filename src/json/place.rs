@@ -126,7 +126,7 @@ impl Places {
         }
     }
 
-    /// The places of the value at the end of `path`, where the document has it.
+    /// The places of the value at the end of `path`, if the document has it.
     pub fn at(&self, path: &Path) -> Option<&Places> {
         path.steps().into_iter().try_fold(self, |here, step| match (&here.below, step) {
             (Below::List(items), Step::Index(index)) => items.get(*index),

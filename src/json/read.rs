@@ -76,7 +76,7 @@ pub struct Entry {
     pub value: Range<usize>,
 }
 
-/// The bytes of a document's value and, where it is an object, its entries in the order of the text. The whole text is
+/// The bytes of a document's value and, if it is an object, its entries in the order of the text. The whole text is
 /// checked, and nothing of the values is kept.
 pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Error> {
     let mut reader = Reader { entries: Some(Vec::new()), ..Reader::new(text) };
@@ -95,7 +95,7 @@ struct Reader<'t> {
     depth: usize,
     /// The places of values read and not yet taken up by the list or object around them.
     places: Option<Vec<Places>>,
-    /// The entries of the outermost object, where they are all that is asked for: values are checked and dropped.
+    /// The entries of the outermost object, if they are all that is asked for: values are checked and dropped.
     entries: Option<Vec<Entry>>,
 }
 

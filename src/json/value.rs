@@ -120,7 +120,7 @@ impl Value {
         }
     }
 
-    /// The value of a key, where this is an object that has it.
+    /// The value of a key, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }

@@ -126,7 +126,7 @@ fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
     html.gap();
 }
 
-/// What a case expects beside what came of it, where that is not the same.
+/// What a case expects beside what came of it, if that is not the same.
 fn difference(html: &mut Html, report: &Report<'_>) {
     let pair = match (report.entry, &report.meaning) {
         (Entry::Case(_, Ok(case)), Some(Meaning::Output(meaning))) => {

@@ -1,4 +1,4 @@
-//! The cut of an output that changes what transformers answers, where there is one.
+//! The cut of an output that changes what transformers answers, if there is one.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const WORK: usize = 8 << 20;
 /// What was found: the output read whole, and cut.
 pub(super) struct Found {
     output: Output,
-    /// The characters of the output to cut behind.
+    /// The characters of the output to cut after.
     cuts: Vec<isize>,
 }
 

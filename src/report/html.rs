@@ -31,7 +31,7 @@ impl Html {
         self.out.push('>');
     }
 
-    /// An element of one class, or of none where the class is empty.
+    /// An element of one class, or of none if the class is empty.
     pub fn of_class(&mut self, tag: &'static str, class: &str, inside: impl FnOnce(&mut Self)) {
         let attributes = [("class", class)];
         self.element(tag, if class.is_empty() { &[] } else { &attributes }, inside);
@@ -50,7 +50,7 @@ impl Html {
     /// A block that keeps white space.
     pub fn pre(&mut self, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
         self.element("pre", attributes, |html| {
-            // A reader of HTML drops the line break behind the tag, which is the text's own where this one is not there.
+            // A reader of HTML drops the line break after the tag, which is the text's own where this one is not there.
             html.out.push('\n');
             inside(html);
         });

@@ -173,7 +173,7 @@ impl Growth {
             }
             growth.after.push(growth.operations.len());
         }
-        // What is empty in the end is no part of the message.
+        // What is empty in the end is not part of the message.
         let kept = recording.message(recording.end());
         for key in keys.keys().filter(|key| !kept.contains_key(key)) {
             growth.push(key, "-", &Value::Null);
@@ -181,7 +181,7 @@ impl Growth {
         growth
     }
 
-    /// How many operations a moment has behind it.
+    /// How many operations a moment has after it.
     fn operations_at(&self, recording: &Recording, moment: Moment) -> usize {
         match moment == recording.end() {
             true => self.operations.len(),
@@ -195,7 +195,7 @@ impl Growth {
         self.operation(key, how, &json);
     }
 
-    /// A text that is joined to the one before it: the inside of its JSON, behind that of the join.
+    /// A text that is joined to the one before it: the inside of its JSON, after that of the join.
     fn join(&mut self, key: &str, value: &Value, join: &str) {
         let inside = |text: &Value| {
             let json = text.to_string();

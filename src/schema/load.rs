@@ -1,6 +1,6 @@
 //! From JSON to a schema, with every complaint at its place.
 //!
-//! What the reference only finds out when it gets there, such as a pattern that does not compile, is no complaint here:
+//! What the reference only finds out when it gets there, such as a pattern that does not compile, is not a complaint here:
 //! the schema loads, and fails where the reference would.
 
 use super::node::{Additional, Node, Parser, Regex, Substitution};

@@ -70,7 +70,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The type, where it is a string.
+    /// The type, if it is a string.
     pub fn type_name(&self) -> Option<&str> {
         self.kind.as_str()
     }

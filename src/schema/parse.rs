@@ -83,7 +83,7 @@ impl Run {
         self.typed(node, content)
     }
 
-    /// The content after the node's patterns; none where the node is null for want of a match.
+    /// The content after the node's patterns; none if the node is null for want of a match.
     fn patterns<'t>(&mut self, node: &Node, content: Content<'t>) -> Result<Option<Content<'t>>, SchemaError> {
         if !node.has_regex {
             return Ok(Some(content));
@@ -149,7 +149,7 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// What the first match takes; none where there is no match.
+    /// What the first match takes; none if there is no match.
     fn search<'t>(
         &mut self,
         node: &Node,

@@ -102,7 +102,7 @@ impl Reader {
         format!("{} {}", self.name(), self.version())
     }
 
-    /// Why it refuses a template; empty where it loads it.
+    /// Why it refuses a template; empty if it loads it.
     pub fn check(self, template: &Template) -> Vec<Refusal> {
         match self {
             // What they refuse does not load here either.
@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// Why it refuses a pattern in a role; `None` where it takes it.
+    /// Why it refuses a pattern in a role; `None` if it takes it.
     pub fn check_pattern(self, source: &str, role: Role) -> Option<String> {
         match self {
             Self::Smg => smg::check_pattern(source, role),
@@ -142,12 +142,12 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Why its readers refuse a template, reader by reader; empty where all of them load it.
+    /// Why its readers refuse a template, reader by reader; empty if all of them load it.
     pub fn check(&self, template: &Template) -> Vec<Refusal> {
         self.readers.iter().flat_map(|reader| reader.check(template)).collect()
     }
 
-    /// Which of its readers refuses a pattern in a role, and why; `None` where all of them take it.
+    /// Which of its readers refuses a pattern in a role, and why; `None` if all of them take it.
     pub fn check_pattern(&self, source: &str, role: Role) -> Option<(Reader, String)> {
         self.readers.iter().find_map(|reader| Some((*reader, reader.check_pattern(source, role)?)))
     }

@@ -86,7 +86,7 @@ pub enum ContentSpec {
     KvLines(KvLinesArgs),
     /// Its arguments are such that no body gives a value.
     Unusable {
-        /// The parser asked for, where it is one.
+        /// The parser asked for, if it is one.
         parser: Option<ContentParser>,
         /// Why every region fails.
         reason: String,
@@ -102,7 +102,7 @@ pub struct JsonArgs {
     pub unquoted_keys: bool,
     /// Pairs of marks that enclose a string, beside `"`.
     pub string_delims: Vec<(String, String)>,
-    /// Whether a body that is no JSON is given as text.
+    /// Whether a body that is not JSON is given as text.
     pub allow_non_json: bool,
 }
 
@@ -131,7 +131,7 @@ pub struct KvLinesArgs {
 }
 
 impl ContentSpec {
-    /// Which parser it is, where it is one.
+    /// Which parser it is, if it is one.
     pub fn parser(&self) -> Option<ContentParser> {
         Some(match self {
             Self::Text { .. } => ContentParser::Text,

@@ -82,7 +82,7 @@ impl Delimiter {
         }
     }
 
-    /// The strings, where it was written as such.
+    /// The strings, if it was written as such.
     pub fn literals(&self) -> Option<&[String]> {
         match self {
             Self::Literals { literals, .. } => Some(literals),
@@ -123,7 +123,7 @@ impl Template {
         self.fields().iter().find(|field| field.name == name)
     }
 
-    /// The field that takes the text outside every other region, where there is one.
+    /// The field that takes the text outside every other region, if there is one.
     pub fn implicit_field(&self) -> Option<&Field> {
         self.fields().iter().find(|field| field.open.is_none())
     }

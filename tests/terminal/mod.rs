@@ -2,6 +2,8 @@
 // Not every test uses all of it.
 #![allow(dead_code)]
 
+pub mod svg;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;

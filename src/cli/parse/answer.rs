@@ -109,7 +109,7 @@ impl Doubts {
         }
     }
 
-    /// How many rows have which of them; nothing where no row has any.
+    /// How many rows have which of them; nothing if no row has any.
     pub fn told(&self) -> Option<String> {
         let kinds = [
             (&self.malformed, "have malformed regions"),

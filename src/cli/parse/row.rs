@@ -67,7 +67,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Reads a row. The `id` is given back as it stands there, also where something else is wrong.
+    /// Reads a row. The `id` is given back as it stands there, also if something else is wrong.
     pub fn read(number: u64, bytes: Vec<u8>) -> (Value, Result<Self, RowError>) {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,

@@ -19,7 +19,7 @@ pub struct Suite {
 pub struct Case {
     /// Its name in the report.
     pub name: String,
-    /// How long it took, where that was measured.
+    /// How long it took, if that was measured.
     pub time: Option<Duration>,
     /// What was found.
     pub diagnostics: Vec<Diagnostic>,

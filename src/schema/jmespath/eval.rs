@@ -206,7 +206,7 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<Value,
     Ok(order(left, right)?.is_some_and(holds).into())
 }
 
-/// Which of two numbers or two strings is less; none where one is NaN.
+/// Which of two numbers or two strings is less; none if one is NaN.
 pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Ok(number::compare(left, right)),

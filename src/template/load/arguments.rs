@@ -64,7 +64,7 @@ fn json_pairs(pairs: &[(String, String)]) -> Value {
     Value::List(pairs.iter().map(pair).collect())
 }
 
-/// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and what is empty is no pairs.
+/// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and anything empty is a list without pairs.
 fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
     let wrong = |what: &str| format!("`string_delims` must be a list of pairs of strings, not {what}");
     let items = match value {

@@ -103,7 +103,7 @@ impl Template {
 /// The largest template that is looked at, in bytes of its text: it bounds the time and memory of every step after.
 pub(crate) const LARGEST: usize = 1 << 20;
 
-/// What is left of `room` when the text of a value is taken out of it; nothing where it does not fit.
+/// What is left of `room` when the text of a value is taken out of it; nothing if it does not fit.
 fn fits(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(1)?;
     match value {

@@ -60,7 +60,7 @@ struct Layout {
     gap: String,
     /// What stands between a key and its value.
     colon: String,
-    /// One level of indentation; nothing where all is on one line.
+    /// One level of indentation; nothing if all is on one line.
     indent: Option<String>,
     newline: &'static str,
 }
@@ -84,7 +84,7 @@ impl Layout {
         Self { opening, gap, colon, indent, newline }
     }
 
-    /// A value as it stands behind a key of the root.
+    /// A value as it is written after a key of the root.
     fn write(&self, value: &Value) -> String {
         match &self.indent {
             None => value.to_string(),

@@ -50,7 +50,7 @@ pub struct Opened {
 pub struct SourceError {
     /// Everything that is wrong.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text of the file, where it was read.
+    /// The text of the file, if it was read.
     #[doc(hidden)]
     pub sources: Sources,
 }
