@@ -185,7 +185,7 @@ fn an_output_cut_short_invents_no_call() {
     assert_eq!(
         answer.out,
         "a.fixture:5:1: error[check-truncated] the output cut off after character 7 gives a call of `a` that the full \
-         text does not have there\n"
+         text does not contain there\n"
     );
 }
 
@@ -423,10 +423,10 @@ fn truncations_that_cases_allow_are_one_note_for_each_template() {
         )
     );
     let answer = project.check(&["--filter", "#one", "--format", "concise"]);
-    assert!(answer.out.ends_with("does not have there\n"), "{}", answer.out);
+    assert!(answer.out.ends_with("does not contain there\n"), "{}", answer.out);
     project.write("b.fixture", cases(&["1"]).replace("allow: check-truncated\n", ""));
     let answer = project.check(&["--format", "concise"]);
-    assert_eq!((answer.code, answer.out.lines().count()), (1, 2), "a failure stands alone: {}", answer.out);
+    assert_eq!((answer.code, answer.out.lines().count()), (1, 2), "a failure is not grouped: {}", answer.out);
 }
 
 #[test]

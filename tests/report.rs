@@ -276,7 +276,7 @@ fn a_large_output_makes_no_large_page() {
     assert!(five.len() > 5_000_000);
     let page = replayed(&folder, &five);
     assert_inert(&page, "5 MB");
-    assert!(shown(&page).contains("bytes are left out here"));
+    assert!(shown(&page).contains("bytes omitted"));
 }
 
 #[test]
