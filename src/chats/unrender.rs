@@ -17,9 +17,9 @@ pub struct Offset {
     pub message: usize,
     /// `content`, `reasoning` or `call`.
     pub part: &'static str,
-    /// Where the part's own text begins, without markers.
+    /// The start of the part's own text, without markers.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
 }
 
@@ -28,7 +28,7 @@ pub struct Offset {
 pub struct Ambiguity {
     /// The message's index.
     pub message: usize,
-    /// What is doubtful about it.
+    /// The reason to doubt it.
     pub reason: &'static str,
 }
 
@@ -39,7 +39,7 @@ pub struct Chat {
     pub messages: Vec<Value>,
     /// The tools, if the text defines any and they can be read.
     pub tools: Option<Value>,
-    /// Where each part lies.
+    /// The position of each part.
     pub offsets: Vec<Offset>,
     /// Whether rendering the messages gives the text again, byte for byte.
     pub exact: bool,
@@ -58,7 +58,7 @@ pub struct Chat {
 pub struct NotRendered {
     /// The code point up to which the text was understood.
     pub at: usize,
-    /// What was expected there.
+    /// The text that was expected there.
     pub message: String,
 }
 
@@ -72,7 +72,7 @@ impl std::error::Error for NotRendered {}
 
 /// How many readings of a text are rendered again before the best one is given without proof.
 const MOST_PROOFS: usize = 24;
-/// How many frames are followed to say where a text stops being the template's.
+/// How many frames are followed to find the position at which a text stops being the template's.
 const MOST_STEPS: usize = 200;
 /// A text so long, in bytes, that only few readings of it are rendered again.
 const LONG: usize = 1 << 17;
@@ -138,7 +138,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     fn consider(&self, reading: &Reading, text: &str, best: &mut Option<(usize, Chat)>) -> bool {
         let plain = assemble(&self.frames, reading, text);
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
-        // What a call does not show may still decide how the template writes it: whether its content is null, and
+        // Properties that a call does not show may still decide how the template writes it: whether its content is null, and
         // which result answers it.
         let manners: &[(bool, bool)] =
             if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
@@ -237,7 +237,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
     }
 }
 
-/// Messages that usual conversations do not have where they are: text of the message before may have made them.
+/// Messages at unusual positions: text of the message before may have made them.
 fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
     let role = |at: usize| messages.get(at).and_then(|message| message.get("role")).and_then(Value::as_str);
     let reason = |at: usize| {

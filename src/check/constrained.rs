@@ -5,7 +5,7 @@ use super::round_trip::Chat;
 use crate::grammar::{self, Fed, Request};
 use crate::template::Template;
 
-/// Follows the output of a case through the grammar of its prompt and tools; the error says where it breaks, or why there
+/// Follows the output of a case through the grammar of its prompt and tools; the error says where it is rejected, or why there
 /// is not a grammar.
 pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> {
     let wire = chat.wire(&case.variables, case.tools.is_some());

@@ -15,7 +15,7 @@ use crate::json::{self, Value};
 const DERIVED: &str = "derived";
 const CHAT_TEMPLATES: &str = "chat_templates";
 
-/// What `strftime_now` sees where nobody says otherwise, as in the `derive` command.
+/// The default clock of `strftime_now`, as in the `derive` command.
 const NOW: &str = "2026-01-01T00:00:00";
 
 /// A derived template and the chat template it comes from.
@@ -27,7 +27,7 @@ pub struct Derived {
     pub chat_template: PathBuf,
 }
 
-/// The derived templates below some paths: `derived/NAME.json` where `chat_templates/NAME.jinja` stands beside the
+/// The derived templates below some paths: `derived/NAME.json` with a `chat_templates/NAME.jinja` next to the
 /// folder. Unreadable folders hold none.
 pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ fn derived(file: &Path) -> Option<Derived> {
     (is_derived && chat_template.is_file()).then(|| Derived { file: file.to_owned(), chat_template })
 }
 
-/// What is wrong with a derived template; the error is why that cannot be told.
+/// The finding about a derived template; the error if it cannot be checked.
 pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
     let (file, source) = (derived.file.display().to_string(), derived.chat_template.display().to_string());
     let text = fs::read_to_string(&derived.file).map_err(|error| {

@@ -20,7 +20,7 @@ use crate::wire::Wire;
 #[derive(Debug)]
 pub struct Chat {
     template: Arc<ChatTemplate>,
-    /// The one that is taken where there are tools.
+    /// The template for conversations with tools.
     for_tools: Option<Arc<ChatTemplate>>,
     special_tokens: Object,
     /// The wires found so far, by what they were found with.
@@ -57,7 +57,7 @@ impl Chat {
         wires.entry(key).or_insert_with(|| Wire::find(self.of(has_tools), &all, None).map(Arc::new)).clone()
     }
 
-    /// What reads the template's renders back.
+    /// The reader of the template's renders.
     pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
         let mut all = self.special_tokens.clone();
         all.extend(variables.clone());
@@ -73,7 +73,7 @@ pub struct Conversation<'c> {
 }
 
 impl Conversation<'_> {
-    /// What the chat template is given: with the message at the end, or with the prompt for it.
+    /// The input of the chat template: with the message at the end, or with the prompt for it.
     fn context(&self, with_message: bool, special_tokens: &Object) -> Object {
         let case = self.case;
         let greeting = || vec![Value::from([("role", "user".into()), ("content", "Hi".into())])];
@@ -98,7 +98,7 @@ impl Conversation<'_> {
     }
 }
 
-/// What became of a message on its way through the chat template and back.
+/// The result of rendering a message and parsing it again.
 pub enum Returned {
     Same,
     /// It differs in this, and renders to the same bytes: the wire format writes both alike, as in the proof of

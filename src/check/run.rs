@@ -22,11 +22,11 @@ use crate::template::Template;
 /// How cases are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What random chunkings and samples are drawn from.
+    /// The seed of random chunkings and samples.
     pub seed: u64,
     /// How long one case may take.
     pub limit: Duration,
-    /// How bad it is where transformers' own answer depends on how the text is cut; not looked at where absent.
+    /// The severity if transformers' own answer depends on how the text is cut; not checked if absent.
     pub reference: Option<Severity>,
 }
 
@@ -36,13 +36,13 @@ impl Default for Settings {
     }
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What was found; the case failed where one of it is an error.
+    /// The findings; the case failed if one of them is an error.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the output means, read whole.
+    /// The message of the output, read whole.
     pub meaning: Blessed,
     /// How long it took.
     pub time: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Split {
     pub cut: String,
     /// Whose answer it is.
     pub mode: Mode,
-    /// Both messages: of the whole output, and of the output cut so. Nothing where reading stops.
+    /// Both messages: of the whole output, and of the output cut so. Nothing if parsing stops.
     pub messages: [Option<Object>; 2],
 }
 
@@ -324,7 +324,7 @@ impl Check<'_> {
         !self.is_over()
     }
 
-    /// What transformers gives at the same chunkings.
+    /// The answer of transformers at the same chunkings.
     fn reference(&mut self, parser: Result<Parser, ParseError>, stable: &Reading) -> bool {
         let Some(severity) = self.settings.reference else { return true };
         let Ok(parser) = parser else { return true };

@@ -124,13 +124,13 @@ fn written(token: &str) -> String {
     if is_plain { token.to_owned() } else { Value::from(token).to_string() }
 }
 
-/// What all have, if that is the same.
+/// The common value, if all have the same.
 fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// What most have; of several the first.
+/// The most frequent value; the first of several.
 fn most_frequent<'t>(all: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {
     let count = |wanted: &str| all.clone().filter(|other| *other == wanted).count();
     all.clone().reduce(|best, other| if count(other) > count(best) { other } else { best })

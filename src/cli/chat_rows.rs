@@ -1,4 +1,4 @@
-//! What the rows of every command about chat templates have in common: the template, the variables, the answer's shape.
+//! The common part of rows about chat templates: the template, the variables, the shape of the answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::json::{self, Object, Value};
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Templates that are compiled already, by where they come from.
+/// Compiled templates, by their source.
 #[derive(Default)]
 pub(super) struct Templates(Mutex<HashMap<String, Compiled>>);
 

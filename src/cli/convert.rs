@@ -156,7 +156,7 @@ impl Convert {
         Ok(options)
     }
 
-    /// The template where it was asked to go, and the report.
+    /// Writes the template to its destination, and the report.
     fn deliver(&self, name: &str, conversion: &Conversion, global: &Global) -> Result<ExitCode, Failure> {
         let mut out = io::stdout().lock();
         let code = ExitCode::from(u8::from(conversion.status != Status::Proved));
@@ -201,7 +201,7 @@ impl Convert {
 
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
 
-/// What is derived from a chat template; none if nothing is.
+/// The derivation from a chat template; none without one.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
     let source = chat::source::open(place, None).map_err(source_failure)?.for_tools();
     let mut variables = Object::new();

@@ -18,7 +18,7 @@ use crate::report;
 use crate::targets::{TARGETS, Target};
 use crate::template::Template;
 
-/// The time that a derivation takes it to be where nothing is said: the same today and tomorrow.
+/// The default clock of a derivation: fixed, so that its result does not change.
 pub const NOW: &str = "2026-01-01T00:00:00";
 
 /// Derive a response template from a chat template, and prove it
@@ -221,7 +221,7 @@ impl Derive {
         })
     }
 
-    /// The draft where it was asked to go, and the report.
+    /// Writes the draft to its destination, and the report.
     fn deliver(&self, derivation: &Derivation, out: &mut impl Write, global: &Global) -> Result<(), Failure> {
         let known = existing(&self.source);
         self.report(derivation, known.as_ref(), global);
@@ -260,7 +260,7 @@ impl Derive {
         } else {
             out.write_all(text.as_bytes())?;
             match config_beside(&self.source) {
-                // What was piped in cannot be read a second time, and what failed is not to be published.
+                // A pipe cannot be read a second time, and a failed draft is not to be published.
                 _ if self.source == "-" || derivation.status != Status::Proved => {}
                 Ok(_) => self.next(global, &self.again(&["--write"]), ""),
                 Err(_) => self.next(global, &self.again(&["-o", "response_template.json"]), ""),
@@ -293,7 +293,7 @@ impl Derive {
         super::replay::show_given(given, origin, global)
     }
 
-    /// This command with other options for where the result goes.
+    /// This command with other options for the destination of the result.
     fn again(&self, options: &[&str]) -> String {
         let mut words = vec!["backchat".to_owned(), "derive".to_owned(), shell_word(&self.source)];
         let mut give = |option: &str, value: &str| words.extend([option.to_owned(), shell_word(value)]);
@@ -310,7 +310,7 @@ impl Derive {
             ("--samples", &self.samples),
         ];
         given.iter().for_each(|(option, value)| value.iter().for_each(|value| give(option, value)));
-        // What these options choose themselves is not chosen before.
+        // The values that these options set are not set before.
         if !options.contains(&"--target") {
             self.target.iter().for_each(|target| give("--target", target.name));
         }
@@ -321,7 +321,7 @@ impl Derive {
         words.join(" ")
     }
 
-    /// What each reader makes of the draft, and the command for each other one.
+    /// The verdict of each reader on the draft, and the command for the alternative draft.
     fn readers(&self, derivation: &Derivation) {
         for reading in &derivation.readers {
             super::say!("  {}", escape(&reading.describe()));
@@ -427,7 +427,7 @@ pub(super) fn exit_code(derivation: &Derivation) -> u8 {
     }
 }
 
-/// The response template that stands beside the chat template already.
+/// The existing response template next to the chat template.
 fn existing(source: &str) -> Option<Value> {
     let config = config_beside(source).ok()?;
     input::json(&config).ok()?.get("response_template").cloned()

@@ -23,7 +23,7 @@ const DEPTH: usize = 8;
 /// The files of a model folder that hold a chat template.
 const MODEL_FILES: [&str; 4] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json", "chat_templates"];
 
-/// Every source that the arguments name: folders that are not models stand for the chat templates in them.
+/// Every source of the arguments: a folder that is not a model means the chat templates in it.
 pub(super) fn expand(sources: &[String]) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for source in sources {

@@ -157,7 +157,7 @@ impl Doctor {
     }
 }
 
-/// Compiles a source, or says where it fails.
+/// Compiles a source, or returns the error.
 pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
     ChatTemplate::compile(&source.template).map_err(|error| {
         let file = template_name(source);
@@ -168,7 +168,7 @@ pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
     })
 }
 
-/// What came of holding the template's generation blocks against the mask, if it has any.
+/// The comparison of the template's generation blocks with the mask, if it has any.
 fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, String>> {
     let render = RenderOptions { now: options.now.clone(), watch: false };
     chats::check_generation_blocks(template, &options.variables, &render)

@@ -94,7 +94,7 @@ fn tell(patched: &Patched, before: &str) {
     if !patched.rewritten.is_empty() {
         super::note("some expressions had to be rewritten to place the blocks:");
         let diff = TextDiff::from_lines(before, &patched.template).unified_diff().context_radius(1).to_string();
-        // If standard error is gone, nobody can be told.
+        // A closed standard error is ignored.
         let _ = io::stderr().write_all(escape_lines(&diff).as_bytes());
     }
 }

@@ -146,7 +146,7 @@ enum Space {
     Flexible,
 }
 
-/// What requests are built with.
+/// The input that all requests are built with.
 struct Model {
     template: Template,
     wire: Wire,
@@ -208,7 +208,7 @@ impl Grammars {
         Ok(ExitCode::from(u8::from(is_violated)))
     }
 
-    /// What every request of this command line shares.
+    /// The input that all requests of this command line share.
     fn request(&self) -> Request<'static> {
         Request {
             reasoning: self.reasoning.presence(),

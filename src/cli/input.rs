@@ -78,7 +78,7 @@ pub fn is_cached(name: &str) -> bool {
     chat::source::is_cached_name(name) && !Path::new(name).exists()
 }
 
-/// The response template that a name stands for.
+/// The response template of a name.
 pub fn template(name: &str) -> Result<Opened, SourceError> {
     source::open(&place(name)?)
 }

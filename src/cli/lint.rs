@@ -172,7 +172,7 @@ impl Lint {
         input::template_or_schema(name)
     }
 
-    /// What there is to say about the chat template of a source, with the text it is about; nothing if a source that may
+    /// The findings about the chat template of a source, with its text; nothing if a source that may
     /// hold one does not.
     fn lint_chat_template(
         &self,
@@ -197,7 +197,7 @@ impl Lint {
         Ok(Some((found, Sources::none().with(file, ChatTemplate::normalise(&source.template)))))
     }
 
-    /// What there is to say about a template, after the fixes where they are asked for.
+    /// The findings about a template, after the fixes if `--fix` is given.
     fn lint(
         &self,
         opened: Opened,
@@ -275,7 +275,7 @@ impl Lint {
     }
 }
 
-/// The chat template that stands with a response template, in a model's own files.
+/// The chat template next to a response template, in a model's own files.
 fn own_chat_template(opened: &Opened) -> Option<Source> {
     let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
     is_config.then(|| chat::source::open(&opened.file, None).ok())?

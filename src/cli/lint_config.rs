@@ -1,4 +1,4 @@
-//! What `backchat.toml` says to the linter.
+//! The settings of the linter in `backchat.toml`. Unknown keys and values are errors with their position.
 //!
 //! ```toml
 //! [lint]
@@ -25,7 +25,7 @@ use crate::targets::{TARGETS, Target};
 /// The file's name; it is looked for in the current folder and those above it.
 const FILE: &str = "backchat.toml";
 
-/// What the file says.
+/// The settings of the file.
 #[derive(Debug, Default)]
 pub struct Config {
     pub targets: Vec<&'static Target>,
@@ -213,7 +213,7 @@ impl Reader<'_> {
     }
 }
 
-/// A level by its name; nothing inside where the rule is off.
+/// A level by its name; nothing inside if the rule is off.
 fn level(name: &str) -> Option<Option<Severity>> {
     Some(match name {
         "off" => None,

@@ -108,7 +108,7 @@ enum Command {
     Man(man::Man),
 }
 
-/// What `backchat` alone says: the four things one can do.
+/// The output of `backchat` without arguments: the four main commands.
 const WELCOME: &str = "\
 Backchat is the workbench for response templates. The four main commands:
 
@@ -138,7 +138,7 @@ pub fn main() -> ExitCode {
 /// Runs a command line for a process that is not the command itself; the first argument is the name of the program.
 #[doc(hidden)]
 pub fn run_to_code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    // `ExitCode` does not tell its number; these are all that commands end with.
+    // `ExitCode` does not expose its number; commands end with these only.
     let code = run(arguments);
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(2)
 }
@@ -148,7 +148,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if is_without_command(&error) => {
-            // If standard error is gone, nobody can be told.
+            // A closed standard error is ignored.
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }
@@ -178,7 +178,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Prints why the arguments cannot be used, or the help that was asked for; gives the exit code.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    // An error quotes the arguments: it is told again about arguments that are safe to show.
+    // An error quotes the arguments: it is made again with arguments that are safe to show.
     let given: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
     let _ = match Cli::try_parse_from(&shown) {
@@ -216,7 +216,7 @@ impl Global {
         }
     }
 
-    /// What strangers wrote, for a stream: byte for byte into a file or a pipe, safe to look at on a terminal.
+    /// Untrusted text, for a stream: byte for byte into a file or a pipe, escaped on a terminal.
     pub fn printable<'t>(text: &'t str, stream: &impl std::io::IsTerminal) -> Cow<'t, str> {
         if stream.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) }
     }

@@ -1,4 +1,4 @@
-//! Where diagnostics go, and in which formats: standard output, and any number of files.
+//! The destinations and formats of diagnostics: standard output, and any number of files.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -77,11 +77,11 @@ impl From<Name> for Format {
     }
 }
 
-/// What there is to write.
+/// The findings to write.
 pub struct Found<'d> {
     pub diagnostics: &'d [Diagnostic],
     pub sources: &'d Sources,
-    /// What was checked, if that is more than what was found.
+    /// All checked items, if not only those with findings.
     pub suites: Option<&'d [Suite]>,
 }
 

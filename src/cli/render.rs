@@ -60,7 +60,7 @@ pub struct Render {
     show_spans: bool,
 }
 
-/// `NAME=VALUE`, the value as JSON where it is that, else as text.
+/// `NAME=VALUE`; the value is JSON, or else text.
 pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     if name.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn template_name(source: &Source) -> String {
     format!("{} (chat_template)", source.file)
 }
 
-/// A time that `strftime_now` can tell.
+/// A time for `strftime_now`.
 pub(super) fn time(text: &str) -> Result<String, String> {
     chat::check_time(text).map(|()| text.to_owned())
 }
@@ -99,7 +99,7 @@ impl Render {
         source::open(name, self.template_name.as_deref())
     }
 
-    /// Says which of several templates was taken, where nobody asked for one.
+    /// Prints which of several templates was selected, if none was asked for.
     fn announce(&self, source: &Source, global: &Global) {
         if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
             && !source.other_names.is_empty()
@@ -152,7 +152,7 @@ impl Render {
                 super::say!("assistant spans: {}", show::spans(&rendered.assistant_spans));
             }
         }
-        // A shell's prompt should not stand in the last line of the conversation.
+        // A shell's prompt should begin on a line of its own.
         if io::stdout().is_terminal() && !rendered.text.ends_with('\n') {
             out.write_all(b"\n")?;
         }
@@ -184,7 +184,7 @@ impl Render {
         Ok(context)
     }
 
-    /// What the options ask to be filled in.
+    /// The values that the options fill in.
     fn vary(&self, context: &mut Object) {
         if self.add_generation_prompt {
             context.insert("add_generation_prompt".to_owned(), Value::Bool(true));
@@ -266,7 +266,7 @@ impl Render {
     }
 }
 
-/// What a row asked for.
+/// The request of a row.
 enum Answered {
     Rendered(chat::Rendered),
     Masked(Object),
@@ -274,7 +274,7 @@ enum Answered {
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Templates that are compiled already, by where they come from and whether there are tools.
+/// Compiled templates, by their source and whether there are tools.
 #[derive(Default)]
 struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
 

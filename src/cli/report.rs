@@ -21,7 +21,7 @@ impl Report {
         self.report.is_some()
     }
 
-    /// Writes the page where one was asked for, and says where it is.
+    /// Writes the page if one was asked for, and prints its path.
     pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
         let shown = file.display().to_string();

@@ -125,7 +125,7 @@ impl Unrender {
     }
 }
 
-/// What was learned about templates, by their place and the variables.
+/// The learned frames of templates, by their source and the variables.
 #[derive(Default)]
 struct Known(Mutex<HashMap<String, Arc<Unrenderer<Arc<ChatTemplate>>>>>);
 

@@ -1,6 +1,6 @@
 //! Casting the arguments of a tool call to the types that the tool's JSON schema gives them.
 //!
-//! Formats that tag each argument carry text only, so `<parameter=days>5</parameter>` gives the string `5`. Where the
+//! Formats that tag each argument carry text only, so `<parameter=days>5</parameter>` gives the string `5`. If the
 //! caller has said which tools there are, strings become what the schema says they are.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::{Mode, Reason, json, number, space};
 use crate::json::{Number, Value};
 
-/// What a list of tools says about the types of arguments.
+/// The types of arguments in a list of tools.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     /// Of each tool the types of each argument. The last tool of a name is the one that counts.
@@ -98,7 +98,7 @@ fn not_a_list(found: &Value) -> Reason {
     Reason::Tools(format!("the tools must be a list, not {}", found.kind()))
 }
 
-/// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null where it is nullable.
+/// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null if it is nullable.
 fn types(schema: &Value) -> Types {
     let mut found = Vec::new();
     collect_types(schema, &mut found)?;

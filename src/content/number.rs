@@ -76,7 +76,7 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// The digits at the start, as ASCII, and the text after them. Nothing where an underscore is not between two digits.
+/// The digits at the start, as ASCII, and the text after them. Nothing if an underscore is not between two digits.
 fn digits(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut after_underscore = false;
@@ -121,7 +121,7 @@ static DIGIT_RANGES: LazyLock<Vec<(char, char)>> =
 mod tests {
     use super::*;
 
-    /// What Python's `int(text)` gives; `None` is a ValueError.
+    /// The result of Python's `int(text)`; `None` is a ValueError.
     #[test]
     fn int_reads_what_python_reads() {
         let cases: &[(&str, Option<&str>)] = &[
@@ -172,7 +172,7 @@ mod tests {
         assert!(int(&("1_".repeat(MAX_DIGITS - 1) + "1"), Mode::Reference).is_ok(), "an underscore is none");
     }
 
-    /// What Python's `float(text)` gives, with the digits it was written with; `None` is a ValueError.
+    /// The result of Python's `float(text)`, with its original digits; `None` is a ValueError.
     #[test]
     fn float_reads_what_python_reads() {
         let cases: &[(&str, Option<&str>)] = &[

@@ -12,7 +12,7 @@ pub enum Reason {
     TooManyDigits(usize),
     /// `json`: the text is not JSON, at this byte of it.
     NotJson {
-        /// What is wrong.
+        /// The problem.
         message: String,
         /// The byte of `text` at which it is wrong.
         offset: usize,
@@ -57,17 +57,17 @@ pub enum Reason {
         placeholder: String,
         /// The key it looks for.
         key: String,
-        /// What stands there.
+        /// The value at that key.
         found: &'static str,
     },
     /// `transform_each`: the value is not a list.
     EachNeedsList {
-        /// What the value is.
+        /// The kind of the value.
         found: &'static str,
     },
     /// `transform_each`: an element is not an object.
     EachNeedsObjects {
-        /// What the element is.
+        /// The kind of the element.
         found: &'static str,
         /// Which element, from 0.
         index: usize,

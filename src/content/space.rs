@@ -1,11 +1,11 @@
-//! What Python takes for white space, which differs between `str.strip` and the number parsers.
+//! Python's white space, which differs between `str.strip` and the number parsers.
 
 /// Python's `str.strip`: white space as Unicode has it, and the four separators U+001C to U+001F.
 pub(super) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Python's `str.split()`: what stands between runs of the same.
+/// Python's `str.split()`: the text between runs of the same.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_space).filter(|word| !word.is_empty())
 }
@@ -14,7 +14,7 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// What `int()` and `float()` pass over at both ends: the same without the separators.
+/// The characters that `int()` and `float()` skip at both ends: the same without the separators.
 pub(super) fn trim(text: &str) -> &str {
     text.trim()
 }

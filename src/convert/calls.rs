@@ -1,4 +1,4 @@
-//! How a schema reads calls: what opens and closes one, where its name is, and how its arguments are written.
+//! How a schema reads calls: the delimiters of a call, the place of its name, and the form of its arguments.
 
 use super::Loss;
 use super::marks::{self, Context, Mark};
@@ -38,7 +38,7 @@ pub(super) enum Body {
 pub(super) enum Written {
     /// A JSON object with the name and the arguments under these keys.
     Object { name: String, arguments: String },
-    /// What comes before the name, between it and the arguments, and after these.
+    /// The text before the name, between it and the arguments, and after these.
     Parts { before: String, between: String, after: String },
 }
 

@@ -1,4 +1,4 @@
-//! A candidate held against what the schema reads: equal, better, or worse, and why.
+//! A candidate compared with the schema: equal, better, or worse, and why.
 
 use super::cases::{AFTER_CALLS, Case, Meaning};
 use super::plan::{Plan, TextField};
@@ -23,7 +23,7 @@ pub(super) struct Score {
     pub equal: usize,
 }
 
-/// What the proof of a candidate came to.
+/// The result of a candidate's proof.
 #[derive(Default)]
 pub(super) struct Verdict {
     pub score: Score,
@@ -31,7 +31,7 @@ pub(super) struct Verdict {
     pub counterexamples: Vec<Counterexample>,
 }
 
-/// After so many outputs on which a pattern takes too long the rest is not tried.
+/// After this many outputs on which a pattern takes too long, the rest is not tried.
 const MOST_EXHAUSTED: usize = 3;
 
 pub(super) fn expected(schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
@@ -46,7 +46,7 @@ pub(super) fn expected(schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
         let message = parsed.ok();
         let meaning = case.meaning.as_ref().filter(|meaning| !meaning.calls.is_empty() && !case.is_stopped);
         if let (Some(message), Some(meaning)) = (message.as_ref().filter(|message| !message.is_null()), meaning) {
-            // What the schema passes over after the calls, the template has to pass over as well.
+            // The template has to skip the text that the schema skips after the calls.
             for tail in AFTER_CALLS {
                 let text = format!("{}{tail}", case.text);
                 if schema.parse(&text).is_ok_and(|longer| longer == *message) {
@@ -145,7 +145,7 @@ fn means(plan: &Plan, message: &Value, meaning: &Meaning) -> bool {
     plan.texts.iter().all(text) && calls.len() == meaning.calls.len() && calls.iter().zip(&meaning.calls).all(call)
 }
 
-/// Whether arguments are the same, or are written the same where the wire has no types.
+/// Whether arguments are the same, or are written the same if the wire format has no types.
 fn spelled_alike(given: &Value, meant: &Value) -> bool {
     let spell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match (given, meant) {

@@ -1,4 +1,4 @@
-//! What a schema says of each field of the message, read off its patterns.
+//! The fields of a schema's message, read off its patterns.
 
 use super::Loss;
 use super::calls::{self, Calls};
@@ -35,14 +35,14 @@ pub(super) struct Plan {
     pub defaults: Object,
     pub texts: Vec<TextField>,
     pub calls: Option<CallField>,
-    /// What does not carry over, whatever the template looks like.
+    /// The constructs that no template can carry over.
     pub losses: Vec<Loss>,
 }
 
 /// The most fields a schema may have: each is written in several ways, in every combination.
 const MOST_FIELDS: usize = 24;
 
-/// Reads a schema; the reason where no template can stand in for it.
+/// Reads a schema; the reason if no template can replace it.
 pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     let root = schema.root();
     if root.constant.is_some() {

@@ -24,7 +24,7 @@ pub(crate) struct Evidence {
 /// A stretch in which the second render differs from the first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// The byte of the second render at which it stands.
+    /// Its position in the second render, in bytes.
     pub at: usize,
     pub removed: String,
     pub inserted: String,

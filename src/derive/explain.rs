@@ -130,7 +130,7 @@ impl Derivation {
         Ok(())
     }
 
-    /// Every cause of failure: the turn as rendered, where its parts lie, and the boundary that is wrong.
+    /// Every cause of failure: the turn as rendered, the positions of its parts, and the boundary that is wrong.
     fn failures(&self, page: &mut String) -> std::fmt::Result {
         if self.verdict.failures.is_empty() {
             return Ok(());
@@ -211,7 +211,7 @@ fn parts(template: &Value) -> Vec<(String, Value)> {
     anchors.chain(fields).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Where the texts of a message lie in the turn it was rendered as, in bytes.
+/// The positions of a message's texts in its rendered turn, in bytes.
 fn places(text: &str, message: &Value) -> Vec<String> {
     let mut places = Vec::new();
     let mut place = |name: &str, part: &str| {
@@ -288,7 +288,7 @@ fn shown(change: &Change) -> String {
 fn prompts(page: &mut String, wire: &Wire) -> std::fmt::Result {
     let mut rows: Vec<(String, &str)> = Vec::new();
     for (at, prompt) in wire.prompts.iter().enumerate() {
-        // Said once: a history or a setting is worth a row only where it makes a difference.
+        // Listed once: a history or a setting gets a row only if it makes a difference.
         let is_known = |other: &Prompt| other.prefill == prompt.prefill;
         if wire.prompts.iter().take(at).any(is_known) {
             continue;

@@ -58,7 +58,7 @@ pub struct Options {
     pub special_tokens: Vec<String>,
     /// Outputs the model really wrote, which the draft should explain.
     pub samples: Vec<Sample>,
-    /// Who must take the draft. Where nobody is named, it suits as many readers as it can at no cost.
+    /// The readers that must accept the draft. By default, it suits as many readers as possible at no cost.
     pub targets: Vec<&'static Target>,
 }
 
@@ -88,7 +88,7 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
     })
 }
 
-/// Derives with these variables; nothing where no answer's content shows.
+/// Derives with these variables; nothing if no answer's content shows.
 fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<Derivation> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     let wish = Wish::of(&options.targets);
@@ -116,7 +116,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Proves a template and reads the samples with it; nothing where it does not load.
+    /// Proves a template and reads the samples with it; nothing if it does not load.
     fn of(way: Fitted, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
         let template = Template::from_value(&way.template).ok()?.template;
         Some(Self {
@@ -131,7 +131,7 @@ impl Attempt {
         })
     }
 
-    /// Proves a draft and, where readers refuse it, the ways to write it for them; the one that comes closest.
+    /// Proves a draft and, if readers refuse it, the ways to write it for them; gives the closest one.
     fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
         let as_it_is = Self::of(Fitted { template: draft.clone(), gone: Vec::new() }, proof, options, wish)?;
         if as_it_is.refusals.is_empty() {
@@ -152,7 +152,7 @@ impl Attempt {
         best
     }
 
-    /// The draft that also keeps every piece of a text, where that is wished for and costs nothing.
+    /// The draft that also keeps every piece of a text, if that is wished for and costs nothing.
     fn joined(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
         let joined = wish.joined(&self.draft).map(|template| Fitted { template, gone: self.gone.clone() });
         match joined.and_then(|way| Self::of(way, proof, options, wish)) {
@@ -191,7 +191,7 @@ impl Attempt {
     }
 }
 
-/// The conversations and samples that a repair is held against.
+/// The conversations and samples that test a repair.
 struct Bench<'b, 't> {
     proof: &'b Proof<'t>,
     options: &'b Options,

@@ -10,7 +10,7 @@ use crate::wire::reads::GIVEN;
 /// What stands for a variable; a mark that holds it is none that a draft could name.
 const TEXT: &str = "Qzfilledq";
 
-/// The options with what the template cannot do without, and the names; nothing where that does not help. Special tokens
+/// The options with the variables that the template needs, and their names; nothing if that does not help. Special tokens
 /// are not made up: a draft would name them.
 pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Vec<String>)> {
     let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settle().is_some();

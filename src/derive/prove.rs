@@ -64,7 +64,7 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
     })
 }
 
-/// Proves with these variables; nothing where no answer leaves a trace.
+/// Proves with these variables; nothing if no answer leaves a trace.
 fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Options) -> Option<Proven> {
     let mut proof = Proof::new(chat_template, &options.variables, options.now.clone())?;
     proof.any_reasoning_name = options.reasoning_field.is_some();

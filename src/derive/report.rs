@@ -1,4 +1,4 @@
-//! The result of a derivation, and how it is told.
+//! The result of a derivation, and its report.
 
 use std::collections::HashSet;
 
@@ -215,7 +215,7 @@ pub(super) fn report(
     }
     // A proof that never saw a call says nothing about calls.
     let saw_calls = !reads_calls || !verdict.scope.not_shown.contains(&"calls");
-    // Where no render shows it, another note says so.
+    // If no render shows it, another note says so.
     let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
     let saw_reasoning = !is_rendered || !verdict.scope.not_shown.contains(&"reasoning");
     for (what, severity) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]

@@ -3,12 +3,12 @@ use super::{Diagnostic, Place, Sources};
 /// The largest template or JSON file that is read as a whole, in bytes: several times the size of any model's config.
 pub(crate) const LARGEST_FILE: u64 = 32 << 20;
 
-/// Why bytes are no text, and the text in front of the first that is none.
+/// Why bytes are not text, and the text before the first bad byte.
 #[derive(Clone, Debug)]
 pub struct NotText {
-    /// What is wrong, and where.
+    /// The problem and its position.
     pub diagnostic: Diagnostic,
-    /// What stands before that place, for the excerpt.
+    /// The text before that position, for the excerpt.
     pub sources: Sources,
 }
 

@@ -8,7 +8,7 @@ use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 
-/// What a fact is about, in words.
+/// The subject of a fact, in words.
 pub(crate) fn words(name: &str) -> &'static str {
     match name {
         "content_text" => "content as text",
@@ -51,7 +51,7 @@ pub(crate) fn words(name: &str) -> &'static str {
     }
 }
 
-/// One screen: silent drops first, then refusals, then what the template takes and how its renders behave.
+/// One screen: silent drops first, then refusals, then the accepted input and the behavior of the renders.
 pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file: &str) -> String {
     let mut out = format!("{file}: {} conversations rendered\n", report.renders);
     if let Some(error) = &report.stopped {
@@ -127,7 +127,7 @@ pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> Strin
     out
 }
 
-/// Where a render stops being the start of the longer one, whose text that is, and what would avoid it.
+/// The position at which a render stops being the start of the longer one, whose text that is, and how to avoid it.
 pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     if !fact.name.starts_with("prefix_") || fact.value != Value::Bool(false) {
         return None;
@@ -158,7 +158,7 @@ fn pair(fact: &Fact) -> Option<(&Exhibit, &Exhibit)> {
     rendered.next().map(|shorter| (longer.as_ref(), shorter.as_ref()))
 }
 
-/// Whose turn a place is in, by the last needle before it.
+/// The turn that contains a position, by the last needle before it.
 fn owner(before: &str) -> &'static str {
     let known = [
         (needle::USER, "after the user's message"),

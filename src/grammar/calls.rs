@@ -190,7 +190,7 @@ struct Paired<'p> {
     reading: Reading,
 }
 
-/// The types of values as the wire tells them apart, each with its bits.
+/// The types of values that the wire distinguishes, each with its bits.
 const KINDS: [(&str, u8); 7] = [
     ("string", types::STRING),
     ("integer", types::WHOLE),
@@ -264,7 +264,7 @@ impl Paired<'_> {
         Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
     }
 
-    /// A value with what stands around it, from its key on.
+    /// A value with the text around it, from its key on.
     fn value(&self, reader: &mut Reader<'_>, schema: &Schema, name: &str) -> Result<Node, Fault> {
         let through = schema.all.iter().any(|(value, _)| {
             value.as_object().is_some_and(|entries| entries.contains_key("$ref") || entries.contains_key("allOf"))
@@ -280,7 +280,7 @@ impl Paired<'_> {
             for (at, (kind, bits)) in KINDS.iter().enumerate() {
                 let Some(spelling) = self.spelling(kind) else { continue };
                 let mut bits = *bits;
-                // Whole numbers and others are one kind of text where both may come.
+                // Whole numbers and others are one kind of text if both are allowed.
                 let numbers = types::WHOLE | types::FRACTION;
                 if *kind == "integer" && shape.types & numbers == numbers {
                     bits = numbers;

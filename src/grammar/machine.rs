@@ -1,10 +1,10 @@
-//! The recogniser: which texts the rules allow, character by character, by following every way at once.
+//! The recognizer: decides character by character which texts the rules allow, by following every way at once.
 
 use hashbrown::{HashMap, HashSet};
 
 use super::rules::{Node, Rules};
 
-/// A place in the rules: what comes first, and what comes behind it.
+/// A position in the rules: the next node, and the rest after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Item<'r> {
     Node(&'r Node),
@@ -56,7 +56,7 @@ impl<'r> Machine<'r> {
         self.may_end || !self.tops.is_empty()
     }
 
-    /// Takes a character; false where the rules do not allow it.
+    /// Consumes a character; false if the rules do not allow it.
     pub fn feed(&mut self, c: char) -> bool {
         let mut next = Vec::new();
         for top in std::mem::take(&mut self.tops) {

@@ -15,7 +15,7 @@ pub(crate) struct Clear {
     pub reasoning: Automaton,
     /// Text inside a call.
     pub value: Automaton,
-    /// A value that stands without quotes between its marks.
+    /// A value without quotes between its marks.
     pub bare: Automaton,
     /// What opens a thought, and what closes it.
     pub thought: Option<(String, String)>,

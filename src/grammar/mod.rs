@@ -204,7 +204,7 @@ impl Grammar {
         &self.preserved
     }
 
-    /// Names these marks as tokens where the format has names for them, which is Lark alone: elsewhere the text of a mark
+    /// Names these marks as tokens if the format has names for them, as only Lark does: elsewhere the text of a mark
     /// matches its token, too.
     #[must_use]
     pub fn with_special_tokens(mut self, special: &[SpecialToken]) -> Self {

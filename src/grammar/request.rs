@@ -11,9 +11,9 @@ use crate::json::{Object, Value};
 pub struct Request<'r> {
     /// The tools as OpenAI lists them, or the functions inside.
     pub tools: Option<&'r Value>,
-    /// Which of them the model may or must call; `Auto` with tools and `None` without where nothing is said.
+    /// Which of them the model may or must call; by default `Auto` with tools and `None` without.
     pub choice: Option<&'r Choice>,
-    /// Whether several calls are allowed; where nothing is said, unless a tool is named.
+    /// Whether several calls are allowed; by default, unless a tool is named.
     pub parallel: Option<bool>,
     /// The prompt as it will be sent.
     pub prompt: Option<&'r str>,
@@ -25,7 +25,7 @@ pub struct Request<'r> {
     pub open_properties: bool,
     /// White space between JSON tokens only as renders have it.
     pub wire_space: bool,
-    /// The arguments of a call in any order, where they are few enough.
+    /// The arguments of a call in any order, if they are few enough.
     pub any_order: bool,
 }
 

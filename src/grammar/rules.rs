@@ -12,7 +12,7 @@ pub(crate) enum Node {
     Sequence(Vec<Node>),
     /// One of these; none of them is no text at all, not even the empty one.
     Choice(Vec<Node>),
-    /// So many times, without a bound where there is no second number.
+    /// This many times, without a bound if there is no second number.
     Repeat(Box<Node>, u32, Option<u32>),
     Rule(usize),
     /// Regular text, from one of its states on.

@@ -1,4 +1,4 @@
-//! The turn: in which order thoughts, content and calls stand, and where the prompt leaves off.
+//! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
 
 use super::automaton::Automaton;
 use super::machine::Machine;
@@ -31,16 +31,16 @@ pub(crate) struct Turn<'t> {
     pub clear: &'t Clear,
     pub prompt: Option<&'t str>,
     pub reasoning: Presence,
-    /// Whether content may stand beside calls, and whether it must.
+    /// Whether content beside calls is allowed, and whether it is required.
     pub content: Presence,
-    /// The calls: none of them where there are none.
+    /// The calls, if there are any.
     pub call: Option<Node>,
     /// Whether a turn without calls is allowed, and whether more than one call is.
     pub may_be_silent: bool,
     pub several: bool,
 }
 
-/// Where the grammar begins.
+/// The start of the grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     /// The region the prompt left open.
@@ -106,7 +106,7 @@ impl Turn<'_> {
         (!root.is_never()).then_some((root, start))
     }
 
-    /// The groups of turns that this prompt can begin; the plainest where none is found.
+    /// The groups of turns that this prompt can begin; the plainest if none is found.
     fn groups(&self) -> (Vec<&Group>, bool) {
         let groups = &self.written.groups;
         let plain = || groups.first().into_iter().collect::<Vec<_>>();
@@ -186,7 +186,7 @@ impl Turn<'_> {
         shapes
     }
 
-    /// A shape as nodes, with any number of calls where it shows two.
+    /// A shape as nodes, with any number of calls if it shows two.
     fn parts(&self, shape: &Shape, content: &Node, thought: &Node) -> Parts {
         let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
         let mut nodes = Vec::new();
@@ -221,7 +221,7 @@ impl Turn<'_> {
         nodes
     }
 
-    /// The rest of the turn where the prompt writes what no render of the whole turn has: the close of a thought that it
+    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that it
     /// opened, and what follows a header.
     fn beyond(
         &self,
@@ -342,7 +342,7 @@ impl Turn<'_> {
     }
 }
 
-/// The first marks of a text that stand in no other: where they begin, and what they are.
+/// The first marks of a text that occur in no other: their positions and texts.
 fn first_of_its_own(text: &str, others: &[&str]) -> Option<(usize, String)> {
     let marks = marks::marks(text);
     let starts: Vec<usize> = marks.iter().scan(0, |at, mark| Some(std::mem::replace(at, *at + mark.len()))).collect();

@@ -3,7 +3,7 @@
 //! Everything Backchat handles is JSON at some point: templates, tools, messages, arguments. The reference
 //! implementation reads it with `json.loads`, whose dialect is wider than the standard (NaN, infinities, lone
 //! surrogates, integers of any length), keeps the order of keys and the last of duplicate ones, and a diagnostic needs
-//! to know at which byte a value stands. No general crate gives all three, so this room does.
+//! the byte positions of values. No general crate gives all three, so this room does.
 
 mod map;
 mod number;

@@ -3,11 +3,11 @@ use std::ops::Range;
 use super::place::Below;
 use super::{Map, Number, Object, Places, Value};
 
-/// Why a text is not JSON, and where.
+/// Why a text is not JSON, and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The byte at which it is wrong.
     pub offset: usize,
@@ -40,7 +40,7 @@ pub fn read(text: &str) -> Result<Value, Error> {
     Reader::new(text).document()
 }
 
-/// Reads one JSON value, and where it and everything below it stands.
+/// Reads one JSON value, and the positions of it and everything below it.
 ///
 /// ```
 /// use backchat::json::{Path, read_with_places};

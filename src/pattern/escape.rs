@@ -14,7 +14,7 @@ enum Member {
 }
 
 impl Reader<'_> {
-    /// What follows a backslash outside of a set.
+    /// The text after a backslash outside of a set.
     pub(super) fn escape(&mut self) -> Result<Node, PatternError> {
         let place = self.place();
         let start = place - 1;
@@ -79,7 +79,7 @@ impl Reader<'_> {
         self.numbered_reference(group, place)
     }
 
-    /// An escape that may also stand in a set.
+    /// An escape that is also allowed in a set.
     fn class_escape(&mut self, c: char, start: usize) -> Result<Member, PatternError> {
         let ascii = self.flags.ascii;
         Ok(match c {
@@ -125,7 +125,7 @@ impl Reader<'_> {
             .ok_or_else(|| PatternError::new(format!("U+{hex} is not a character"), start))
     }
 
-    /// `\p{Lu}`, `\pL`, `\p{^Lu}`; where nothing of the kind follows, the letter `p`.
+    /// `\p{Lu}`, `\pL`, `\p{^Lu}`; if nothing of the kind follows, the letter `p`.
     fn property(&mut self, negated: bool) -> Result<Member, PatternError> {
         let letter = Member::Char(if negated { 'P' } else { 'p' });
         let place = self.place();
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(Member::Set(set))
     }
 
-    /// A set, from behind its `[` on.
+    /// A set, from the character after its `[` on.
     pub(super) fn set(&mut self) -> Result<Node, PatternError> {
         let negated = self.eat("^");
         let mut set = ClassUnicode::empty();
@@ -189,7 +189,7 @@ impl Reader<'_> {
         Ok(Node::Class(Class::new(&set)))
     }
 
-    /// The upper end of a range, where `-` and a single character follow.
+    /// The upper end of a range, if `-` and a single character follow.
     fn range_end(&mut self) -> Result<Option<char>, PatternError> {
         let start = self.place();
         if !self.eat("-") || self.peek() == Some(']') {
@@ -205,7 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The next member; `None` behind the `]` that ends the set, which as its first character is itself.
+    /// The next member; `None` after the `]` that ends the set; as the first character, `]` is a literal.
     fn member(&mut self, first: bool) -> Result<Option<Member>, PatternError> {
         let start = self.place();
         let Some(c) = self.next() else {
@@ -246,7 +246,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// `[:alpha:]`, from behind its `[` on.
+    /// `[:alpha:]`, from the character after its `[` on.
     fn posix(&mut self) -> Result<Option<ClassUnicode>, PatternError> {
         let start = self.place();
         if self.eat(":") {

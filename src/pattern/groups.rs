@@ -48,7 +48,7 @@ impl Reader<'_> {
         Ok(Some(node))
     }
 
-    /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from behind its `(?` on.
+    /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from the character after its `(?` on.
     fn call(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
         let place = self.at;
         let name = self.take_while(|c| c != ')').to_owned();
@@ -186,7 +186,7 @@ impl Reader<'_> {
         Ok(node)
     }
 
-    /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from behind the second parenthesis on.
+    /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from the character after the second parenthesis on.
     fn condition(&mut self) -> Result<Node, PatternError> {
         let place = self.at;
         for (mark, behind, negate) in
@@ -214,7 +214,7 @@ impl Reader<'_> {
             (_, Some(number)) => number,
             _ if name.is_empty() => return Err(PatternError::new("the condition names no group", place)),
             _ => {
-                // A group that comes later: a number that no group has stands in for it.
+                // A group that comes later is represented by an unused number.
                 let placeholder = u32::MAX - self.named_tests.len() as u32;
                 self.named_tests.push((name, placeholder, place));
                 placeholder

@@ -10,7 +10,7 @@ pub(super) enum Inst {
     Class(Class),
     ClassBehind(Class),
     Run(Run),
-    /// Goes on at `first`, and at `second` where that fails. In a loop failures are always noted, elsewhere once attempts
+    /// Continues at `first`, and at `second` if that fails. In a loop failures are always recorded, elsewhere once attempts
     /// become long.
     Split {
         first: usize,
@@ -22,8 +22,8 @@ pub(super) enum Inst {
     /// Remembers the place in a slot: two slots a group, its start and its end.
     Save(usize),
     Assert(Assertion),
-    /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
-    /// that is a failure. `span` remembers where its inside is known to match.
+    /// A look whose inside follows, up to `LookEnd`: the continuation if that matches, and if it does not; `None` if
+    /// that is a failure. `span` remembers the positions at which its inside is known to match.
     Look {
         matched: Option<usize>,
         failed: Option<usize>,
@@ -49,7 +49,7 @@ pub(super) enum Inst {
     },
     /// The match begins here.
     Keep,
-    /// Goes through a group and comes back behind this.
+    /// Calls a group and returns to the next instruction.
     Call {
         group: usize,
     },
@@ -71,7 +71,7 @@ pub(super) enum Inst {
         lazy: bool,
         exit: usize,
     },
-    /// Out of the loop where a round consumed nothing.
+    /// Leaves the loop if a round consumed nothing.
     LeaveIfEmpty {
         noted: usize,
         counter: Option<(usize, usize)>,
@@ -93,13 +93,13 @@ pub(super) struct Run {
     pub max: u32,
     pub greed: Greed,
     pub behind: bool,
-    /// The number under which places are noted where what follows fails.
+    /// The number under which positions are recorded at which the rest fails.
     pub memo: Option<usize>,
     /// The number under which it is remembered how far the run goes; the next one is for its least length.
     pub extent: Option<usize>,
     /// The number under which failures of a bounded run are noted, place by place.
     pub entry: Option<usize>,
-    /// The byte with which whatever follows has to start, where there is only one.
+    /// The byte with which the rest has to start, if there is only one.
     pub next: Option<u8>,
 }
 
@@ -114,17 +114,17 @@ pub(super) struct Program {
     pub insts: Vec<Inst>,
     pub slots: usize,
     pub registers: usize,
-    /// How many splits and bounded runs remember where they fail.
+    /// How many splits and bounded runs remember the positions at which they fail.
     pub splits: usize,
     /// How many runs do.
     pub runs: usize,
     /// How many numbers there are for how far runs go.
     pub extents: usize,
-    /// How many looks remember where they match.
+    /// How many looks remember the positions at which they match.
     pub spans: usize,
     /// Whether what fails at a place also fails there in a search that began elsewhere.
     pub depends_on_search_start: bool,
-    /// Where the groups that can be called begin.
+    /// The starts of the groups that can be called.
     pub entries: Vec<usize>,
 }
 
@@ -143,7 +143,7 @@ impl Program {
         }
     }
 
-    /// Tells each run what has to follow it.
+    /// Gives each run the text that has to follow it.
     pub fn note_next_bytes(&mut self) {
         let nexts: Vec<Option<u8>> = (0..self.insts.len()).map(|at| self.next_byte(at + 1, 8)).collect();
         for (inst, next) in self.insts.iter_mut().zip(nexts) {

@@ -30,7 +30,7 @@ struct Flags {
     ascii: bool,
 }
 
-/// What a repeat after an item would repeat.
+/// The item that a repeat would repeat.
 #[derive(Clone, Copy, PartialEq)]
 enum Item {
     Place,
@@ -56,7 +56,7 @@ struct Reader<'p> {
     groups: Vec<Option<Width>>,
     /// The conditions by number, which may come before their group.
     conditions: Vec<(u32, usize)>,
-    /// How many groups there were where the outermost open look-behind began.
+    /// How many groups there were at the start of the outermost open look-behind.
     behind: Option<usize>,
     depth: usize,
 }
@@ -241,7 +241,7 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; nothing where that is just itself.
+    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; nothing if it is a literal `{`.
     fn counts(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let here = self.at;
         if self.peek() == Some('}') {
@@ -338,7 +338,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// What follows a backslash outside of a set.
+    /// The text after a backslash outside of a set.
     fn escape(&mut self, start: usize) -> Result<(Node, Item), PatternError> {
         let Some(c) = self.next() else {
             return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
@@ -499,7 +499,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Whatever a parenthesis opens; nothing where it is a comment or sets flags.
+    /// The item that a parenthesis opens; nothing if it is a comment or sets flags.
     fn group(&mut self, start: usize, front: bool) -> Result<Option<Node>, PatternError> {
         if !self.eat('?') {
             return self.capture(None, start).map(Some);

@@ -1,4 +1,4 @@
-//! What Python's `regex` gives, in tables. Expected values were taken from regex 2026.11.15.
+//! The answers of Python's `regex`, in tables. Expected values were taken from regex 2026.11.15.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -66,7 +66,7 @@ fn matches_are_those_of_python() {
         (r"\((?:[^()]|(?R))*\)", "x(a(b)c)()((", "1-8 8-10"),
         (r"(?P<p>\[(?:[^\[\]]|(?&p))*\])", "[a[b]] [", "0-6"),
         ("(a|b)(?1)", "abba", "0-2 2-4"),
-        // The match begins behind `\K`.
+        // The match begins after `\K`.
         (r"a\Kb", "abab", "1-2 3-4"),
         // Case.
         ("(?i)k", "kK\u{212a}", "0-1 1-2 2-3"),
@@ -142,7 +142,7 @@ fn what_cannot_run_exactly_is_refused_by_name() {
         ("a(*SKIP)b", "a backtracking verb"),
         ("(?r)ab", "searching in reverse"),
         ("(?p)a", "POSIX matching"),
-        ("(?V1)a", "version 1 behaviour"),
+        ("(?V1)a", "version 1 behavior"),
         ("(?|(a)|(b))", "a branch reset group"),
         (r"\X", "a grapheme"),
         (r"\N{LESS-THAN SIGN}", "a character by its name"),
@@ -152,11 +152,11 @@ fn what_cannot_run_exactly_is_refused_by_name() {
     ] {
         let error = Pattern::new(source).unwrap_err();
         assert!(error.message.starts_with(named), "{source}: {error}");
-        assert!(error.message.contains("cannot be run here exactly"), "{source}: {error}");
+        assert!(error.message.contains("cannot be run exactly"), "{source}: {error}");
     }
 }
 
-/// What is known of the first match after each piece of a text, and after its end.
+/// The knowledge about the first match after each piece of a text, and after its end.
 fn growing(source: &str, pieces: &[&str]) -> String {
     let pattern = Pattern::new(source).unwrap();
     let mut search = Search::default();
@@ -240,7 +240,7 @@ fn long_texts_take_linear_time_or_end_in_an_error() {
     }
 }
 
-/// What a search that finds nothing costs, in units of work for each byte.
+/// The cost of a search that finds nothing, in units of work per byte.
 fn cost(source: &str, text: &str) -> f64 {
     let pattern = Pattern::new(source).unwrap();
     let mut search = Search::default();

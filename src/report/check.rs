@@ -57,7 +57,7 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// A row for each case; the first thing that is wrong stands beside it.
+/// A row for each case, with its first problem.
 fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
     html.of_class("div", "wide", |html| {
         html.of_class("table", "", |html| {
@@ -126,7 +126,7 @@ fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
     html.gap();
 }
 
-/// What a case expects beside what came of it, if that is not the same.
+/// The expectation of a case beside its actual result, if they differ.
 fn difference(html: &mut Html, report: &Report<'_>) {
     let pair = match (report.entry, &report.meaning) {
         (Entry::Case(_, Ok(case)), Some(Meaning::Output(meaning))) => {

@@ -13,7 +13,7 @@ use crate::replay::{Hunt, Recording, Run, Worst};
 /// How many bytes are parsed in search of a cut: a page is made in an instant. `backchat replay` searches on.
 const WORK: usize = 8 << 20;
 
-/// What was found: the output read whole, and cut.
+/// The output parsed whole, and cut.
 pub(super) struct Found {
     output: Output,
     /// The characters of the output to cut after.

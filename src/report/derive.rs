@@ -101,7 +101,7 @@ fn body<'a>(
     turn.into_iter().chain(template).chain(evidence).chain(proof)
 }
 
-/// What each reader makes of the draft.
+/// The verdict of each reader on the draft.
 fn readers(html: &mut Html, readers: &[Reading]) {
     html.of_class("div", "wide", |html| {
         html.of_class("table", "", |html| {

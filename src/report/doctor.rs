@@ -20,13 +20,13 @@ const GROUPS: [(&str, &str, &str); 5] = [
     ("rendered", "takes", "good"),
 ];
 
-/// What an examination found, and what it was made with.
+/// The result of an examination, and its input.
 pub struct Examined<'a> {
     /// The facts.
     pub report: &'a Report,
     /// The chat template.
     pub template: &'a ChatTemplate,
-    /// What it was rendered with.
+    /// The options of the renders.
     pub options: &'a Options,
     /// In how many conversations its generation blocks agree with its mask, or why they do not; nothing without blocks.
     pub blocks: Option<Result<usize, String>>,

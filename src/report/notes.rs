@@ -1,4 +1,4 @@
-//! What else there is to say: limits, losses, warnings.
+//! The remaining notes: limits, losses, warnings.
 
 use super::html::Html;
 use super::page::Section;

@@ -1,4 +1,4 @@
-//! A proof as a grid of conversations, and each conversation with where its parts lie.
+//! A proof as a grid of conversations, and each conversation with the positions of its parts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     });
 }
 
-/// The place of a word in a list of words, to which it is added where it is new.
+/// The index of a word in a list, to which it is added if it is new.
 fn position<'w>(words: &mut Vec<&'w str>, word: &'w str) -> usize {
     words.iter().position(|known| *known == word).unwrap_or_else(|| {
         words.push(word);
@@ -135,7 +135,7 @@ fn mark(html: &mut Html, proof: &Proof, index: usize) {
     html.element("a", &attributes, |html| html.text(sign));
 }
 
-/// What fails and what is lost, a cause at a time.
+/// Failures and losses, one cause at a time.
 fn causes(html: &mut Html, verdict: &Verdict) {
     if !verdict.failures.is_empty() {
         html.tag("h3", "", "Failures");
@@ -205,7 +205,7 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
     }
 }
 
-/// How many failures stand before this one.
+/// The number of failures before this one.
 fn index_of_failure(proof: &Proof, index: usize) -> usize {
     let before = proof.conversations.iter().take(index);
     before.filter(|shown| matches!(shown.conversation.fate, Fate::Failed(_))).count()
@@ -242,7 +242,7 @@ fn failed(html: &mut Html, shown: &Shown, failure: &Failure) {
     sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
 }
 
-/// The turn with the parts of its message where they lie.
+/// The turn with the parts of its message at their positions.
 fn expected(html: &mut Html, shown: &Shown) {
     let text = &shown.conversation.text;
     let fields = shown.recording.template().fields();
@@ -263,7 +263,7 @@ fn expected(html: &mut Html, shown: &Shown) {
     });
 }
 
-/// Where the texts of a message lie in the turn it was rendered as, in order.
+/// The positions of a message's texts in its rendered turn, in order.
 fn places<'m>(text: &str, message: &'m Value) -> Vec<(usize, usize, &'m str)> {
     let mut places = Vec::new();
     for (key, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
@@ -280,7 +280,7 @@ fn places<'m>(text: &str, message: &'m Value) -> Vec<(usize, usize, &'m str)> {
     places
 }
 
-/// The texts of a value that stand in a turn: its own, or the names and arguments of its calls.
+/// The texts of a value that occur in a turn: its own, or the names and arguments of its calls.
 fn strings<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
     match value {
         Value::String(text) => take(text),

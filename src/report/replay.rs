@@ -23,9 +23,9 @@ const OUTPUTS: usize = 40;
 /// An output, read once, or twice to be compared.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How it is read: once, or in two ways that stand side by side.
+    /// How it is read: once, or in two ways side by side.
     pub sides: Vec<Side>,
     /// The message it should give.
     pub expected: Option<Object>,
@@ -36,9 +36,9 @@ pub struct Output {
 /// One way to read an output.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// What it is called where there are two.
+    /// Its name, if there are two.
     pub name: String,
-    /// What happened.
+    /// The recording.
     pub recording: Recording,
 }
 
@@ -95,7 +95,7 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
     page(&head, sections)
 }
 
-/// What became of an output, in a sentence.
+/// The result of an output, in a sentence.
 fn verdict(output: &Output) -> String {
     let Some(Side { recording, .. }) = output.sides.first() else { return String::new() };
     match (&output.expected, output.mood()) {
@@ -235,7 +235,7 @@ fn event(html: &mut Html, recording: &Recording, row: usize, mark: &str) {
     });
 }
 
-/// What was held longest in some feeds, and why.
+/// The text that was held longest in some feeds, and why.
 fn held(html: &mut Html, recording: &Recording, feeds: std::ops::Range<usize>) {
     let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
     let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };

@@ -10,9 +10,9 @@ use crate::json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     Same(&'t str),
-    /// What only the first text has.
+    /// The part that only the first text has.
     First(&'t str),
-    /// What only the second text has.
+    /// The part that only the second text has.
     Second(&'t str),
 }
 
@@ -83,7 +83,7 @@ pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: 
     columns(html, titles, &pieces);
 }
 
-/// Where the lines of a text begin, and its end.
+/// The starts of the lines of a text, and its end.
 fn line_starts(text: &str) -> Vec<usize> {
     let ends = text.split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();

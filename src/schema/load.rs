@@ -1,6 +1,6 @@
 //! From JSON to a schema, with every complaint at its place.
 //!
-//! What the reference only finds out when it gets there, such as a pattern that does not compile, is not a complaint here:
+//! Errors that the reference raises only while parsing, such as a pattern that does not compile, are not reported here:
 //! the schema loads, and fails where the reference would.
 
 use super::node::{Additional, Node, Parser, Regex, Substitution};
@@ -41,7 +41,7 @@ const NOTES: &[&str] = &["title", "description", "$schema", "$id", "$comment", "
 pub struct Loaded {
     /// The schema.
     pub schema: Schema,
-    /// What its author should know about it.
+    /// Warnings for its author.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -187,7 +187,7 @@ impl Loader<'_> {
                     let regex = Regex::new(pattern);
                     let replacement = match &regex.pattern {
                         Ok(pattern) => Replacement::read(replacement, pattern),
-                        // What it is does not matter: the pattern fails first.
+                        // Its kind does not matter: the pattern fails first.
                         Err(_) => Err("the pattern does not compile".to_owned()),
                     };
                     substitutions.push(Substitution { regex, replacement });

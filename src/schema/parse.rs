@@ -18,20 +18,20 @@ const ROOM: usize = 1 << 20;
 const ROOM_PER_BYTE: usize = 4;
 
 impl Schema {
-    /// The message that the schema reads in an output; null where it does not match.
+    /// The message that the schema reads in an output; null if it does not match.
     pub fn parse(&self, output: &str) -> Result<Value, SchemaError> {
         parse_node(self.root(), output)
     }
 }
 
-/// What a node reads in a text.
+/// Reads a text with a node.
 pub(crate) fn parse_node(node: &Node, text: &str) -> Result<Value, SchemaError> {
     let steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
     let room = ROOM + ROOM_PER_BYTE * text.len();
     Run { steps, room }.node(node, Content::Text(Cow::Borrowed(text)))
 }
 
-/// What a node is given.
+/// The input of a node.
 enum Content<'t> {
     Text(Cow<'t, str>),
     /// Anything else.
@@ -130,7 +130,7 @@ impl Run {
                     let (_, group) = pattern.named_groups().iter().find(|(known, _)| &**known == name)?;
                     found.group(*group as usize)
                 };
-                // Where the groups are wrong in themselves, that is what the reference says first.
+                // Wrong groups are the first error of the reference.
                 if pattern.named_groups().is_empty() {
                     groups(node, pattern, found)?;
                 }
@@ -149,7 +149,7 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// What the first match takes; none if there is no match.
+    /// The first match; none if there is none.
     fn search<'t>(
         &mut self,
         node: &Node,
@@ -354,7 +354,7 @@ impl Run {
     }
 }
 
-/// What a match is to a schema: its named groups that took part, or else its only group.
+/// The value of a match: its named groups that took part, or else its only group.
 fn groups<'t>(node: &Node, pattern: &Pattern, found: &Taken<'t>) -> Result<Content<'t>, SchemaError> {
     let named = pattern.named_groups();
     if !named.is_empty() {

@@ -92,7 +92,7 @@ impl Replacement {
         self.0.iter().map(part).collect()
     }
 
-    /// What it writes before a group and after it, if that is all it writes.
+    /// The text it writes before and after a group, if it writes nothing else.
     pub fn around(&self, group: usize) -> Option<(String, String)> {
         let text = self.filled(&|other| if other == group { "\0".to_owned() } else { String::new() });
         let (before, after) = text.split_once('\0')?;

@@ -36,7 +36,7 @@ pub(super) fn to_json(text: &str, budget: &mut u64) -> Result<String, TooMuchWor
     Ok(put_back(&bare, &strings))
 }
 
-/// Puts each string back, as JSON, where its number is.
+/// Puts each string back, as JSON, in the place of its number.
 fn put_back(bare: &str, strings: &[&str]) -> String {
     let mut out = String::with_capacity(bare.len());
     let mut rest = bare;

@@ -14,7 +14,7 @@ pub struct NumberOutOfRange {
 }
 
 impl NumberOutOfRange {
-    /// Where the number is in the value.
+    /// The path of the number in the value.
     pub fn path(&self) -> &Path {
         &self.path
     }

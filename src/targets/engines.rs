@@ -5,7 +5,7 @@ use crate::pattern::{Construct, Pattern};
 /// An engine of another language.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// What people call it.
+    /// Its usual name.
     pub name: &'static str,
     kind: Kind,
 }
@@ -14,7 +14,7 @@ pub struct Engine {
 enum Kind {
     /// The parser of Rust's `regex` is asked.
     RustRegex,
-    /// What it has not is listed, and whether its look-behinds need a bound.
+    /// The constructs it lacks are listed, and whether its look-behinds need a bound.
     Lacks { constructs: &'static [Construct], bounded_looks: bool },
 }
 
@@ -48,7 +48,7 @@ pub static ENGINES: [Engine; 4] = [
     },
     Engine {
         name: "Swift",
-        // The expressions of ICU, on which `NSRegularExpression` stands.
+        // The expressions of ICU, on which `NSRegularExpression` is based.
         kind: Kind::Lacks {
             constructs: &[
                 Construct::Recursion,

@@ -50,7 +50,7 @@ pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
     refusals
 }
 
-/// What goes wrong in vLLM with a template that it loads.
+/// Problems in vLLM with a template that it loads.
 pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
     let mut cautions = neither(Reader::Vllm, template);
     if let Some(thinking) = template.field(THINKING) {
@@ -87,7 +87,7 @@ pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
     cautions
 }
 
-/// What goes wrong in SGLang with a template that it loads.
+/// Problems in SGLang with a template that it loads.
 pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     let mut cautions = neither(Reader::Sglang, template);
     let mut caution = |place: Path, effect: String, help: &str| {
@@ -160,14 +160,14 @@ fn neither(reader: Reader, template: &Template) -> Vec<Caution> {
     vec![Caution { reader, place: Path::root().key("fields"), effect: effect.to_owned(), help: help.to_owned() }]
 }
 
-/// Calls that are no `{"function": {"name": …, "arguments": …}}` are dropped, all of a region at once.
+/// Calls that are not `{"function": {"name": …, "arguments": …}}` are dropped, all of a region at once.
 fn flat_calls(reader: Reader, template: &Template) -> Option<Caution> {
     let field = template.field(TOOL_CALLS)?;
     let path = field_path(TOOL_CALLS);
     let key = |shape: &Shape, key: &str| match shape {
         Shape::Object(entries) => entries.get(key).cloned(),
         Shape::Literal(Value::Object(entries)) => entries.get(key).cloned().map(Shape::Literal),
-        // What fills a hole only the text tells.
+        // Only the text decides the value of a placeholder.
         Shape::Placeholder(_) => Some(shape.clone()),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! TRL: it parses with transformers and then wants a list of calls; where anything fails, the whole output is content.
+//! TRL: it parses with transformers and then needs a list of calls; if anything fails, the whole output becomes content.
 
 use super::{Caution, Reader, TOOL_CALLS};
 use crate::json::Path;

@@ -7,11 +7,11 @@ use super::ContentParser;
 pub(crate) struct Key {
     pub name: &'static str,
     pub kind: Kind,
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub about: &'static str,
 }
 
-/// What the value of a key must be.
+/// The kind of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The number 1.

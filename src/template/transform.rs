@@ -23,7 +23,7 @@ pub enum Shape {
     Object(Map<Shape>),
 }
 
-/// What stands between the braces of `"{name.key.key}"`.
+/// The text between the braces of `"{name.key.key}"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholder {
     /// `content`, or a named group of the open pattern; under `transform_each` also a key of the element.
@@ -59,7 +59,7 @@ impl std::fmt::Display for Placeholder {
     }
 }
 
-/// What Python's `regex` takes for `\w`.
+/// The characters that Python's `regex` matches with `\w`.
 fn is_word_character(c: char) -> bool {
     regex_syntax::try_is_word_character(c).unwrap_or(false)
 }

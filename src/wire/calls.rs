@@ -1,4 +1,4 @@
-//! How tool calls are written, told from renders of one, two and three of them.
+//! The form of tool calls, inferred from renders of one, two and three of them.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_
     Finder { prober, setting, ids_hold_names, around }.find(manner)
 }
 
-/// How well calls show in this manner; the less the better, nothing where they do not.
+/// How well calls show in this manner: less is better; nothing if they do not.
 fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
     let answer = Answer::calls(calls(1, ids_hold_names));
     let messages = [super::conversation::Message::User(needle::USER.to_owned()), {
@@ -301,7 +301,7 @@ fn push(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// How the arguments of a call stand in one value.
+/// The form of a call's arguments if they are one value.
 fn whole(trace: &Trace, call: usize) -> Option<Whole> {
     trace.of_call(call).find_map(|slot| match slot.kind {
         Kind::Arguments(_, whole) => Some(whole),
@@ -309,7 +309,7 @@ fn whole(trace: &Trace, call: usize) -> Option<Whole> {
     })
 }
 
-/// How long what stands before the first key is, as part of the arguments.
+/// The length of the text before the first key, as part of the arguments.
 fn opening(pairs: &Pairs) -> usize {
     pairs.cut.open.len() + pairs.braces.as_ref().map_or(0, |(open, _)| open.len())
 }
@@ -324,7 +324,7 @@ fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
     if rest.starts_with(&close) { close.len() } else { 0 }
 }
 
-/// How many bytes of a call stand before its first slot and after its last one.
+/// The number of bytes of a call before its first slot and after its last one.
 fn margins(one: &Trace, located: &Located) -> (usize, usize) {
     let start = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
     let end = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
@@ -366,7 +366,7 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
     })
 }
 
-/// Where a JSON object holds the parts of a call.
+/// The places of the parts of a call in a JSON object.
 fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     let entries = value.as_object()?;
     let arguments = Value::Object(call.arguments.clone());
@@ -388,7 +388,7 @@ fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
 }
 
-/// A key that says it is an id, where the template writes ids of its own.
+/// A key that is named as an id, if the template writes ids of its own.
 fn made_id(value: &Value) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
@@ -434,7 +434,7 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     gap.get(located.range.end - last..).unwrap_or(gap)
 }
 
-/// Takes the end of the turn off what follows the last call; what takes its place there, where it is another mark.
+/// Removes the end of the turn from the text after the last call; gives the marker that replaces it there, if any.
 fn own_end(post: &mut String, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
@@ -461,7 +461,7 @@ fn own_end(post: &mut String, end: &str) -> Option<String> {
     Some(last)
 }
 
-/// The readings of what stands before, between and after calls.
+/// The readings of the text before, between and after calls.
 fn cut(pre: &str, mid: &str, post: &str) -> Vec<Cut> {
     let open = marks::shared_end(mid, pre);
     let close = marks::shared_start(mid, post);
@@ -518,7 +518,7 @@ fn count(pieces: &mut Vec<Piece>, others: &[Piece]) {
     *pieces = counted;
 }
 
-/// Where two texts differ in one number that goes up by one.
+/// The position at which two texts differ in one number that goes up by one.
 fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
     let start: usize = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
     let digits = |text: &str| text.get(start..).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());

@@ -1,4 +1,4 @@
-//! The wire of a chat template as other rooms hold it.
+//! The wire of a chat template, as other rooms use it.
 
 use super::conversation::{Answer, Manner, Message};
 use super::probe::{Prober, Setting, needle};

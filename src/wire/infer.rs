@@ -106,7 +106,7 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops })
 }
 
-/// Tools that no probe calls, so that no needle stands in the list a prompt prints.
+/// Tools that no probe calls, so that the list in a prompt contains no needle.
 fn other_tools(manner: Manner) -> crate::json::Value {
     let call = super::conversation::Call {
         id: String::new(),
@@ -122,7 +122,7 @@ fn manner_of_calls(prober: &Prober, setting: &Setting) -> Option<()> {
     trace.of_call(0).next().map(|_| ())
 }
 
-/// Where in a render the turn's own text begins.
+/// The start of the turn's own text in a render.
 fn begin_of(trace: &Trace, prompts: &[Prompt]) -> usize {
     let lead = trace.lead();
     let headers = prompts.iter().filter(|prompt| prompt.after == History::User).map(|prompt| {
@@ -191,7 +191,7 @@ fn thoughts() -> [Answer; 3] {
     ]
 }
 
-/// Parts what stands around reasoning from what stands around content.
+/// Separates the text around reasoning from the text around content.
 fn parts(
     prober: &Prober,
     plain: &Trace,
@@ -222,7 +222,7 @@ fn parts(
     let mut open = shown.lead().get(begin(shown)..).unwrap_or("").to_owned();
     let gap = between(shown);
     let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
-    // A thought may be shown where there is none.
+    // A template may show a thought that was not given.
     let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
         Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
         None => (None, lead.clone()),
@@ -349,7 +349,7 @@ fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     content.open.insert_str(0, &mark);
 }
 
-/// Where content stands beside a call, and what surrounds it there.
+/// The position of content beside a call, and the text around it there.
 fn place(
     prober: &Prober,
     calls: &Calls,

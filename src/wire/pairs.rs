@@ -1,4 +1,4 @@
-//! How arguments are written that stand key by key: what surrounds each, and how values of each type are spelled.
+//! The form of arguments that are written key by key: the text around each, and the spelling of values of each type.
 
 use super::conversation::Answer;
 use super::marks;
@@ -66,7 +66,7 @@ fn braces(pairs: &mut Pairs, after: &str) {
 /// Values as they stand.
 const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
 
-/// Cuts what stands before, between and after arguments; what a call without any writes settles where it is open.
+/// Cuts the text before, between and after arguments; a call without arguments decides open questions.
 fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
     let longest = marks::shared_start(between, tail);
     let marks: Vec<&str> = marks::marks(longest);

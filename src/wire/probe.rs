@@ -10,7 +10,7 @@ use super::conversation::{Answer, Call, Carrier, Manner, Message};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
 use crate::json::{Object, Value};
 
-/// Strings that cannot occur by accident, so that where one lands tells what surrounds it.
+/// Strings that cannot occur by accident, so that their position shows the text around a value.
 pub(crate) mod needle {
     pub const SYSTEM: &str = "Qzsystemq";
     pub const USER: &str = "Qzuserq";
@@ -39,7 +39,7 @@ pub(crate) struct Prober<'t> {
     options: RenderOptions,
     pub manner: Manner,
     pub carrier: Option<Carrier>,
-    /// Whether a tool is offered even where none is called: some templates cannot do without.
+    /// Whether a tool is offered even if none is called: some templates require it.
     pub always_tools: bool,
     /// The tools to offer instead of those the conversation calls.
     pub offered: Option<Value>,
@@ -130,7 +130,7 @@ impl<'t> Prober<'t> {
         names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
     }
 
-    /// Renders in this prober's manner or, where the template refuses that, in the first one it takes.
+    /// Renders in this prober's manner or, if the template refuses that, in the first one it accepts.
     pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
         self.render_in(self.manner, messages, setting, generation_prompt).or_else(|| {
             Manner::all()

@@ -17,7 +17,7 @@ pub(crate) struct Reads {
     pub eos_token: Option<String>,
 }
 
-/// Variables that are no switches: data, and what says how far to render.
+/// Variables that are not switches: data, and the extent of the render.
 pub(crate) const GIVEN: [&str; 6] =
     ["messages", "tools", "add_generation_prompt", "continue_final_message", "documents", "functions"];
 

@@ -1,7 +1,7 @@
 //! What a wire is: the text a chat template writes around each value of a conversation, as a typed structure.
 //!
 //! Every text is exact, white space included. Where renders leave open at which sign one part ends and the next begins,
-//! the readings stand in a ranked list, the plainest first; whoever uses the structure picks one.
+//! the readings form a ranked list, the plainest first; the user of the structure picks one.
 
 use super::conversation::{Carrier, Manner};
 use super::probe::Setting;
@@ -40,7 +40,7 @@ pub(crate) struct Prompt {
     pub header: String,
     /// What the prompt writes of the turn itself, such as the mark that opens reasoning.
     pub prefill: String,
-    /// The end of what stands before the header, as far as every history of this kind shares it.
+    /// The end of the text before the header, as far as every history of this kind shares it.
     pub before: String,
     /// Whether renders of the whole turn lack the header.
     pub header_in_prompt_only: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Reasoning {
     pub carriers: Vec<Carrier>,
     pub setting: Setting,
     pub source: Source,
-    /// Marks that surround the answer where there is reasoning, and are absent elsewhere.
+    /// Marks that surround the answer if there is reasoning, and are absent otherwise.
     pub answer_marks: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) enum Source {
     Asked,
 }
 
-/// How content stands.
+/// The form of content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Content {
     /// What opens it where it stands alone; empty where nothing does.
@@ -102,7 +102,7 @@ pub(crate) struct Content {
     pub place: Place,
 }
 
-/// Where content stands in a turn that has calls.
+/// The position of content in a turn that has calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     #[default]
@@ -124,13 +124,13 @@ pub(crate) struct Calls {
     pub end: Option<String>,
     pub manner: Manner,
     pub setting: Setting,
-    /// Whether the name stands on the wire only inside the id that was given.
+    /// Whether the wire has the name only inside the given id.
     pub ids_hold_names: bool,
-    /// How many bytes of a call stand before its first value and after its last one.
+    /// The number of bytes of a call before its first value and after its last one.
     pub margins: (usize, usize),
 }
 
-/// One reading of a repeated part: where the text around and between its items is cut.
+/// One reading of a repeated part: the cuts of the text around and between its items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Cut {
     /// Once before the first item.
@@ -153,14 +153,14 @@ pub(crate) struct Body {
     pub arguments: Arguments,
     /// After the arguments.
     pub tail: Vec<Piece>,
-    /// Where the pieces together are one JSON object, its keys; the pieces stand in it as they are listed.
+    /// If the pieces together are one JSON object, its keys; the pieces are in it in the listed order.
     pub object: Option<ObjectBody>,
 }
 
 /// A call that is one JSON object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObjectBody {
-    /// The way to the name; nothing where the name is itself the key of the arguments.
+    /// The path of the name; nothing if the name is itself the key of the arguments.
     pub name: Option<Vec<String>>,
     pub arguments: Vec<String>,
     pub id: Option<Vec<String>>,

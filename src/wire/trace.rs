@@ -1,4 +1,4 @@
-//! A render of one turn as text and slots: where each value of the answer stands, and how it is spelled there.
+//! A render of one turn as text and slots: the position of each value of the answer, and its spelling there.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Arguments(usize, Whole),
 }
 
-/// How arguments are spelled that stand in one value.
+/// The spelling of arguments that are one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whole {
     Json,
@@ -125,7 +125,7 @@ impl Trace {
     }
 }
 
-/// Where all arguments of a call stand in one value. Empty ones are looked for between its name and the next call's, or
+/// The position of a call's arguments if they are one value. Empty ones are looked for between its name and the next call's, or
 /// else before the name.
 fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
     let is_empty = arguments.as_object().is_some_and(|entries| entries.is_empty());
@@ -146,7 +146,7 @@ fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Who
     Some((Whole::Python, at..at + spelled.len()))
 }
 
-/// The JSON value that begins at a byte, and where it ends.
+/// The JSON value that begins at a byte, and its end.
 pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
     let (value, places) = json::read_with_places_at(text, at).ok()?;
     Some((value, places.value.end))

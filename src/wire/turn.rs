@@ -15,7 +15,7 @@ pub(crate) fn trace(prober: &Prober, after: History, answer: &Answer, setting: &
     Some(Trace::new(text.get(end_of(&text, after)?..)?, answer))
 }
 
-/// Where the last words of a history end.
+/// The end of the last words of a history.
 fn end_of(text: &str, after: History) -> Option<usize> {
     Some(text.rfind(after.last_needle())? + after.last_needle().len())
 }
@@ -24,7 +24,7 @@ fn end_of(text: &str, after: History) -> Option<usize> {
 #[derive(Default)]
 pub(crate) struct Leads {
     pub all: Vec<String>,
-    /// Where that value is reasoning.
+    /// Whether that value is reasoning.
     pub thought: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
     let (before, own) = tail.split_at_checked(begin).unwrap_or(("", tail));
     let mut cut = tail.len();
     let surplus = tail.get(shared.len()..).unwrap_or("");
-    // Renders may show what opens reasoning; if not, it stands among what they share with the prompt.
+    // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
     let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
     let thought = match marks::first(open) {
         Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
@@ -94,7 +94,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
         None => close
             .and_then(|close| mark_about(own, close))
             .map(|at| begin + at)
-            // Or among what the last turn alone begins with, where renders show it, too.
+            // Or it is part of the text that begins only the last turn, if renders show it, too.
             .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
     };
     let mut header_in_prompt_only = false;
@@ -120,7 +120,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
     })
 }
 
-/// Where in a text the first mark stands that shares a word with another.
+/// The position of the first mark of a text that shares a word with another.
 fn mark_about(text: &str, other: &str) -> Option<usize> {
     let mut at = 0;
     for mark in marks::marks(text) {

@@ -16,12 +16,12 @@ use crate::json::{self, Object, Value};
 pub(crate) struct Written {
     /// The turns that can follow each end of a prompt, the plainest first.
     pub groups: Vec<Group>,
-    /// The marks a model stops at, without those that stand inside of turns, too.
+    /// The marks at which a model stops, without those that also occur inside turns.
     pub stops: Vec<String>,
     /// Whether arguments come sorted by their keys, and those inside of a value.
     pub sorted: bool,
     pub sorted_inside: bool,
-    /// How values are spelled that stand key by key, by the JSON Schema name of their type.
+    /// The spelling of values that are written key by key, by the JSON Schema name of their type.
     pub spellings: Vec<Spelling>,
     /// What stands before the first key, between two arguments and after the last one, where they are in braces.
     pub braced: Option<(String, String, String)>,
@@ -61,7 +61,7 @@ impl Shape {
     }
 }
 
-/// How a value of one type stands between its key and what follows every value.
+/// The form of a value of one type, between its key and the text after every value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spelling {
     /// The JSON Schema name of the type.
@@ -202,7 +202,7 @@ fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) ->
     (!shapes.is_empty()).then_some(Group { prompt, header, shapes })
 }
 
-/// A trace as the parts of a turn; nothing where the template left something out.
+/// A trace as the parts of a turn; nothing if the template dropped a part.
 fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
     let mut regions: Vec<(std::ops::Range<usize>, Part)> = Vec::new();
     if answer.content.is_some() {
@@ -242,7 +242,7 @@ fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
     Some(Shape { parts })
 }
 
-/// The stops of the wire, each from its first mark that stands nowhere inside of a turn.
+/// The stops of the wire, each from its first mark that never occurs inside a turn.
 fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
     let mut inside: Vec<&str> = Vec::new();
     let mut between: Vec<&str> = Vec::new();
@@ -319,7 +319,7 @@ fn samples() -> [Value; 7] {
     ]
 }
 
-/// Writes a value of each type alone and looks at what stands around it.
+/// Writes a value of each type alone and examines the text around it.
 fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spelling> {
     let mut found: Vec<(Spelling, String)> = Vec::new();
     let key = shapes::key(0, 0);

@@ -1,6 +1,6 @@
 //! A template's source cut into pieces, and put together again with tags between them that change no white space.
 
-/// What a piece of the source is.
+/// The kind of a piece of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Data,

@@ -196,7 +196,7 @@ impl Check {
         entries
     }
 
-    /// There is no case to check.
+    /// The error if there is no case to check.
     fn nothing(&self, files: &[FixtureFile], global: &Global) -> ExitCode {
         if !global.is_quiet() {
             let paths = self.cases.named();

@@ -67,7 +67,7 @@ fn target(model: &str, cases: &Cases) -> PathBuf {
     if path == Path::new(".") { file } else { path.join(file) }
 }
 
-/// What to say if there is no response template: the model may simply not have one yet.
+/// The error if there is no response template: the model may simply not have one yet.
 fn without_template(error: SourceError, model: &str, cases: &Cases) -> Failure {
     let mut failure = Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources };
     if let (Failure::Diagnostics { diagnostics, .. }, None) = (&mut failure, &cases.template) {

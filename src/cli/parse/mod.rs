@@ -201,7 +201,7 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
     Ok(ExitCode::from(u8::from(strict && told.is_some())))
 }
 
-/// The template or schema at a path. What is odd about it is told.
+/// The template or schema at a path. Its warnings are printed.
 fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
     let mut source = input::template_or_schema(path)?;
     let (diagnostics, sources) = match &mut source {

@@ -31,13 +31,13 @@ pub struct Review {
 
 /// A case with a difference to decide about.
 struct Item {
-    /// What it is called everywhere.
+    /// Its name in every report.
     id: String,
     #[cfg(feature = "tui")]
     file: String,
     #[cfg(feature = "tui")]
     is_chat: bool,
-    /// What the check says of it.
+    /// The findings of the check.
     reasons: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Review {
         Ok(exit_code(items.len(), not_run))
     }
 
-    /// What transformers makes of the outputs is not what is decided about.
+    /// The answers of transformers are not reviewed.
     fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings { limit: self.cases.limit()?, reference: None, ..Settings::default() })
     }
@@ -117,7 +117,7 @@ impl Item {
     }
 }
 
-/// What the check says of the expectation, a difference each.
+/// The differences from the expectation, one finding each.
 fn reasons(report: &Report<'_>) -> Vec<String> {
     let Some(pending) = report.undecided() else { return Vec::new() };
     let about = |found: &&Diagnostic| found.severity == Severity::Error && pending.settles().contains(&found.id);

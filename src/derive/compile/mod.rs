@@ -1,7 +1,7 @@
 //! From the structure of a wire and one record of choices to a response template.
 //!
-//! Opens come from what can stand first in a part, closes from what can follow it. What the structure leaves open is a
-//! choice; every choice compiles in the same way, so that the proof can tell which one reads the wire.
+//! Opens come from the text that can begin a part, closes from the text that can follow it. Every open question is a
+//! choice; every choice compiles in the same way, so that the proof can decide which one reads the wire.
 
 mod calls;
 mod choices;
@@ -94,7 +94,7 @@ fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
     let open = reasoning.open.trim();
     let close = reasoning.close.trim();
     if open.is_empty() {
-        // Nothing opens it: it is there where its closing mark comes at all.
+        // It has no opening: it exists if its closing mark occurs at all.
         Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
     } else {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
@@ -107,7 +107,7 @@ fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
         }
     }
     match &wire.calls {
-        // Where nothing closes it before calls, they do.
+        // If nothing closes it before calls, they do.
         Some(calls) if reasoning.close_before_calls.is_some() => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
             let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close))).collect();

@@ -1,4 +1,4 @@
-//! Which boundary of a text a template gets wrong, where the conversation says where each part lies.
+//! The boundary of a text that a template gets wrong, given the position of each part.
 
 use crate::diagnostic::shortened;
 use crate::json::Object;
@@ -7,13 +7,13 @@ use crate::wire::conversation::Answer;
 
 use super::reading::{Part, changed_argument};
 
-/// Where a template departs from the text, in bytes of the text.
+/// A boundary that a template gets wrong, in bytes of the text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Boundary {
     /// The field that should have been read otherwise.
     pub field: String,
-    /// Where it should begin or end, or where its value lies.
+    /// The position at which it should begin or end, or of its value.
     pub at: usize,
     /// What happened instead.
     pub fault: Fault,
@@ -32,19 +32,19 @@ pub enum Fault {
     StartsAt(usize),
     /// The region ended elsewhere.
     EndsAt {
-        /// Where.
+        /// The position.
         at: usize,
         /// The text of the delimiter that closed it; empty at the end of the text.
         by: String,
     },
     /// A later region of the same field took the value's place.
     Overwritten {
-        /// Where the later region begins.
+        /// The start of the later region.
         at: usize,
     },
     /// The region's text could not be read.
     Malformed(String),
-    /// A region opened where the part is not.
+    /// A region opened at a position without this part.
     Extra,
     /// The boundaries hold and the value is another.
     Misread {
@@ -164,7 +164,7 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
     regions
 }
 
-/// Finds the boundary behind a difference. `read` is what the parser reads: the end of the prefix, `offset` bytes of it,
+/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset` bytes of it,
 /// and the text.
 pub(super) fn find(
     part: Part,
@@ -276,7 +276,7 @@ pub(super) fn find(
     }
 }
 
-/// Where the name of the first call lies that is content instead of a call.
+/// The position of the name of the first call that is content instead of a call.
 fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset: usize) -> Option<usize> {
     let mut from = offset;
     for call in &expected.calls {

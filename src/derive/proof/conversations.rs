@@ -29,7 +29,7 @@ pub(super) struct History {
     /// In words, to follow the name of an answer.
     pub name: &'static str,
     pub messages: Vec<Message>,
-    /// A text near the end of the last message that nothing else says, to find where the history ends.
+    /// A unique text near the end of the last message, to find the end of the history.
     pub last: &'static str,
     /// Whether answers are tried here under every setting.
     pub is_main: bool,
@@ -274,7 +274,7 @@ pub(super) struct Marks {
     pub all: Vec<String>,
 }
 
-/// The first half of a mark, if that much says nothing yet.
+/// The first half of a mark, if it has no meaning yet.
 fn beginning(mark: &str) -> Option<&str> {
     let half = mark.chars().count() / 2;
     let at = mark.char_indices().nth(half)?.0;

@@ -1,4 +1,4 @@
-//! Where a model's turn begins: what a prompt has written already, against what renders of the whole turn show.
+//! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
@@ -8,7 +8,7 @@ use crate::wire::probe::{Prober, Setting, call, needle};
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
 pub(super) struct Ground {
     pub prompt: String,
-    /// Where the history's own words end in the prompt.
+    /// The end of the history's own words in the prompt.
     pub said: usize,
     /// How much of the prompt's end every plain turn shows as well.
     pub shared: usize,
@@ -49,15 +49,15 @@ pub(in crate::derive) enum Cut {
     Exact,
     /// The render differs from the prompt only in the history before.
     History,
-    /// The prompt writes what renders of whole turns lack: the text begins where both part.
+    /// The prompt writes text that renders of whole turns lack: the output begins at their first difference.
     Shared,
     /// No prompt leads up to this turn: the prompt opens reasoning that it lacks. The prefix ends before that.
     Unled,
-    /// Every plain turn begins otherwise. The prefix ends where they part.
+    /// Every plain turn begins differently. The prefix ends at their first difference.
     Deviating,
 }
 
-/// The plain answers that show where a turn begins and ends; they share neither their first sign nor their last.
+/// The plain answers that show the start and the end of a turn; they share neither their first sign nor their last.
 const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 impl Ground {
@@ -166,7 +166,7 @@ impl Ground {
         }
     }
 
-    /// Where the model's own turn ends: before whatever turn the template opens next, and at its last sign, since no
+    /// The end of the model's own turn: before the turn that the template opens next, and at its last sign, since no
     /// model writes the white space that only parts it from the next turn.
     fn end(&self, text: &str, answer: &Answer) -> usize {
         let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
@@ -332,7 +332,7 @@ fn opened(surplus: &str, open: &str) -> Option<State> {
     surplus.contains(open).then(|| State::Closed(open.to_owned()))
 }
 
-/// Where the text opens the next turn unasked.
+/// The position at which the text opens the next turn by itself.
 fn next_turn(text: &str, generated: &str) -> usize {
     let header = generated.trim();
     text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())

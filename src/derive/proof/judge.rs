@@ -49,7 +49,7 @@ impl<'a, 't> Judge<'a, 't> {
                 Ok(read) => read,
                 Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
             };
-            // A region that cannot be read is an error elsewhere, even where nothing is missing without it.
+            // A malformed region is an error in the reference, even if the message is right without it.
             let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
             let part = difference(&case.expected, &message, self.reasoning, &case.prompted);
             let is_same = part.is_none();

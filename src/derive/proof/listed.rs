@@ -1,4 +1,4 @@
-//! Every conversation of a proof with what became of it, for whoever wants to look at each.
+//! Every conversation of a proof with its result, for reports that show each.
 
 use std::collections::HashSet;
 

@@ -16,7 +16,7 @@ pub(in crate::derive) struct Request {
     pub always_tools: bool,
     /// The switches, and whatever else the template is seen to read.
     pub reads: Reads,
-    /// Where the template reads reasoning from, if it renders any.
+    /// The key from which the template reads reasoning, if it renders any.
     pub carrier: Option<Carrier>,
     /// What the template does with calls.
     pub calls: Calls,
@@ -84,7 +84,7 @@ fn turn(prober: &Prober<'_>, manner: Manner, answer: Answer, setting: &Setting) 
 }
 
 /// The manner that shows a call whole: the arguments as an object unless the template prints that as Python would,
-/// and what stands for absent content as the form that leaves the fewest traces.
+/// and the form of absent content that leaves the fewest traces.
 fn call_manner(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<Manner> {
     let made = probe_call(0, named_id);
     let shown = |manner: &Manner| {

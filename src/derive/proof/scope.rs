@@ -64,7 +64,7 @@ pub(super) fn find(
     (scope, unverified)
 }
 
-/// Whether a part is one of calls: where there are none, that says it all.
+/// Whether a part belongs to calls: without calls, it is not listed.
 fn about_calls(part: &str) -> bool {
     ["several calls", "content beside calls", "ids"].contains(&part)
 }

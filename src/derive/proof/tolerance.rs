@@ -32,7 +32,7 @@ pub(in crate::derive) struct Missed {
 }
 
 impl Tolerance {
-    /// The tolerance in one line; nothing where nothing was tried.
+    /// The tolerance in one line; nothing if nothing was tried.
     pub fn describe(&self) -> Option<String> {
         let Self { tried, tolerated, missed } = self;
         let missed: Vec<String> = missed.iter().map(|missed| missed.what.clone()).collect();
@@ -125,7 +125,7 @@ impl Kind {
     }
 }
 
-/// A true output, and where the template finds its regions.
+/// A true output, and the regions that the template finds.
 struct Output<'c> {
     text: &'c str,
     unstopped: Option<&'c str>,

@@ -53,7 +53,7 @@ pub struct Failure {
     pub part: Part,
     /// What differs, in words.
     pub what: String,
-    /// The boundary that is wrong, if the text tells.
+    /// The boundary that is wrong, if the text shows it.
     pub boundary: Option<Boundary>,
     /// The prompt.
     pub prefix: String,

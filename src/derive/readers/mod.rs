@@ -71,7 +71,7 @@ impl Wish {
         ways
     }
 
-    /// A draft that keeps every piece of a text, where the readers asked for take one and it makes a difference.
+    /// A draft that keeps every piece of a text, if the requested readers accept one and it makes a difference.
     pub fn joined(&self, draft: &Value) -> Option<Value> {
         fit::joined(draft).filter(|_| self.is_asked && self.limits.joins_text)
     }

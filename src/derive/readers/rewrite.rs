@@ -17,12 +17,12 @@ pub struct Rewritten {
     pub template: Value,
     /// How many conversations were rendered and parsed back with it.
     pub cases: usize,
-    /// How many it reads wrongly, which are no more than before.
+    /// How many it misreads, not more than before.
     pub failed: usize,
 }
 
 /// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation of
-/// its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
+/// its chat template as well as it does now. Nothing if there is none, or no reader refuses it.
 ///
 /// ```
 /// use backchat::Template;
@@ -69,7 +69,7 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
     Ok(None)
 }
 
-/// The template with another name for its reasoning, where one field can only be that.
+/// The template with another name for its reasoning, if one field can only be that.
 fn renamed(template: &Value, name: &str) -> Value {
     let others = |field: &String| ![CONTENT, TOOL_CALLS, "role"].contains(&field.as_str());
     let fields = template.get("fields").and_then(Value::as_object);

@@ -1,4 +1,4 @@
-//! What each reader says of a draft: that it takes it, what it does with it, and which other draft there is for it.
+//! The verdict of each reader on a draft: whether it accepts it, the costs, and the alternative draft.
 
 use super::Wish;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -12,16 +12,16 @@ use crate::template::Template;
 pub struct Reading {
     /// Who reads it.
     pub reader: Reader,
-    /// Why it refuses the draft, in its own words, each with the path of what it refuses; empty where it takes it.
+    /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
     pub refusals: Vec<String>,
     /// What goes wrong there with a draft that it takes.
     pub costs: Vec<String>,
-    /// The target whose draft this reader takes, or keeps more with, and what it does then.
+    /// The target whose draft this reader accepts, or with which it keeps more, and the effect.
     pub other: Option<(&'static str, &'static str)>,
 }
 
 impl Reading {
-    /// One line: whether it takes the draft, or why not.
+    /// One line: whether it accepts the draft, or why not.
     pub fn describe(&self) -> String {
         let title = self.reader.title();
         match (self.refusals.as_slice(), self.costs.as_slice()) {
@@ -66,12 +66,12 @@ pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Readi
     readings.collect()
 }
 
-/// Where a reader refuses a draft, and why.
+/// The refusal of a reader: its words and its place.
 fn told(refusal: &Refusal) -> String {
     format!("{} (at {})", refusal.words, refusal.place)
 }
 
-/// Whether a template has text outside all marks whose pieces replace one another.
+/// Whether a template has text outside all markers whose pieces replace one another.
 fn loses_pieces(template: &Template) -> bool {
     let is_parted = template.field(TOOL_CALLS).is_some();
     is_parted && template.field(CONTENT).is_some_and(|content| content.open.is_none() && content.join.is_none())

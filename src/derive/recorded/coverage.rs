@@ -3,7 +3,7 @@
 use crate::parser::{Event, Finished, Span};
 use crate::template::Template;
 
-/// Where a parsed output holds something the template does not explain, in bytes of what the parser read, and why.
+/// The first position of a parsed output that the template does not explain, in bytes of the text that was parsed, and why.
 pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Finished) -> Option<(usize, String)> {
     let mut covered: Vec<Span> = Vec::new();
     for event in &finished.events {
@@ -27,7 +27,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
         }
     }
     covered.sort_by_key(|span| span.start);
-    // An implicit field takes all that no other one has; what its delimiters swallow is no loss.
+    // An implicit field takes all that no other one has; the text that its delimiters swallow is not lost.
     if template.implicit_field().is_some() {
         return None;
     }

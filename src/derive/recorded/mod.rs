@@ -1,4 +1,4 @@
-//! Outputs a model really wrote, against a response template: read as they should be, or the place where they depart.
+//! Recorded outputs of a model, tested against a response template: explained, or the position of the first mismatch.
 
 mod compare;
 mod coverage;
@@ -17,7 +17,7 @@ pub(super) use repair::{Bench, Lessons, learn};
 pub struct Sample {
     /// How to name it in a report.
     pub name: String,
-    /// The prompt, up to where the model wrote. Without one, every way a prompt can end is tried.
+    /// The prompt, up to the model's text. Without one, every known end of a prompt is tried.
     pub prefix: Option<String>,
     /// What it wrote.
     pub text: String,
@@ -106,7 +106,7 @@ pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt
     explained
 }
 
-/// Where a sample departs after this prompt; nothing if it is explained.
+/// The mismatch of a sample after this prompt; nothing if it is explained.
 fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
     let depart =
         |at: usize, why: String, got: Option<Value>| Some(Departure { sample: sample.name.clone(), at, why, got });
@@ -119,7 +119,7 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
     let read = format!("{kept}{}", sample.text);
     let gap = coverage::gap(template, &read, offset, &finished);
     let gap = gap.map(|(at, why)| (at.saturating_sub(offset), why));
-    // A message says what is right; without one, only what no field explains can be told.
+    // A message defines the right answer; without one, only text that no field explains is a mismatch.
     match sample.message.as_ref().and_then(Value::as_object) {
         Some(wanted) => {
             let part = compare::difference(wanted, &finished.message)?;

@@ -74,7 +74,7 @@ pub(crate) struct Shape {
     /// The references that led here, and how many branches were taken.
     pub followed: Vec<String>,
     pub branched: usize,
-    /// Where it stands, for notes.
+    /// Its path, for notes.
     pub path: String,
 }
 

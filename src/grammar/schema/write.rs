@@ -69,7 +69,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The texts a string may be, apart from its length; nothing where any will do.
+    /// The texts allowed for a string, apart from its length; nothing if any is.
     fn text_of(&mut self, shape: &Shape) -> Result<Option<Automaton>, Problem> {
         let mut all: Option<Automaton> = None;
         let mut patterns: Vec<(String, String, &str)> = Vec::new();
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
     }
 
-    /// A string that stands without quotes in text that keeps clear of other marks.
+    /// A string without quotes in text that avoids other marks.
     pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, clear: &Automaton) -> Result<Node, Problem> {
         let text = self.counted(shape)?;
         let (Ok(free) | Err(free)) = &text;
@@ -446,7 +446,7 @@ impl Reader<'_> {
         Ok(Node::sequence([style.literal("{"), blank.clone(), body, blank, style.literal("}")]))
     }
 
-    /// The lists of these members, in an order that is asked for where it can be had.
+    /// The lists of these members, in the requested order if possible.
     pub(crate) fn members(
         &mut self,
         name: &str,

@@ -16,7 +16,7 @@ enum Argument<'n> {
     Expression(&'n Node),
 }
 
-/// What a function takes in one place.
+/// The kind of one argument of a function.
 #[derive(Clone, Copy)]
 enum Takes {
     Any,
@@ -32,7 +32,7 @@ enum Takes {
     ListTextOrObject,
 }
 
-/// Each function with what it takes; the last may come again where `true`.
+/// Each function with its arguments; `true` if the last may repeat.
 const FUNCTIONS: &[(&str, &[Takes], bool)] = &[
     ("abs", &[Takes::Number], false),
     ("avg", &[Takes::Numbers], false),
@@ -261,7 +261,7 @@ fn contains(subject: &Value, search: &Value) -> Result<bool, String> {
     }
 }
 
-/// The first of those with the least key, or with the greatest; null where there are none.
+/// The first of those with the least key, or with the greatest; null if there are none.
 fn outermost(keyed: Vec<(Value, Value)>, greatest: bool) -> Result<Value, String> {
     let mut best: Option<(Value, Value)> = None;
     for (key, item) in keyed {

@@ -1,4 +1,4 @@
-//! From JSON to a template, with every complaint at its place.
+//! Loading: from JSON to a template, with all problems at once, each at its position.
 
 mod arguments;
 mod captures;
@@ -24,7 +24,7 @@ pub(crate) use self::problems::Source;
 pub struct Loaded {
     /// The template.
     pub template: Template,
-    /// What will hurt though it loads.
+    /// Problems of a template that loads.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -103,7 +103,7 @@ impl Template {
 /// The largest template that is looked at, in bytes of its text: it bounds the time and memory of every step after.
 pub(crate) const LARGEST: usize = 1 << 20;
 
-/// What is left of `room` when the text of a value is taken out of it; nothing if it does not fit.
+/// The rest of `room` after the text of a value; nothing if it does not fit.
 fn fits(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(1)?;
     match value {
@@ -138,7 +138,7 @@ pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
         .help(help)
 }
 
-/// Loads the template that stands at `base` of a document.
+/// Loads the template at `base` of a document.
 pub(crate) fn load_value(value: &Value, base: &Path, source: Option<Source<'_>>) -> Result<Loaded, LoadError> {
     let mut check = Checker::default();
     let parts = template(&mut check, value);

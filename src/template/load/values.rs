@@ -136,7 +136,7 @@ impl Checker {
         Pattern::new(source).inspect_err(|error| self.problems.add(refused_pattern(path, error))).ok()
     }
 
-    /// Complains of each key that stands twice in one object: only the last of them counts.
+    /// Reports each key that occurs twice in one object: only the last of them counts.
     pub fn repeated_keys(&mut self, path: &Path, here: &Places) {
         for (key, span) in &here.overridden {
             let message = format!("`{}` occurs twice in this object; only the last one counts", shorten(key));
@@ -149,7 +149,7 @@ impl Checker {
     }
 }
 
-/// What there is to say about a pattern that was refused.
+/// The error about a refused pattern.
 pub(super) fn refused_pattern(path: &Path, error: &PatternError) -> Problem {
     let name = last_name(path);
     if error.is_unsupported {
@@ -166,7 +166,7 @@ pub(super) fn refused_pattern(path: &Path, error: &PatternError) -> Problem {
 pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` module; \
     a character such as `[`, `(` or `|` needs a `\\` before it to match itself";
 
-/// Where a key belongs that is known in another object of the format.
+/// The right object for a key that is known elsewhere in the format.
 fn elsewhere(name: &str) -> Option<String> {
     use crate::template::ContentParser;
     let is_in = |table: &[Key]| table.iter().any(|key| key.name == name);

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Entry, Path, Value};
 use crate::template::load::invalid_json;
 
-/// The text of a file whose root object gets another value for a key; where the key is missing it is added.
+/// The text of a file whose root object gets another value for a key; a missing key is added.
 pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
     let (root, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
     let Some(entries) = entries else {
@@ -54,11 +54,11 @@ fn splice(text: &str, start: usize, end: usize, new: &str) -> String {
 
 /// How a file is laid out.
 struct Layout {
-    /// What stands between the opening brace and the first key.
+    /// The text between the opening brace and the first key.
     opening: String,
-    /// What stands between two entries, beside the comma.
+    /// The text between two entries, beside the comma.
     gap: String,
-    /// What stands between a key and its value.
+    /// The text between a key and its value.
     colon: String,
     /// One level of indentation; nothing if all is on one line.
     indent: Option<String>,

@@ -39,7 +39,7 @@ pub struct Opened {
     /// The text of the file, for excerpts.
     #[doc(hidden)]
     pub sources: Sources,
-    /// Where the template stands in the file.
+    /// The position of the template in the file.
     #[doc(hidden)]
     pub path: Path,
 }
@@ -71,7 +71,7 @@ impl std::fmt::Display for SourceError {
 impl std::error::Error for SourceError {}
 
 /// Reads a template from its own JSON, from a `tokenizer_config.json` that holds one, from a model folder, or from
-/// standard input where `name` is `-`.
+/// standard input if `name` is `-`.
 pub fn open(name: &str) -> Result<Opened, SourceError> {
     let (file, text) = read(name)?;
     from_text(file, text)
@@ -210,7 +210,7 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
 
 /// Writes a template into a `tokenizer_config.json`, or into that of a model folder.
 ///
-/// Only the bytes of the key `response_template` change; where there is no such key it is added. The file is replaced
+/// Only the bytes of the key `response_template` change; a missing key is added. The file is replaced
 /// as a whole, so it is never half-written.
 #[cfg(feature = "workbench")]
 pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
@@ -244,7 +244,7 @@ fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Resu
     })
 }
 
-/// The file that a name stands for: itself, or the config of a model folder.
+/// The file of a name: itself, or the config of a model folder.
 fn file_of(name: &str) -> Result<PathBuf, SourceError> {
     let path = PathBuf::from(name);
     if !path.is_dir() {

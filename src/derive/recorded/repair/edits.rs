@@ -17,13 +17,13 @@ pub(super) struct Edit {
     pub marks: Vec<String>,
 }
 
-/// A sample under a template: its text, where its parts stand, and how far the template reads it.
+/// A sample under a template: its text, the positions of its parts, and how far the template reads it.
 pub(super) struct Sighting<'s> {
     pub text: &'s str,
     pub shown: &'s Shown,
-    /// Where reasoning that is read ends, with its mark.
+    /// The end of the reasoning that is read, with its mark.
     pub thought_end: usize,
-    /// Where what makes the model stop begins.
+    /// The start of the stop.
     pub stop: usize,
     pub own_reasoning: Option<&'s str>,
 }
@@ -125,7 +125,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         format!("(?<={}\\s*)", escape(close))
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
-        // Text that begins like no mark is content where the mark is missing.
+        // Text that begins like no mark is content without its opening mark.
         let mut new = Object::new();
         new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
         let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));

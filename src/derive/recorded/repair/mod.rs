@@ -1,7 +1,7 @@
 //! Samples that teach: what a model writes otherwise than its chat template, learned beside what renders show.
 //!
-//! The parts of a sample's message are found in its text, however they are spelled, and what stands around them is what
-//! the model really writes. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
+//! The parts of a sample's message are found in its text, in any spelling, and the text around them is the model's own
+//! form. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
 //! more samples, loses no conversation, and leaves prose alone that mentions what was learned.
 
 mod align;
@@ -52,7 +52,7 @@ const MOST_PROOFS: usize = 10;
 /// How many candidates are read with the samples for one of them.
 const MOST_EDITS: usize = 96;
 
-/// Looks for a template that explains more samples; nothing where there is none.
+/// Looks for a template that explains more samples; nothing if there is none.
 pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Bench) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
@@ -166,7 +166,7 @@ fn load(template: &Value) -> Option<Template> {
     Some(Template::from_value(template).ok()?.template)
 }
 
-/// The templates that one sample asks for: each mends what is read wrongly, part after part.
+/// The templates that one sample suggests: each fixes the misread parts, one after the other.
 fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
     let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
@@ -244,7 +244,7 @@ impl Wrong {
         Self { reasoning: said.reasoning != got.reasoning, calls: !same_calls, content: said.content != got.content }
     }
 
-    /// The part to mend first: what calls leave over is read as content.
+    /// The part to fix first: text that calls leave over is read as content.
     fn first(&self) -> Option<Part> {
         let parts = [(Part::Reasoning, self.reasoning), (Part::Calls, self.calls), (Part::Content, self.content)];
         parts.into_iter().find_map(|(part, is_wrong)| is_wrong.then_some(part))
@@ -261,7 +261,7 @@ fn prefix_length(template: &Template, prefix: &str) -> usize {
     crate::parser::Parser::new(template, prefix, Default::default()).map_or(0, |parser| parser.prefix_length())
 }
 
-/// Where the last thought that was read ends, with its mark, in bytes of the text.
+/// The end of the last thought that was read, with its mark, in bytes of the text.
 fn closed_at(events: &[Event], offset: usize) -> usize {
     let mut ends = events.iter().filter_map(|event| match event {
         Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
@@ -270,7 +270,7 @@ fn closed_at(events: &[Event], offset: usize) -> usize {
     ends.next_back().unwrap_or(0).saturating_sub(offset)
 }
 
-/// Where the mark behind the reasoning of a sample ends.
+/// The end of the mark after the reasoning of a sample.
 fn mark_end(text: &str, shown: &align::Shown) -> usize {
     let Some(place) = &shown.reasoning else { return 0 };
     let rest = text.get(place.end..).unwrap_or("");
@@ -278,7 +278,7 @@ fn mark_end(text: &str, shown: &align::Shown) -> usize {
     place.end + space + crate::wire::marks::first(rest).map_or(0, str::len)
 }
 
-/// Where what makes the model stop begins: the last of what ends content, if that is what the text ends in.
+/// The start of the stop: the last text that ends content, if the output ends with it.
 fn stop_at(text: &str, template: &Template) -> usize {
     let close = template.field("content").and_then(|field| field.close.as_ref());
     let ends = close.into_iter().flat_map(|close| close.pattern().matches(text)).filter_map(Result::ok);
@@ -296,7 +296,7 @@ fn is_same_by_character(template: &Template, sample: &Sample, bench: &dyn Bench)
     }
 }
 
-/// Prose that mentions learned marks and is read otherwise than before; nothing where all of it is read as before.
+/// Prose that mentions learned marks and is read differently than before; nothing if all of it is read as before.
 fn spoiled_prose(
     before: &Template,
     now: &Template,
