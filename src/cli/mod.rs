@@ -205,7 +205,7 @@ fn path_from(folder: &Path, path: &Path) -> String {
 }
 
 impl Global {
-    /// Whether what goes to `stream` is coloured.
+    /// Whether the output to `stream` is colored.
     pub fn colours(&self, stream: &impl std::io::IsTerminal) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {

@@ -1,4 +1,4 @@
-//! Where `--report` writes its page.
+//! The option `--report`, and where it writes its page.
 
 use std::path::PathBuf;
 

@@ -82,7 +82,7 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
 /// Text that may follow the calls of a turn without a meaning: a token the schema does not know, and prose.
 pub(super) const AFTER_CALLS: [&str; 2] = ["<|eot|>", "\nMore."];
 
-/// Every so many outputs, one begins with a line break, as those of some models do.
+/// The period of outputs that begin with a line break, as those of some models do.
 const LEADS: usize = 7;
 
 /// The most outputs that are made.

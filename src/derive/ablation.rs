@@ -53,7 +53,7 @@ fn templates() -> Vec<PathBuf> {
     files
 }
 
-/// What a user has of a derivation: how far it got, and the draft.
+/// The part of a derivation that matters to a user: the status and the draft.
 fn outcome(source: &str) -> (String, bool) {
     let variables = crate::json::Object::from([("eos_token".to_owned(), "</s>".into())]);
     let options = Options { variables, now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() };

@@ -119,7 +119,7 @@ fn next(waiting: &[Candidate]) -> Option<usize> {
     (0..waiting.len()).min_by_key(|at| waiting.get(*at).map(rank))
 }
 
-/// What the failures and refusals of a candidate are about.
+/// The subjects of a candidate's failures and refusals.
 fn topics(attempt: &Attempt) -> Vec<Topic> {
     let mut topics = Vec::new();
     let boundaries = attempt.verdict.failures.iter().map(|failure| failure.boundary.as_ref());

@@ -1,4 +1,4 @@
-//! Why a finding is believed: two renders that differ in one thing, and the bytes in which they differ.
+//! Evidence: two renders that differ in one thing, and the bytes in which they differ.
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -12,9 +12,9 @@ use crate::wire::structure::Wire;
 pub(crate) struct Evidence {
     /// The finding it supports.
     pub finding: &'static str,
-    /// What was rendered first, in words.
+    /// The first render, in words.
     pub without: String,
-    /// What was rendered second, in words.
+    /// The second render, in words.
     pub with: String,
     /// The first render.
     pub first: String,

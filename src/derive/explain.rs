@@ -1,4 +1,4 @@
-//! The evidence as a page a person reads, in a pull request for instance.
+//! The evidence as Markdown, for a pull request.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ impl Derivation {
         self.explained.describe()
     }
 
-    /// What the draft reads, a line a part.
+    /// The parts that the draft reads, one line each.
     #[doc(hidden)]
     pub fn summary(&self) -> Vec<String> {
         let Some(found) = self.findings.found() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What a wire cannot carry and what of it was guessed, said ahead of any conversation that shows it.
+//! Limits of a wire format: values that it cannot carry and guesses about it, known before any proof.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::wire::structure::{Arguments, Encoding, Source, Wire};

@@ -1,6 +1,6 @@
 //! From a chat template to a response template, with the evidence and the proof.
 //!
-//! Nothing here knows any model. `wire` renders conversations that differ in one thing and infers how the template writes
+//! There is no per-model code. `wire` renders conversations that differ in one thing and infers how the template writes
 //! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
 //! the choices, led by what `proof` refutes: it renders other conversations and parses them back.
 
@@ -45,24 +45,24 @@ use proof::Proof;
 use readers::{Fitted, Wish};
 use recorded::Lessons;
 
-/// What a derivation may be told beside the chat template.
+/// Options of a derivation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Variables for every render, such as `bos_token` and `eos_token`.
     pub variables: Object,
-    /// What `strftime_now` sees.
+    /// The clock that `strftime_now` reads.
     pub now: Option<String>,
     /// The name of the reasoning field, instead of the one the template reads.
     pub reasoning_field: Option<String>,
     /// Tokens a server leaves out when it decodes without special tokens.
     pub special_tokens: Vec<String>,
-    /// Outputs the model really wrote, which the draft should explain.
+    /// Recorded outputs of the model, which the draft should explain.
     pub samples: Vec<Sample>,
     /// The readers that must accept the draft. By default, it suits as many readers as possible at no cost.
     pub targets: Vec<&'static Target>,
 }
 
-/// What every draft has a field or a default for.
+/// The keys for which every draft has a field or a default.
 const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
 /// Derives a response template from the source of a chat template.
@@ -108,10 +108,10 @@ struct Attempt {
     refusals: Vec<Refusal>,
     /// Why they refuse another draft that reads everything.
     spared: Vec<Refusal>,
-    /// What the draft no longer reads for their sake.
+    /// The delimiters that the draft dropped for their sake.
     gone: Vec<(String, String)>,
     is_asked: bool,
-    /// What samples taught it beyond what renders show.
+    /// The lessons of samples beyond the renders.
     lessons: Lessons,
 }
 
@@ -137,7 +137,7 @@ impl Attempt {
         if as_it_is.refusals.is_empty() {
             return Some(as_it_is);
         }
-        // What does not read everything as it is will not do so with less.
+        // A draft that does not read everything will not do so with fewer constructs.
         let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
         let mut best = None;
         keep(&mut best, as_it_is);

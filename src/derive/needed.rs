@@ -7,7 +7,7 @@ use crate::json::Object;
 use crate::wire::probe::Prober;
 use crate::wire::reads::GIVEN;
 
-/// What stands for a variable; a mark that holds it is none that a draft could name.
+/// The placeholder of a variable; a draft cannot use a mark that contains it.
 const TEXT: &str = "Qzfilledq";
 
 /// The options with the variables that the template needs, and their names; nothing if that does not help. Special tokens

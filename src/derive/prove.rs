@@ -9,7 +9,7 @@ use crate::json::{Object, Value};
 use crate::template::Template;
 use crate::wire::probe::Prober;
 
-/// What the proof of a response template came to.
+/// The result of the proof of a response template.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Proven {
@@ -17,9 +17,9 @@ pub struct Proven {
     pub status: Status,
     /// Every conversation, and what became of it.
     pub verdict: Verdict,
-    /// What the response template makes of the samples.
+    /// The results on the samples.
     pub explained: Explained,
-    /// What there is to say about it.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     template: Value,
 }

@@ -39,7 +39,7 @@ impl Status {
     }
 }
 
-/// What a derivation came to.
+/// The result of a derivation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Derivation {
@@ -47,15 +47,15 @@ pub struct Derivation {
     pub status: Status,
     /// The draft, in the key order a person would write.
     pub response_template: Option<Value>,
-    /// What was found, with the evidence for it.
+    /// The findings, with their evidence.
     pub findings: Findings,
-    /// What the proof came to.
+    /// The verdict of the proof.
     pub verdict: Verdict,
-    /// What the draft makes of the samples.
+    /// The results on the samples.
     pub explained: Explained,
-    /// What each reader of response templates makes of the draft.
+    /// The verdict of each reader of response templates on the draft.
     pub readers: Vec<Reading>,
-    /// What there is to say about it.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
     tried: Vec<Tried>,

@@ -19,7 +19,7 @@ pub(crate) struct Tool {
     pub parameters: Value,
 }
 
-/// What the schemas of a request are read with.
+/// The context in which the schemas of a request are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     /// Absent `additionalProperties` allow any.

@@ -51,7 +51,7 @@ fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
     out
 }
 
-/// What gets a rule of its own.
+/// The kinds of nodes that get a rule of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Named {
     Rule(usize),
@@ -217,7 +217,7 @@ impl Writer<'_> {
                 None => ways.push((edge.to, vec![(edge.low, edge.high)])),
             }
         }
-        // What takes most characters comes first.
+        // The node with most characters comes first.
         ways.sort_by_key(|(_, ranges)| std::cmp::Reverse(ranges.iter().map(|(low, high)| high - low).sum::<u32>()));
         let mut parts: Vec<String> = Vec::new();
         for (to, ranges) in ways {

@@ -161,7 +161,7 @@ impl Writer<'_> {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
         let own = self.text_name(text, start);
         let place = |at: usize| format!("{own}_at_{at}");
-        // What is reached from the start, and from where.
+        // The states that are reached from the start, and their predecessors.
         let mut before: Vec<Ways> = vec![Ways::default(); automaton.states.len()];
         let mut reached = vec![start];
         let mut next = 0;

@@ -23,7 +23,7 @@ struct Cell<'r> {
 
 type Fast = foldhash::fast::RandomState;
 
-/// What makes two cells the same.
+/// The key under which two cells are the same.
 type Key = (usize, u8, usize, u64, Option<usize>);
 
 /// Follows a text through the rules.
@@ -102,7 +102,7 @@ impl<'r> Machine<'r> {
         words
     }
 
-    /// What may still come, as a node of the same rules.
+    /// The possible rest, as a node of the same rules.
     pub fn rest(&self) -> Node {
         let mut ways = Vec::new();
         if self.may_end {

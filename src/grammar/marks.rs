@@ -1,4 +1,4 @@
-//! Text that the parser would read as a mark: what content, thoughts and values must not hold.
+//! Text that the parser would read as a mark, and that content, thoughts and values must not contain.
 
 use super::automaton::Automaton;
 use super::notes::{Effect, Note};
@@ -8,7 +8,7 @@ use crate::wire::marks;
 use crate::wire::structure::{Arguments, KEY_AGAIN, Piece, Wire};
 use crate::wire::written::{Part, Written};
 
-/// What keeps clear of marks, for each place where text is free.
+/// The texts without marks, for each place in which text is unconstrained.
 #[derive(Clone, Debug)]
 pub(crate) struct Clear {
     pub content: Automaton,
@@ -17,7 +17,7 @@ pub(crate) struct Clear {
     pub value: Automaton,
     /// A value without quotes between its marks.
     pub bare: Automaton,
-    /// What opens a thought, and what closes it.
+    /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
     pub notes: Vec<Note>,
 }

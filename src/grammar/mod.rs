@@ -1,5 +1,5 @@
-//! Grammars of what a model may write: for one request, every output the wire can carry, and only outputs that the
-//! response template reads back whole.
+//! Grammars of a model's valid outputs: for one request, every output that the wire can carry, and only outputs that the
+//! response template parses without a malformed region.
 //!
 //! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine, and
 //! [`Grammar::matcher`] follows a text through them without one.
@@ -38,7 +38,7 @@ use rules::{Node, Rules};
 use schema::Order;
 use turn::{Start, Turn};
 
-/// The rules of what a model may write for one request.
+/// The rules of a model's valid outputs for one request.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     pub(crate) rules: Rules,
@@ -58,7 +58,7 @@ pub(crate) struct Lazily {
     pub triggers: Vec<Trigger>,
 }
 
-/// What starts a lazy grammar.
+/// A text that starts a lazy grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trigger {
@@ -72,12 +72,12 @@ pub struct Trigger {
 ///
 /// # Errors
 ///
-/// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+/// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
     Builder::new(template, wire).build(request)
 }
 
-/// What the grammars of one model share: how it writes a turn, and what its texts must not hold. It is made once.
+/// The common part of one model's grammars: the form of a turn, and the texts to avoid. It is made once.
 #[derive(Clone, Debug)]
 pub struct Builder<'m> {
     template: &'m Template,
@@ -95,7 +95,7 @@ impl<'m> Builder<'m> {
     ///
     /// # Errors
     ///
-    /// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
         let Self { template, wire, clear } = self;
         let (structure, written) = (wire.structure(), wire.written());
@@ -189,12 +189,12 @@ fn preserved(wire: &crate::wire::structure::Wire) -> Vec<String> {
 }
 
 impl Grammar {
-    /// What it does not say exactly, sorted.
+    /// The inexact parts of the grammar, sorted.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// The marks that end the turn, which are no part of the grammar: each with `any`, `calls` or `content`.
+    /// The marks that end the turn, which are not part of the grammar: each with `any`, `calls` or `content`.
     pub fn stop(&self) -> &[(String, &'static str)] {
         &self.stop
     }
@@ -277,7 +277,7 @@ pub struct Matcher<'g> {
     is_broken: bool,
 }
 
-/// What became of a piece of text.
+/// The result of feeding a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fed {
@@ -290,7 +290,7 @@ pub enum Fed {
     Broken {
         /// The byte at which it breaks.
         at: usize,
-        /// What could have stood there.
+        /// The texts that were allowed there.
         expected: Vec<String>,
     },
 }

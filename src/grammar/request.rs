@@ -1,4 +1,4 @@
-//! What is asked for: the tools of a request, and which of them the model may or must call.
+//! The request: its tools, and which of them the model may or must call.
 
 use super::calls::Tool;
 use super::notes::{Effect, Note};
@@ -52,7 +52,7 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// What is neither.
+    /// The value is neither.
     pub fn read(value: &Value) -> Result<Self, Diagnostic> {
         let wrong = || {
             let message = "invalid `tool_choice`";

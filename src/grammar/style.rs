@@ -9,7 +9,7 @@ use crate::wire::python;
 /// A spelling of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Style {
-    /// What tells it from others in the names of rules.
+    /// Its prefix in the names of rules.
     pub name: &'static str,
     pub strings: Strings,
     /// Keys of objects have no quotes.
@@ -34,7 +34,7 @@ pub(crate) enum Strings {
     Marked(String, String),
 }
 
-/// What stands between the tokens of a value.
+/// The text between the tokens of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     /// A few blanks or newlines anywhere.
@@ -90,7 +90,7 @@ impl Style {
         }
     }
 
-    /// What Python's `repr` prints.
+    /// The output of Python's `repr`.
     pub fn python() -> Self {
         Self {
             name: "python",

@@ -24,7 +24,7 @@ pub enum Presence {
     Never,
 }
 
-/// What the turn is made of.
+/// The parts of the turn.
 pub(crate) struct Turn<'t> {
     pub wire: &'t Wire,
     pub written: &'t Written,
@@ -47,7 +47,7 @@ pub(crate) struct Start {
     pub inside: Option<&'static str>,
     /// The end of the prompt that may be the beginning of a mark.
     pub held: String,
-    /// What the prompt wrote of the turn itself.
+    /// The prompt's own part of the turn.
     pub begun: String,
 }
 
@@ -137,7 +137,7 @@ impl Turn<'_> {
         }
     }
 
-    /// What the prompt ends with, from the last words of the conversation on.
+    /// The end of the prompt, from the last words of the conversation on.
     fn tail(&self, group: &Group) -> String {
         let Some(prompt) = self.prompt else { return group.prompt.clone() };
         let shared: usize = prompt
@@ -280,7 +280,7 @@ impl Turn<'_> {
         let call = self.call.clone()?;
         let (groups, _) = self.groups();
         let mut found: Vec<(String, Parts)> = Vec::new();
-        // What stands elsewhere in turns starts no call.
+        // Text that occurs elsewhere in turns starts no call.
         let mut elsewhere: Vec<&str> = Vec::new();
         for group in groups {
             let tail = self.tail(group);
@@ -316,7 +316,7 @@ impl Turn<'_> {
         Some(Lazily { root, triggers: vec![self.trigger(&mark, start)] })
     }
 
-    /// What starts the grammar at a mark that a thought may name, too.
+    /// The start of the grammar at a mark that a thought may also name.
     fn trigger(&self, mark: &str, start: &Start) -> Trigger {
         let Some((open, close)) = &self.clear.thought else { return Trigger { kind: "word", value: mark.to_owned() } };
         let is_over = start.begun.contains(close.as_str());
@@ -389,7 +389,7 @@ fn shared_start(tail: &str, group: &Group, shapes: &[&Shape]) -> usize {
     shared.max().unwrap_or(group.header.len()).min(group.header.len())
 }
 
-/// What may follow a text that the node begins with; nothing where it does not.
+/// The rest of the node after a text that it begins with; nothing if it does not.
 fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
     let mut machine = Machine::new(rules, node);
     for c in text.chars() {

@@ -18,7 +18,7 @@ pub use map::{Map, Object};
 pub use number::Number;
 pub use place::Path;
 pub(crate) use place::offset_as_written;
-// Where values are in their text: for diagnostics.
+// The positions of values in their text: for diagnostics.
 #[doc(hidden)]
 pub use place::{Places, Step};
 pub(crate) use read::read_with_places_at;

@@ -111,7 +111,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A character by its code in so many hexadecimal digits.
+    /// A character by its code in this many hexadecimal digits.
     fn code(&mut self, digits: usize, start: usize) -> Result<char, PatternError> {
         let place = self.place();
         let hex: String = self.rest().chars().take(digits).take_while(char::is_ascii_hexdigit).collect();

@@ -276,7 +276,7 @@ impl Reader<'_> {
                 continue;
             }
             if self.rest().starts_with("V1") {
-                return Err(self.refused("version 1 behaviour (`(?V1)`)", self.at));
+                return Err(self.refused("version 1 behavior (`(?V1)`)", self.at));
             }
             match self.peek() {
                 Some(c) if "imsxaufbeprwL".contains(c) => {

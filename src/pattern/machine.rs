@@ -36,7 +36,7 @@ const RUN: usize = 10;
 /// The extra cost of counting a round of a group, or of setting a register.
 const COUNT: usize = 2;
 
-/// So many bytes are compared or searched for a unit of work.
+/// The number of bytes that are compared or searched for a unit of work.
 pub(super) const BYTES_PER_UNIT: usize = 16;
 
 /// The extra cost of a call of a group, and of each slot that it keeps.

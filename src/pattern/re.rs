@@ -432,7 +432,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// A character by its code in so many hexadecimal digits.
+    /// A character by its code in this many hexadecimal digits.
     fn code(&mut self, length: usize, start: usize) -> Result<Member, PatternError> {
         let hex = self.digits(length, |c| c.is_ascii_hexdigit());
         if hex.len() < length {

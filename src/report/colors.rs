@@ -72,7 +72,7 @@ fn left_out(span: &Range<usize>) -> String {
     format!("\n… {} bytes omitted …\n", span.len())
 }
 
-/// Where places of a recorded text are on the page, in UTF-16 units of what [`text`] writes: the unit of scripts.
+/// The positions of a recorded text on the page, in UTF-16 units of what [`text`] writes: the unit of scripts.
 /// `places` are sorted.
 pub(super) fn offsets(recording: &Recording, runs: &[Run], places: &[usize]) -> Vec<usize> {
     let width = |text: &str| text.encode_utf16().count();

@@ -138,7 +138,7 @@ struct Growth {
     /// `[key, how, value]`, where how is `=` (replaces), `+` (one more in a list), `&` (joined to the text) or `-`
     /// (taken out).
     operations: Vec<Value>,
-    /// How many operations there are after so many regions.
+    /// How many operations there are after this many regions.
     after: Vec<usize>,
 }
 

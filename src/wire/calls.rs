@@ -12,7 +12,7 @@ use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn;
 use crate::json::Value;
 
-/// What is known of the turn around the calls.
+/// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
     /// Everything up to the first text of the turn itself.
     pub header: &'w dyn Fn(&Trace) -> usize,
@@ -20,7 +20,7 @@ pub(crate) struct Around<'w> {
     pub thought: Option<&'w Reasoning>,
 }
 
-/// Finds how calls are written; nothing where renders do not show them.
+/// Finds how calls are written; nothing if renders do not show them.
 pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_>) -> Option<Calls> {
     let mut best: Option<(usize, Manner, Setting, bool)> = None;
     for ids_hold_names in [false, true] {
@@ -154,7 +154,7 @@ impl Finder<'_> {
         })
     }
 
-    /// What stands before the first call and after the last one, wherever they stand.
+    /// The text before the first call and after the last one, at any position.
     fn outside(&self, one: &Trace, located: &Located) -> (String, String, Option<String>) {
         let start = (self.around.header)(one).min(located.range.start);
         let mut pre = one.get(start..located.range.start).to_owned();
@@ -191,7 +191,7 @@ impl Finder<'_> {
         (pre, post, end)
     }
 
-    /// What stands between two calls.
+    /// The text between two calls.
     fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
         let made = calls(2, self.ids_hold_names);
         let first = locate(two, 0, made.first()?, pairs)?;
@@ -199,14 +199,14 @@ impl Finder<'_> {
         (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
     }
 
-    /// What follows the last of several calls.
+    /// The text after the last of several calls.
     fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
         let made = calls(count, self.ids_hold_names);
         let last = locate(trace, count - 1, made.last()?, pairs)?;
         Some(trace.get(last.range.end..trace.text.len()).to_owned())
     }
 
-    /// Whether two calls stand in one JSON array.
+    /// Whether two calls are in one JSON array.
     fn array(&self, two: &Trace) -> Option<()> {
         list_with(two, 2)
     }
@@ -331,7 +331,7 @@ fn margins(one: &Trace, located: &Located) -> (usize, usize) {
     (start.saturating_sub(located.range.start), located.range.end.saturating_sub(end))
 }
 
-/// The bytes of a call: from its first value to its last, or all of the object they stand in.
+/// The bytes of a call: from its first value to its last, or all of the object they are in.
 fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
     let slots: Vec<&Slot> = trace.of_call(index).collect();
     let start = slots.iter().map(|slot| slot.range.start).min()?;
@@ -359,7 +359,7 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
     let object = objects.last();
     Some(match object {
         Some((range, object)) => {
-            // What the object lacks, such as an id in front, still belongs to the call.
+            // Parts outside the object, such as an id before it, still belong to the call.
             Located { range: range.start.min(start)..range.end.max(end), object: Some(object) }
         }
         None => Located { range: start..end, object: None },
@@ -408,7 +408,7 @@ fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> 
     })
 }
 
-/// Whether so many calls stand in one JSON array.
+/// Whether this many calls are in one JSON array.
 fn list_with(trace: &Trace, count: usize) -> Option<()> {
     let names = (0..count).map(|call| trace.slot(Kind::Name(call))).collect::<Option<Vec<_>>>()?;
     let first = names.first()?.range.start;
@@ -422,13 +422,13 @@ fn list_with(trace: &Trace, count: usize) -> Option<()> {
     })
 }
 
-/// What stands before the object of a call, given what stands before its first slot in another render.
+/// The text before the object of a call, given the text before its first slot in another render.
 fn pre_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     let first = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
     gap.get(..gap.len().saturating_sub(first - located.range.start)).unwrap_or(gap)
 }
 
-/// The same behind it.
+/// The same after it.
 fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     let last = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
     gap.get(located.range.end - last..).unwrap_or(gap)
@@ -532,7 +532,7 @@ fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
 }
 
 impl Trace {
-    /// Whether so many calls show.
+    /// Whether this many calls show.
     fn shows_calls(&self, count: usize) -> bool {
         (0..count).all(|call| self.of_call(call).next().is_some())
     }

@@ -49,13 +49,13 @@ pub(crate) fn marks(text: &str) -> Vec<&str> {
     found
 }
 
-/// What two texts begin with in common, in whole marks.
+/// The common beginning of two texts, in whole marks.
 pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
     let shared: usize = marks(a).iter().zip(marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
     a.get(..shared).unwrap_or("")
 }
 
-/// What two texts end with in common, in whole marks.
+/// The common end of two texts, in whole marks.
 pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
     let (ours, theirs) = (marks(a), marks(b));
     let pairs = ours.iter().rev().zip(theirs.iter().rev());

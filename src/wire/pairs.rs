@@ -63,7 +63,7 @@ fn braces(pairs: &mut Pairs, after: &str) {
     pairs.braces = Some((open, after.get(..=end).unwrap_or("}").to_owned()));
 }
 
-/// Values as they stand.
+/// Values as they are.
 const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
 
 /// Cuts the text before, between and after arguments; a call without arguments decides open questions.
@@ -130,7 +130,7 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let texts: Vec<(&str, &Value, String)> =
         samples.iter().filter_map(|(kind, value)| Some((*kind, value, shown(value)?))).collect();
     let Some((_, _, string)) = texts.iter().find(|(kind, ..)| *kind == "string") else { return };
-    // What stands around every value, whatever its type.
+    // The text around every value of any type.
     let mut lead = string.find("Qz").unwrap_or(0);
     let mut tail = string.len() - lead - shapes::value(0, 0).len();
     for (_, _, text) in texts.iter().filter(|(kind, ..)| *kind != "odd") {

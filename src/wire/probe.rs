@@ -1,4 +1,4 @@
-//! Rendering probes: conversations whose every value is a needle, written in a manner the template takes.
+//! Rendering probes: conversations whose every value is a needle, in a form that the template accepts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, hash_map::DefaultHasher};
@@ -46,13 +46,13 @@ pub(crate) struct Prober<'t> {
     memory: Rc<Memory>,
 }
 
-/// What probers of one template share.
+/// The state that probers of one template share.
 #[derive(Default)]
 struct Memory {
     renders: Cell<usize>,
     /// Whether a render used up its allowance: no other is tried then.
     exhausted: Cell<bool>,
-    /// What the template raised, each complaint once.
+    /// The errors of the template, each once.
     refused: RefCell<Vec<String>>,
     /// Renders by their context.
     known: RefCell<HashMap<u64, Option<String>>>,
@@ -100,17 +100,17 @@ impl<'t> Prober<'t> {
         self.memory.renders.get()
     }
 
-    /// What the template raised, each complaint once.
+    /// The errors of the template, each once.
     pub fn refused(&self) -> Vec<String> {
         self.memory.refused.borrow().clone()
     }
 
-    /// What the template raises on an answer with content, where it takes none in any manner.
+    /// The error of the template on an answer with content, if it accepts none in any manner.
     pub fn refuses_answers(&self) -> Option<RenderError> {
         self.refuses(Answer::content(needle::CONTENT))
     }
 
-    /// What the template raises on a call, where it takes none in any manner.
+    /// The error of the template on a call, if it accepts none in any manner.
     pub fn refuses_calls(&self) -> Option<RenderError> {
         self.refuses(Answer::calls(vec![call(0, 1)]))
     }
@@ -196,7 +196,7 @@ impl<'t> Prober<'t> {
     }
 }
 
-/// What tells one context from another.
+/// The key of a context.
 fn key(context: &Object) -> u64 {
     struct Hashed(DefaultHasher);
     impl Write for Hashed {

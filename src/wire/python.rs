@@ -3,7 +3,7 @@
 use crate::chat::{write_quoted, write_quoted_in};
 use crate::json::Value;
 
-/// What `str` gives for a value.
+/// The result of `str` for a value.
 pub(crate) fn spelling(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -11,7 +11,7 @@ pub(crate) fn spelling(value: &Value) -> String {
     }
 }
 
-/// What `repr` gives for a value.
+/// The result of `repr` for a value.
 fn nested(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -28,7 +28,7 @@ fn nested(value: &Value) -> String {
     }
 }
 
-/// What `repr` gives for a string.
+/// The result of `repr` for a string.
 pub(crate) fn repr(text: &str) -> String {
     let mut out = String::new();
     write_quoted(&mut out, text);

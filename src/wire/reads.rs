@@ -1,11 +1,11 @@
-//! What a chat template is seen to read: switches, keys that may carry reasoning, and the texts it names.
+//! The recorded reads of a chat template: switches, keys that may carry reasoning, and the texts it names.
 
 use super::conversation::{Answer, Carrier, Manner, Message};
 use super::probe::{Prober, Setting, after_tool, call, needle};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 
-/// What the template is known to read before any probe.
+/// The reads of the template that are known before any probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
     /// The switches one at a time, after a setting that touches none.
@@ -71,7 +71,7 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
         .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(TEXT)))
 }
 
-/// What a setting could change: how prompts end, and what a turn with reasoning and a call looks like.
+/// The possible effects of a setting: the ends of prompts, and the form of a turn with reasoning and a call.
 fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<Option<String>> {
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut shown = vec![prober.render(&user, setting, true), prober.render(&after_tool(), setting, true)];

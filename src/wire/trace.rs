@@ -6,7 +6,7 @@ use super::conversation::Answer;
 use super::python;
 use crate::json::{self, Value};
 
-/// What of an answer a slot holds.
+/// The part of an answer in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Content,
@@ -49,7 +49,7 @@ pub(crate) struct Slot {
 /// A render from the end of the history on.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
-    /// What follows the history's own words.
+    /// The text after the history's own words.
     pub text: String,
     pub slots: Vec<Slot>,
 }
@@ -109,12 +109,12 @@ impl Trace {
         self.slot(kind).is_some()
     }
 
-    /// What stands before the first slot.
+    /// The text before the first slot.
     pub(crate) fn lead(&self) -> &str {
         self.get(0..self.slots.first().map_or(self.text.len(), |slot| slot.range.start))
     }
 
-    /// What stands after the last slot.
+    /// The text after the last slot.
     pub(crate) fn tail(&self) -> &str {
         self.get(self.slots.last().map_or(0, |slot| slot.range.end)..self.text.len())
     }

@@ -1,4 +1,4 @@
-//! What renders show of the model's turn and nothing else tells: which parts stand in which order, word for word, and
+//! Facts about the model's turn that only renders show: the parts and their order, word for word, and
 //! how values of each type are spelled.
 
 use super::conversation::{Answer, Carrier, json_type};
@@ -23,7 +23,7 @@ pub(crate) struct Written {
     pub sorted_inside: bool,
     /// The spelling of values that are written key by key, by the JSON Schema name of their type.
     pub spellings: Vec<Spelling>,
-    /// What stands before the first key, between two arguments and after the last one, where they are in braces.
+    /// The text before the first key, between two arguments and after the last one, if they are in braces.
     pub braced: Option<(String, String, String)>,
     /// Whether JSON is written without anything but ASCII.
     pub ascii: bool,
@@ -32,11 +32,11 @@ pub(crate) struct Written {
 /// One way a prompt can end, and the turns that can follow.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// What follows the history's last words in the prompt.
+    /// The text after the history's last words in the prompt.
     pub prompt: String,
     /// The same up to what the prompt writes of the turn itself.
     pub header: String,
-    /// What follows those words in renders of whole turns, up to the stop.
+    /// The text after those words in renders of whole turns, up to the stop.
     pub shapes: Vec<Shape>,
 }
 
@@ -274,7 +274,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
             (marks::stands_out(mark) && !is_inside(mark.trim())).then_some((from, mark))
         });
         let own = match first {
-            // What begins the next turn is no part of the stop.
+            // The beginning of the next turn is not part of the stop.
             Some((from, mark)) if marks::marks(stop).len() > 1 => {
                 let last = stop.get(from..).unwrap_or(stop);
                 if last.trim() == mark.trim() { last } else { mark }
@@ -339,7 +339,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spell
         let python = python || matches!(value, Value::Number(_)) && wire_is_python(wire);
         found.push((Spelling { kind: json_type(&value), before, after: String::new(), python }, after));
     }
-    // What follows every value is none of its spelling.
+    // The text after every value is not part of its spelling.
     let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| {
         let length = a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
         a.get(a.len() - usize::min(length, a.len())..).unwrap_or("").to_owned()
@@ -361,7 +361,7 @@ fn wire_is_python(wire: &Wire) -> bool {
     })
 }
 
-/// What stands around and between the members of an object that is no JSON.
+/// The text around and between the members of an object that is not JSON.
 fn braced(turned: &dyn Fn(Object) -> Option<Trace>) -> Option<(String, String, String)> {
     let pair = |at: usize| (shapes::key(0, at), Value::from(70001 + at));
     let trace = turned([pair(0), pair(1)].into_iter().collect())?;

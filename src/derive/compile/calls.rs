@@ -163,7 +163,7 @@ impl Plan<'_> {
         {
             open.push_str("\\s*");
         }
-        // What stands after the arguments is captured by looking ahead.
+        // The text after the arguments is captured by looking ahead.
         let is_late = body
             .tail
             .iter()
@@ -203,7 +203,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What opens a call: its own mark, with what may stand once before the first and between two.
+    /// The opening of a call: its own mark, with the text that may come once before the first and between two.
     fn before_call(&self, open: &str) -> String {
         let own = match self.outer_marks(open) {
             Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
@@ -368,12 +368,12 @@ impl Plan<'_> {
         if is_word { format!("(?!{}(?![\\w.-]))", escape(word)) } else { String::new() }
     }
 
-    /// What the next call begins with, seen from the end of the one before.
+    /// The beginning of the next call, seen from the end of the one before.
     fn next(&self) -> String {
         format!("{}{}", escape(&self.cut.separator), self.begin())
     }
 
-    /// What a call begins with.
+    /// The beginning of a call.
     fn begin(&self) -> String {
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let head = self.pieces(&self.calls.body.head, "", &mut unread);
@@ -480,7 +480,7 @@ impl Plan<'_> {
         (self.calls.most > 1).then(|| self.next()).filter(|next| !next.trim().is_empty())
     }
 
-    /// What can follow a call, as patterns behind any white space.
+    /// The text that can follow a call, as patterns after any white space.
     fn followers(&self) -> Vec<String> {
         let next = self.calls_follow().filter(|_| !self.parts_exactly());
         let next = next.map(|next| next.trim_start_matches("\\n").to_owned());
@@ -523,7 +523,7 @@ fn numbered_id(pieces: &[Piece], open: &mut &str) -> Option<Vec<Piece>> {
     Some([Piece::NamedId].into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// What the pieces before and after the arguments capture.
+/// The captures of the pieces before and after the arguments.
 #[derive(Default)]
 struct Groups {
     has_name: bool,

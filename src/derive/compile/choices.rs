@@ -1,4 +1,4 @@
-//! What the structure of a wire leaves open: one small record, each choice with its alternatives, the cheapest first.
+//! The open questions of a wire's structure: one small record, each choice with its alternatives, the cheapest first.
 
 use crate::wire::marks;
 use crate::wire::structure::{Calls, Cut, Wire};
@@ -27,7 +27,7 @@ pub(in crate::derive) enum Inside {
     Section,
 }
 
-/// What one region of `tool_calls` holds.
+/// The content of one region of `tool_calls`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Region {
     /// Whatever suits the body best.
@@ -82,7 +82,7 @@ pub(in crate::derive) enum ThoughtEnd {
     FirstMark,
 }
 
-/// What a failure is about.
+/// The subject of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::derive) enum Topic {
     Reasoning,
@@ -139,7 +139,7 @@ impl Choices {
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
     }
 
-    /// What closes reasoning.
+    /// The closing of reasoning.
     pub fn reasoning_close<'t>(&self, close: &'t str) -> &'t str {
         match self.thought_end {
             ThoughtEnd::Whole => close,

@@ -45,7 +45,7 @@ fn anchors(wire: &Wire) -> Delimiter {
             any_end = true;
             continue;
         }
-        // What the prompt writes of the turn belongs to the message only where a mark of the message begins there.
+        // The prompt's part of the turn belongs to the message only if a mark of the message begins there.
         let opens = first_marks(wire).iter().any(|mark| prompt.prefill.contains(mark));
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
         if !anchors.contains(&whole) {
@@ -73,14 +73,14 @@ fn first_marks(wire: &Wire) -> Vec<&str> {
     marks.map(str::trim).filter(|mark| !mark.is_empty()).collect()
 }
 
-/// What ends a prompt before the message: its header or, where it has none, what ends the turn before.
+/// The end of a prompt before the message: its header or, if it has none, the end of the turn before.
 fn anchor(prompt: &Prompt) -> String {
     match prompt.header.trim() {
         "" => {
             let text = format!("{}{}", prompt.before, prompt.header);
             frame::from_last_mark(&text).to_owned()
         }
-        // What names a probe's own value is no header; what stands after it may be.
+        // Text that names a probe's own value is not a header; the text after it may be.
         header if needle::BEGINNINGS.iter().any(|begin| header.contains(begin)) => {
             frame::from_last_mark(&prompt.header).to_owned()
         }

@@ -2,7 +2,7 @@
 
 use crate::json::{Object, Value};
 
-/// What opens or closes a field.
+/// The opening or closing of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Delimiter {
     Literals(Vec<String>),

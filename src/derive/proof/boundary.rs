@@ -15,11 +15,11 @@ pub struct Boundary {
     pub field: String,
     /// The position at which it should begin or end, or of its value.
     pub at: usize,
-    /// What happened instead.
+    /// The actual behavior.
     pub fault: Fault,
 }
 
-/// What a template does instead of what the text says.
+/// The wrong behavior of a template.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -48,9 +48,9 @@ pub enum Fault {
     Extra,
     /// The boundaries hold and the value is another.
     Misread {
-        /// What was said.
+        /// The expected value.
         wanted: String,
-        /// What was read.
+        /// The actual value.
         got: String,
     },
 }
@@ -85,7 +85,7 @@ impl Boundary {
         }
     }
 
-    /// What to change in the template, given the text.
+    /// The change to make in the template, given the text.
     pub fn hint(&self, text: &str) -> String {
         let Self { field, at, fault } = self;
         let after = |at: usize| format!("{:?}", text.get(at..).unwrap_or("").chars().take(24).collect::<String>());
@@ -116,7 +116,7 @@ impl Boundary {
         }
     }
 
-    /// What failures of one cause have in common.
+    /// The common key of failures with one cause.
     pub(super) fn cause(&self) -> (String, u8, String) {
         let (number, detail) = match &self.fault {
             Fault::NotOpened { inside } => (0, inside.clone().unwrap_or_default()),

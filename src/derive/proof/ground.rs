@@ -13,15 +13,15 @@ pub(super) struct Ground {
     /// How much of the prompt's end every plain turn shows as well.
     pub shared: usize,
     pub state: State,
-    /// What follows the content of a plain turn, up to whatever the template opens next.
+    /// The text after the content of a plain turn, up to the next opening of the template.
     pub stop: String,
     /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
     bares_thought: bool,
-    /// What the generation prompt adds, if that can be told.
+    /// The text that the generation prompt adds, if it is known.
     generated: String,
 }
 
-/// What the part of the prompt that plain turns lack leaves behind.
+/// The effect of the part of the prompt that plain turns lack.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
     /// There is no such part, or it has nothing to do with reasoning.
@@ -188,14 +188,14 @@ impl Ground {
     }
 }
 
-/// What asking for a prompt adds to a render.
+/// The text that the generation prompt adds to a render.
 fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
     let prompt = prober.render(&history.messages, setting, true)?;
     let bare = prober.render(&history.messages, setting, false)?;
     prompt.strip_prefix(&bare).map(str::to_owned)
 }
 
-/// What a render shows up to the end of the history's own words, and after them.
+/// A render up to the end of the history's own words, and after them.
 fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, answer: &Answer) -> Option<(String, String)> {
     let mut messages = history.messages.clone();
     messages.push(Message::Assistant(answer.clone()));
@@ -224,7 +224,7 @@ fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<
     turns.find(|turn| turn.contains(needle::REASONING))
 }
 
-/// What the prompt's surplus over plain turns does to reasoning, judged by what renders write around a thought.
+/// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
 fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
     let surplus = tail.get(shared..).unwrap_or("");
     if let Some((before, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
@@ -316,7 +316,7 @@ fn whole_marks(text: &str, end: usize) -> usize {
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
 }
 
-/// What a prompt's surplus says before the mark that opens reasoning, such as a header that renders of turns lack.
+/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack.
 fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
     let mark = if open.is_empty() { marks::last(written).unwrap_or("") } else { open };

@@ -15,7 +15,7 @@ use crate::wire::conversation::Message;
 use crate::wire::probe::Prober;
 use crate::wire::python;
 
-/// What became of one case.
+/// The result of one case.
 pub(super) enum Outcome {
     Passed,
     Lost(Loss),
@@ -124,7 +124,7 @@ impl<'a, 't> Judge<'a, 't> {
     /// The wire's loss: the message has as much structure as what was said, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
-        // What the text does not show is no part of the message, and still of the conversation.
+        // A part that the text does not show belongs to the conversation, not to the message.
         for (call, said) in answer.calls.iter_mut().zip(&case.said.calls) {
             if call.id.is_empty() {
                 call.id.clone_from(&said.id);

@@ -1,4 +1,4 @@
-//! What a verdict covers: what conversations exercised, what the chat template never shows, and what a response
+//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those a response
 //! template claims to read all the same.
 
 use super::case::Case;

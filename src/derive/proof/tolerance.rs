@@ -1,4 +1,4 @@
-//! What a template makes of outputs that deviate from what the chat template renders, as those of models do.
+//! The results of a template on outputs that deviate from renders, as those of models do.
 //!
 //! Deviations are data: each changes a true output in one place, and the message should stay what it was, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
@@ -107,7 +107,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     tolerance
 }
 
-/// What answers of one kind share: which parts they have.
+/// The parts that answers of one kind have.
 #[derive(PartialEq)]
 struct Kind {
     has_reasoning: bool,

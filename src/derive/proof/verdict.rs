@@ -1,4 +1,4 @@
-//! What a proof came to, so that every word of it can be checked against a conversation.
+//! The verdict of a proof; each part of it names a conversation that shows it.
 
 use super::boundary::Boundary;
 use super::reading::Part;
@@ -14,17 +14,17 @@ pub struct Verdict {
     pub cases: usize,
     /// How many came back as they went in.
     pub passed: usize,
-    /// What the response template gets wrong, one entry per cause, each with its smallest example.
+    /// The failures of the response template, one entry per cause, each with its smallest example.
     pub failures: Vec<Failure>,
-    /// What the wire format itself cannot carry.
+    /// The losses of the wire format itself.
     pub losses: Vec<Loss>,
-    /// What the response template claims to read and no conversation exercised.
+    /// The parts that the response template claims to read and no conversation exercised.
     pub unverified: Vec<Unverified>,
-    /// What the conversations exercised, and what the chat template never shows.
+    /// The parts that the conversations exercised, and those that the chat template never shows.
     pub scope: Scope,
     /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
     pub recut: usize,
-    /// What the response template makes of outputs that deviate, where it reads every conversation.
+    /// The results for outputs that deviate, if the template reads every conversation.
     pub tolerance: Tolerance,
     /// Two turns whose calls no response template was found for.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
@@ -51,7 +51,7 @@ pub struct Failure {
     pub setting: Object,
     /// The part of the message that differs first.
     pub part: Part,
-    /// What differs, in words.
+    /// The difference, in words.
     pub what: String,
     /// The boundary that is wrong, if the text shows it.
     pub boundary: Option<Boundary>,
@@ -73,7 +73,7 @@ pub struct Loss {
     pub part: Part,
     /// How many conversations lose it.
     pub count: usize,
-    /// What is written like what.
+    /// The values that are written alike.
     pub message: String,
     /// The shortest turn that shows it.
     pub example: String,
@@ -85,19 +85,19 @@ pub struct Loss {
 pub struct Unverified {
     /// The part of the message.
     pub part: Part,
-    /// What was not exercised, and why.
+    /// The part that was not exercised, and why.
     pub message: String,
 }
 
-/// What a proof exercised.
+/// The parts that a proof exercised.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scope {
-    /// What came back in at least one conversation.
+    /// The parts that parsed back in at least one conversation.
     pub proved: Vec<&'static str>,
-    /// What no render of this chat template shows.
+    /// The parts that no render of this chat template shows.
     pub not_shown: Vec<&'static str>,
-    /// What only samples show: no conversation says anything of it.
+    /// The parts that only samples show, and no conversation.
     pub learned: Vec<&'static str>,
 }
 
@@ -135,7 +135,7 @@ impl Verdict {
 }
 
 impl Failure {
-    /// What differs, in how many conversations, and at which boundary.
+    /// The difference, the number of conversations, and the boundary.
     pub fn describe(&self) -> String {
         let others = match self.count {
             0 | 1 => String::new(),
@@ -145,7 +145,7 @@ impl Failure {
         format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
     }
 
-    /// What to change in the response template.
+    /// The change to make in the response template.
     pub fn hint(&self) -> Option<String> {
         self.boundary.as_ref().map(|boundary| boundary.hint(&self.text))
     }

@@ -57,7 +57,7 @@ struct Change {
     cost: usize,
 }
 
-/// What can be done about the first look-around; nothing where there is none.
+/// The ways to remove the first look-around; nothing if there is none.
 fn first(branches: &Branches, closes: bool) -> Option<Vec<Change>> {
     for (i, branch) in branches.0.iter().enumerate() {
         for (j, item) in branch.0.iter().enumerate() {

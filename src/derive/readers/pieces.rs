@@ -65,7 +65,7 @@ impl Branches {
                 [Item::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
                     found.extend(inside.literals()?);
                 }
-                // What only looks ahead for what another field opens with ends with that field's text.
+                // A branch that only looks ahead for the opening of another field ends at that field's text.
                 [Item::Look { .. }] if self.0.len() > 1 => {}
                 _ => found.push(text(items).filter(|text| !text.is_empty())?),
             }

@@ -6,7 +6,7 @@ use crate::json::Value;
 use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
 use crate::template::Template;
 
-/// What one reader makes of a draft.
+/// The verdict of one reader on a draft.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
@@ -14,7 +14,7 @@ pub struct Reading {
     pub reader: Reader,
     /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
     pub refusals: Vec<String>,
-    /// What goes wrong there with a draft that it takes.
+    /// Problems there with a draft that it accepts.
     pub costs: Vec<String>,
     /// The target whose draft this reader accepts, or with which it keeps more, and the effect.
     pub other: Option<(&'static str, &'static str)>,
@@ -47,7 +47,7 @@ impl Reading {
     }
 }
 
-/// What every reader says of a draft.
+/// The verdict of every reader on a draft.
 pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Reading> {
     let readings = Reader::ALL.into_iter().map(|reader| {
         let refused = reader.check(template);
@@ -82,7 +82,7 @@ fn keeps_one_piece(reader: Reader) -> bool {
     matches!(reader, Reader::Transformers | Reader::Trl | Reader::Smg)
 }
 
-/// What the wish cost, and why it could not be met.
+/// The cost of the target, and why it could not be met.
 pub(in crate::derive) fn diagnostics(
     wish: &Wish,
     refusals: &[Refusal],
@@ -121,7 +121,7 @@ pub(in crate::derive) fn diagnostics(
     found
 }
 
-/// What a draft for a reader that refuses this one does.
+/// The effect of a draft for a reader that refuses this one.
 fn refused_effect(reader: Reader) -> &'static str {
     match reader {
         Reader::Transformers => "gives a draft that transformers accepts",

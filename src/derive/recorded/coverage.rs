@@ -1,4 +1,4 @@
-//! Whether every character of an output lies in a field or in a delimiter.
+//! Whether every character of an output belongs to a field or a delimiter.
 
 use crate::parser::{Event, Finished, Span};
 use crate::template::Template;
@@ -64,7 +64,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
         .min()
 }
 
-/// Whether a stretch of text stands between quotes, or begins with a sign that makes it code.
+/// Whether a stretch of text is in quotes, or begins with a sign that makes it code.
 fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     let before = text.get(..at).and_then(|text| text.chars().next_back());
     let after = text.get(at + length..).and_then(|text| text.chars().next());
@@ -88,7 +88,7 @@ fn literal_parts(pattern: &str) -> Vec<String> {
                 while chars.next().is_some_and(|c| c != '}') {}
                 None
             }
-            // What a group says of itself is no text.
+            // The syntax of a group is not text.
             '(' if chars.peek() == Some(&'?') => {
                 while chars.next().is_some_and(|c| !matches!(c, ':' | '=' | '!' | '>')) {}
                 None

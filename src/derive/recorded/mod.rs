@@ -19,7 +19,7 @@ pub struct Sample {
     pub name: String,
     /// The prompt, up to the model's text. Without one, every known end of a prompt is tried.
     pub prefix: Option<String>,
-    /// What it wrote.
+    /// The output.
     pub text: String,
     /// The message it means, if that is known.
     pub message: Option<Value>,
@@ -35,13 +35,13 @@ pub struct Departure {
     pub sample: String,
     /// The byte of its text at which it departs.
     pub at: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub why: String,
     /// The message that came back, if any did.
     pub got: Option<Value>,
 }
 
-/// What a response template makes of some samples.
+/// The results of a response template on some samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Explained {
@@ -57,7 +57,7 @@ pub struct Explained {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Prompt {
     pub text: String,
-    /// What it ends in, after the words of its last message.
+    /// Its end, after the words of its last message.
     pub end: String,
 }
 

@@ -43,7 +43,7 @@ impl Schema {
     }
 }
 
-/// What a value has to be like.
+/// The constraints on a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub types: u8,
@@ -59,7 +59,7 @@ pub(crate) struct Shape {
     pub required: Vec<String>,
     /// Whether the schema says which members there are, be it none.
     pub names_members: bool,
-    /// What members with other names have to be like; nothing where no schema says so.
+    /// The schema of members with other names; nothing if there is none.
     pub additional: Option<Schema>,
     pub pattern_properties: Vec<(String, Schema)>,
     pub property_names: Vec<Schema>,
@@ -109,7 +109,7 @@ impl Default for Shape {
     }
 }
 
-/// What tells a branch from others: its types, its values, and required members with the values they have.
+/// The properties that distinguish a branch: its types, its values, and required members with their values.
 type Facts = (u8, Option<Vec<Value>>, Vec<(String, Vec<Value>)>);
 
 /// Keywords that say something to people alone.

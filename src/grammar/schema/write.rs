@@ -113,7 +113,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    /// What a string's text may be, its length included; nothing where it takes too many states.
+    /// The texts allowed for a string, with its length; nothing if they need too many states.
     fn counted(&mut self, shape: &Shape) -> Result<Result<Automaton, Automaton>, Problem> {
         let text = self.text_of(shape)?;
         let is_counted = shape.min_length > 0 || shape.max_length.is_some();

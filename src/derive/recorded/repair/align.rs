@@ -6,7 +6,7 @@ use super::super::compare::same;
 use crate::json::{self, Object, Value};
 use crate::wire::python;
 
-/// What a sample says it means.
+/// The message of a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub reasoning: Option<String>,

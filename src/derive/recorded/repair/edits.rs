@@ -1,4 +1,4 @@
-//! What a sample that is read wrongly asks for: templates that read it, each with what is new in it.
+//! Repairs for a misread sample: templates that read it, each with its new forms.
 
 use super::align::Shown;
 use super::layout::{self, Layout};
@@ -11,7 +11,7 @@ use crate::wire::marks;
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub template: Value,
-    /// What is learned, in words.
+    /// The lesson, in words.
     pub what: Vec<String>,
     /// The marks it is learned with, which prose may mention.
     pub marks: Vec<String>,
@@ -106,7 +106,7 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
     found
 }
 
-/// Content between marks that are no part of it, or without the mark that opens it elsewhere.
+/// Content between marks that are not part of it, or without the mark that opens it elsewhere.
 pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(field) = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object)
     else {
@@ -171,7 +171,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// What stands around calls that are read: before the first, as an optional part of the opening, and after the last.
+/// The text around calls that are read: before the first, as an optional part of the opening, and after the last.
 pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
     let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
@@ -206,7 +206,7 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
 }
 
-/// What stands once after the last call, anchored there.
+/// The text once after the last call, anchored there.
 fn section_end(layout: &Layout) -> String {
     // A call without a close of its own ends with its object.
     let close = if layout.close.is_empty() { "\\}" } else { &layout.close };

@@ -6,14 +6,14 @@ use crate::wire::marks;
 /// One way to write calls.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// What opens a call, up to its name or its object.
+    /// The opening of a call, up to its name or its object.
     pub open: String,
-    /// What closes it, after its arguments or its object.
+    /// The closing, after its arguments or its object.
     pub close: String,
     pub form: Form,
-    /// What stands once after the last call.
+    /// The text once after the last call.
     pub section_close: String,
-    /// What of the text before and after a name belongs to the call's id, as patterns.
+    /// The text before and after a name that belongs to the call's id, as patterns.
     pub id: Option<(String, String)>,
     /// The texts that open and close, as the sample has them.
     pub marks: Vec<String>,
@@ -60,7 +60,7 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
 }
 
-/// What stands before a key and after a value.
+/// The text before a key and after a value.
 #[derive(Clone, Copy)]
 struct PairCut<'t> {
     key_open: &'t str,

@@ -1,4 +1,4 @@
-//! Samples that teach: what a model writes otherwise than its chat template, learned beside what renders show.
+//! Learning from samples: forms of a model that its chat template does not render, in addition to those it does.
 //!
 //! The parts of a sample's message are found in its text, in any spelling, and the text around them is the model's own
 //! form. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
@@ -20,7 +20,7 @@ use crate::template::Template;
 use align::Said;
 use edits::{Edit, Sighting};
 
-/// What samples taught, and what was refused.
+/// The lessons of samples, learned and refused.
 #[derive(Clone, Debug, Default)]
 pub(in crate::derive) struct Lessons {
     pub learned: Vec<Lesson>,
@@ -36,7 +36,7 @@ pub(in crate::derive) struct Lesson {
     pub of: usize,
 }
 
-/// What a repair may ask for: how a candidate does with the conversations, and with all samples.
+/// The tests of a repair: the results of a candidate on the conversations, and on all samples.
 pub(in crate::derive) trait Bench {
     /// Which samples a template explains.
     fn explained(&self, template: &Template) -> Vec<bool>;
@@ -189,7 +189,7 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             }
             continue;
         };
-        // What did not mend a part will not do so the second time.
+        // A repair that failed will fail the second time.
         if mended.contains(&part) {
             continue;
         }
@@ -207,7 +207,7 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             Part::Reasoning => edits::reasoning(&edit, &seen),
             Part::Calls => edits::calls(&edit, &seen),
             Part::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
-            // What is left over beside calls belongs to their marks.
+            // Text that is left over beside calls belongs to their marks.
             Part::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
         };
         let mended = [mended, vec![part]].concat();
@@ -323,7 +323,7 @@ fn spoiled_prose(
             let sample = Sample { text: text.clone(), ..Sample::default() };
             let read = |template| read_as(&sample, template, prompt, Mode::Stable, false).map(|(read, _)| read.message);
             let Ok(known) = read(before) else { continue };
-            // What is no prose to the draft as it is cannot get worse.
+            // Text that the draft already misreads cannot get worse.
             let is_prose = known.values().any(|part| part.as_str().is_some_and(|part| part.trim() == text));
             if is_prose && read(now).ok().as_ref() != Some(&known) {
                 return Some(text);
