@@ -143,9 +143,9 @@ mod tests {
             (r#""{a}""#, "[]", "[]"),
             ("{}", "[{}]", "[{}]"),
             (r#""{a}""#, r#"[{"b": 1}]"#, "! the transform's {a} is not defined here; defined: b, name, content"),
-            (r#""{a}""#, r#"{"a": 1}"#, "! transform_each needs a list, and the body is an object"),
-            (r#""x""#, "null", "! transform_each needs a list, and the body is null"),
-            (r#""{a}""#, r#"[{"a": 1}, [2]]"#, "! transform_each needs a list of objects, and element 1 is a list"),
+            (r#""{a}""#, r#"{"a": 1}"#, "! transform_each needs a list, but the body is an object"),
+            (r#""x""#, "null", "! transform_each needs a list, but the body is null"),
+            (r#""{a}""#, r#"[{"a": 1}, [2]]"#, "! transform_each needs a list of objects, but element 1 is a list"),
         ];
         for (shape, content, want) in cases {
             assert_eq!(shaped(shape, true, content), want, "{shape} of {content}");
