@@ -49,7 +49,9 @@ impl Derivation {
             "" => "everything outside the markers".to_owned(),
             open => format!("opened by {}", code(open)),
         };
-        let headers: Vec<String> = headers(wire).into_iter().map(code).collect();
+        // A turn without a header follows the message before it directly.
+        let named = |header: &str| if header.is_empty() { "the previous message".to_owned() } else { code(header) };
+        let headers: Vec<String> = headers(wire).into_iter().map(named).collect();
         vec![
             format!("turn: starts after {}, ends with {}", headers.join(" or "), list(&wire.stops)),
             format!("reasoning: {reasoning}"),

@@ -179,13 +179,13 @@ impl<'c> Output<'c> {
         add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
         for region in self.first_regions() {
             let Region { field, open, close, .. } = region;
-            for (side, mark) in [("opens", *open), ("closes", self.unstopped_part(*close))] {
+            for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
                 if mark.0 == mark.1 {
                     continue;
                 }
-                add(format!("a line break before what {side} `{field}`"), self.with(mark.0, "\n"), 0);
-                add(format!("a line break after what {side} `{field}`"), self.with(mark.1, "\n"), 0);
-                add(format!("no white space around what {side} `{field}`"), self.without_space(mark), 0);
+                add(format!("a line break before the {side} of `{field}`"), self.with(mark.0, "\n"), 0);
+                add(format!("a line break after the {side} of `{field}`"), self.with(mark.1, "\n"), 0);
+                add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
             }
         }
         let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
