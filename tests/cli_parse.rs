@@ -200,7 +200,7 @@ fn every_row_gets_an_answer() {
     {"id": "a", "error": {"stage": "load", "message": "$: a response template must be an object, not null"}}
     {"id": "b", "error": {"stage": "load", "message": "fields: `fields` is empty"}}
     {"id": "c", "message": {"x": [null, null, 12345678901234567890123, "�"]}}
-    {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; leave it out where there is none"}}
+    {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; omit it if there is none"}}
     {"id": ["e"], "message": {}, "missing": ["x"]}
     {"id": 6, "error": {"stage": "load", "message": "`chunks` add up to 1 code points, and the text has 2"}}
     {"id": null, "message": {"role": "assistant", "content": "no id"}}

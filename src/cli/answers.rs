@@ -28,7 +28,7 @@ pub fn mask(
     parts: &[String],
     offsets: Option<&Value>,
 ) -> Result<Object, String> {
-    let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("there is no part `{name}`"));
+    let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("unknown part `{name}`"));
     let parts = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
     super::mask::answer(template, context, options, &parts, offsets)
 }

@@ -167,7 +167,7 @@ impl Derive {
         {
             let others = escape(&source.other_names.join(", ")).into_owned();
             super::say!(
-                "note: deriving from the template `{}`; `--template-name` takes another: {others}",
+                "note: deriving from the template `{}`; `--template-name` selects another: {others}",
                 escape(name)
             );
         }

@@ -106,7 +106,7 @@ pub fn name(path: &str) -> &str {
 /// The one thing to say about a file that cannot be read.
 pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
-        io::ErrorKind::NotFound => "check the name; `-` stands for standard input",
+        io::ErrorKind::NotFound => "check the name; `-` means standard input",
         io::ErrorKind::PermissionDenied => "check that you may read it",
         io::ErrorKind::IsADirectory => "name a file in it",
         _ => "check that it can be read, for instance with `cat`",

@@ -33,7 +33,7 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, 
     prober.settle()?;
     let manner = prober.manner;
     let mut best: Option<Chosen> = None;
-    // Where one mark ends and the next begins has two readings: the second is tried if the first does not read everything.
+    // The boundary between two marks has two readings: the second is tried if the first does not read everything.
     for segmentation in marks::Segmentation::ALL {
         #[cfg(test)]
         if super::ablation::leaves_out_segmentation(segmentation) {

@@ -1,4 +1,4 @@
-//! Notes: where a grammar accepts more or less than the schema.
+//! Notes on the parts of a grammar that accept more or less than the schema.
 
 use crate::json::{Object, Value};
 

@@ -96,7 +96,7 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     }
     html.of_class("div", "wide", |html| {
         html.of_class("table", "grid", |html| {
-            html.tag("caption", "", "Each mark opens its conversation.");
+            html.tag("caption", "", "Each cell opens its conversation.");
             html.of_class("tr", "", |html| {
                 html.element("th", &[("scope", "col")], |html| html.text("said, after …"));
                 for column in &columns {

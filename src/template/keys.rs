@@ -59,7 +59,7 @@ pub(crate) const TEMPLATE: &[Key] = &[
 
 /// Keys of a field.
 pub(crate) const FIELD: &[Key] = &[
-    key("open", Kind::Literals, "Opens a region. A field without an opening takes the text outside every other."),
+    key("open", Kind::Literals, "Opens a region. A field without an opening takes the text outside the other regions."),
     key("open_pattern", Kind::Pattern, "The same as `open`, as a pattern; named groups can be used in `transform`."),
     key("close", Kind::Literals, "Closes a region. A field without a closing runs to the end of the output."),
     key("close_pattern", Kind::Pattern, "The same as `close`, as a pattern."),

@@ -180,7 +180,7 @@ impl Finder<'_> {
                 }
             }
         }
-        // Where every call follows a thought, an empty one at least, its end is none of the calls' marks.
+        // If every call follows a thought, even an empty one, the end of the thought is not a mark of the calls.
         let close = self.around.thought.map_or("", |thought| thought.close.trim());
         if let Some(at) = pre.rfind(close).filter(|_| !close.is_empty()) {
             pre.drain(..at + close.len());

@@ -28,7 +28,7 @@ pub(crate) struct Leads {
     pub thought: Option<String>,
 }
 
-/// Finds how prompts end. `close` is the mark that closes reasoning, where renders show it.
+/// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
 pub(crate) fn prompts(
     prober: &Prober,
     settings: &[Setting],

@@ -104,7 +104,7 @@ impl Row {
             Some(Value::String(prefix)) => Ok(Some(prefix)),
             Some(other) => Err(RowError::new(
                 "prefix",
-                format!("`prefix` must be a string, not {}; leave it out where there is none", other.kind()),
+                format!("`prefix` must be a string, not {}; omit it if there is none", other.kind()),
             )),
             None => Ok(None),
         };

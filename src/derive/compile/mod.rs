@@ -55,7 +55,7 @@ fn anchors(wire: &Wire) -> Delimiter {
     if !any_end {
         return Delimiter::Literals(anchors);
     }
-    // A prompt that ends in nothing of its own ends where the text does, unless it has begun the message.
+    // A prompt without an end of its own ends with the text, unless it has begun the message.
     let begun = wire.prompts.iter().filter(|prompt| !prompt.prefill.trim().is_empty());
     let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
     not.sort();
