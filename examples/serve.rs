@@ -197,7 +197,7 @@ fn a_request_that_the_recording_does_not_answer_is_refused() -> Result<(), Box<d
         (r#"{"parallel_tool_calls": false}"#, "breaks the grammar at byte"),
         (r#"{"tools": [{"name": "get_time"}]}"#, "breaks the grammar at byte"),
         (r#"{"tool_choice": {"type": "function", "function": {"name": "get_time"}}}"#, "not among the tools"),
-        (r#"{"tool_choice": 7}"#, "`tool_choice` is not understood"),
+        (r#"{"tool_choice": 7}"#, "invalid `tool_choice`"),
     ] {
         let refused = said(request).unwrap_err();
         assert!(refused.contains(why), "{request}: {refused}");

@@ -24,7 +24,7 @@ pub(crate) fn assemble(frames: &Frames, reading: &Reading, text: &str) -> Chat {
     for step in &reading.steps {
         if let (Some(frame), Some(slot)) = (frames.frames.get(step.frame), text.get(step.start..step.end)) {
             let cut = matches!(frame.from.kind, Kind::Content | Kind::Reasoning) && frame.gap.is_empty();
-            // Where the template writes nothing after an answer, the answer may go on.
+            // If the template writes nothing after an answer, the answer may continue.
             builder.chat.open |= matches!(frame.to.kind, Kind::End | Kind::Prompt) && cut;
             if frame.to.kind == Kind::Prompt && !cut {
                 builder.chat.add_generation_prompt = true;
@@ -45,7 +45,7 @@ struct Builder<'b> {
     tool_list: Option<Vec<Value>>,
     /// The argument that waits for its value.
     key: Option<String>,
-    /// Names and ids that were repeated right before: they tell whose a result is.
+    /// Names and ids that were repeated right before: they assign a result to its call.
     echoes: Vec<(Kind, String)>,
     /// The parameter that a description is about.
     parameter: Option<String>,
@@ -143,7 +143,7 @@ impl Builder<'_> {
         self.offset("content", place);
     }
 
-    /// Tells whose a result is.
+    /// Assigns a result to its call.
     fn identify(&mut self, echoes: Vec<(Kind, String)>) {
         for (kind, text) in echoes {
             match kind {

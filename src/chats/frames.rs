@@ -1,4 +1,4 @@
-//! What a template writes between the texts of a chat, learned from renders of every shape of conversation.
+//! The text that a template writes between the texts of a chat, learned from renders of every shape of conversation.
 //!
 //! A frame is the literal text between one kind of text and the next. No frame is guessed: each appeared in a render.
 
@@ -29,7 +29,7 @@ pub(crate) enum Step {
     Back,
 }
 
-/// What is written between two texts.
+/// The text between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Frame {
     pub from: State,
@@ -78,7 +78,7 @@ pub(crate) struct Frames {
     pub frames: Vec<Frame>,
     pub form: Form,
     spellings: HashMap<Kind, Spelling>,
-    /// What a result repeats after its own text instead of before it.
+    /// The text that a result repeats after its own text instead of before it.
     pub trailing: HashSet<Kind>,
     /// Descriptions that come before the name of what they describe.
     pub leading: HashSet<Kind>,
@@ -98,7 +98,7 @@ const SHAPES: &[&str] = &[
 /// Shapes to render with tools of every kind.
 const TOOL_SHAPES: &[&str] = &["U", "SU", "UA", "UC", "UCT"];
 
-/// What the needles of the spelling probe end with: characters that some encodings write otherwise.
+/// The end of the spelling probe's needles: characters that some encodings write differently.
 const SPECIAL: &str = "\"\n<é";
 
 impl Frames {
@@ -435,7 +435,7 @@ fn opens(text: &str, from: usize, to: usize, open: char) -> Vec<usize> {
 /// The longest JSON value that is read inside of a chat, in bytes.
 const LONGEST_JSON: usize = 1 << 18;
 
-/// Where the JSON value that begins at a byte ends, by its brackets and quotes alone.
+/// The end of the JSON value that begins at a byte, by its brackets and quotes alone.
 pub(crate) fn json_end(text: &str, start: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut quoted = false;

@@ -8,9 +8,9 @@ use crate::json::{Object, Value};
 /// A part of an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What it thought.
+    /// Its reasoning.
     Reasoning,
-    /// What it said.
+    /// Its content.
     Content,
     /// A call of a tool, with its markers.
     Call,
@@ -37,9 +37,9 @@ pub struct PartSpan {
     pub message: usize,
     /// Which part.
     pub part: Part,
-    /// Where it begins.
+    /// Its start.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
 }
 
@@ -48,15 +48,15 @@ pub struct PartSpan {
 pub struct Masked {
     /// The render.
     pub text: String,
-    /// What the assistant wrote, one span for each of its messages, in code points.
+    /// The assistant's text, one span for each of its messages, in code points.
     pub spans: Vec<(usize, usize)>,
-    /// What the template writes between the text before a span and the span, one for each span, in code points.
+    /// The template's text between the text before a span and the span, one for each span, in code points.
     pub headers: Vec<(usize, usize)>,
     /// The parts inside of the spans.
     pub parts: Vec<PartSpan>,
-    /// What the template's own generation blocks say, in code points.
+    /// The spans of the template's own generation blocks, in code points.
     pub tags: Vec<(usize, usize)>,
-    /// Messages that could not be told apart, and why.
+    /// Messages that could not be located, and why.
     pub problems: Vec<String>,
 }
 
@@ -110,11 +110,11 @@ struct Work<'w> {
     texts: Vec<Text>,
     render: String,
     hits: Vec<Hit>,
-    /// What opens a user's turn, if the renders of the template show it.
+    /// The text that opens a user's turn, if the renders of the template show it.
     header: Option<String>,
-    /// What a generation prompt adds to a user's message.
+    /// The text that a generation prompt adds to a user's message.
     prompt: Option<String>,
-    /// What opens a tool's result after a call, if it is no turn of its own.
+    /// The text that opens a tool result after a call, if the result is not a turn of its own.
     result_header: Option<String>,
     problems: Vec<String>,
 }
@@ -227,7 +227,7 @@ impl<'w> Work<'w> {
         self.problems.push(format!("messages[{}]: cannot tell where its {part} is: {why}", text.message));
     }
 
-    /// Where the last text before a place ends.
+    /// The end of the last text before a position.
     fn end_before(&self, place: usize) -> usize {
         self.hits.iter().map(|hit| hit.real.1).filter(|end| *end <= place).max().unwrap_or(0)
     }
@@ -241,7 +241,7 @@ impl<'w> Work<'w> {
         self.texts.get(hit.text).map(|text| text.message)
     }
 
-    /// What opens a user's turn: common to the first one and to one after an answer.
+    /// The text that opens a user's turn: common to the first one and to one after an answer.
     fn user_header(&self) -> Option<String> {
         let mut needles = Needles::new("");
         let said = |role: &str, text: String| Value::from([("role", role.into()), ("content", text.into())]);
@@ -266,7 +266,7 @@ impl<'w> Work<'w> {
         self.render_with(&user, Some(true))?.strip_prefix(&without).map(str::to_owned)
     }
 
-    /// What opens a tool's result: common to the first and the second one after two calls.
+    /// The text that opens a tool result: common to the first and the second one after two calls.
     fn result_header(&self) -> Option<String> {
         let mut needles = Needles::new("");
         let mut next = || Value::from(needles.next());
@@ -331,7 +331,7 @@ impl<'w> Work<'w> {
         turns
     }
 
-    /// Where the generation prompt of the turn ends: as far as the prompt and the conversation agree.
+    /// The end of the generation prompt of the turn: as far as the prompt and the conversation agree.
     fn start(&self, index: usize, first: &Hit, real: &str) -> usize {
         let before = self
             .hits
@@ -351,7 +351,7 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// What a render writes after this text, if it is the last text in it.
+    /// The text after this one in a render, if it is the last text in it.
     fn tail<'r>(&self, render: &'r str, last: Option<&Hit>) -> Option<&'r str> {
         let Some(last) = last else { return Some(render) };
         let text = self.texts.get(last.text)?;
@@ -383,7 +383,7 @@ impl<'w> Work<'w> {
         stop.trim_end().len()
     }
 
-    /// What a render writes after this text, up to the next one.
+    /// The text after this one in a render, up to the next one.
     fn after<'r>(&self, render: &'r str, last: &Hit) -> Option<&'r str> {
         let text = self.texts.get(last.text)?;
         let at = match render.find(&text.needle) {
@@ -395,7 +395,7 @@ impl<'w> Work<'w> {
         rest.get(..next)
     }
 
-    /// What follows the last answer where a user goes on.
+    /// The text after the last answer if a user message follows.
     fn followed(&self, last: &Hit) -> Option<String> {
         let mut messages = self.replaced.clone();
         let later = "Qzlaterq";
@@ -452,7 +452,7 @@ impl<'w> Work<'w> {
         parts
     }
 
-    /// Where the marker that ends the turn begins: after the last text or, after a call, where what closes the call ends.
+    /// The start of the marker that ends the turn: after the last text or, after a call, after the text that closes the call.
     fn turn_end(&self, index: usize, own: &[&Hit], span: (usize, usize), real: &str) -> usize {
         let Some(last) = own.last() else { return span.1 };
         let closes_call = self.texts.get(last.text).is_some_and(|text| matches!(text.slot, Slot::Call(_)));

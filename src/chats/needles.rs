@@ -1,6 +1,6 @@
-//! A conversation with every text replaced by a needle, and where each of the real texts lies in the real render.
+//! A conversation with every text replaced by a needle, and the position of each real text in the real render.
 //!
-//! The needle render has the real one's frame: what the template writes around the texts. Where both frames agree, the
+//! The needle render has the real one's frame: the template's text around the texts. Where both frames agree, the
 //! place of every text in the real render is exact, however the template encodes it.
 
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ pub(crate) struct Text {
     pub answers: bool,
 }
 
-/// Where a text lies in the real render, in bytes.
+/// The position of a text in the real render, in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Hit {
     pub text: usize,
@@ -60,7 +60,7 @@ impl Needles {
         needle
     }
 
-    /// The places of needles in a render: the needle's number, and where it begins and ends.
+    /// The positions of needles in a render: the needle's number, its start and its end.
     pub fn find(&self, text: &str) -> Vec<(usize, (usize, usize))> {
         let mut found = Vec::new();
         for (start, _) in text.match_indices(&self.salt) {
@@ -235,7 +235,7 @@ fn string_length(text: &str) -> Option<usize> {
     None
 }
 
-/// Finds every text in the real render, or tells which text it lost track at.
+/// Finds every text in the real render, or names the first text that it cannot locate.
 pub(crate) fn align(
     needle_render: &str,
     real: &str,

@@ -3,7 +3,7 @@
 use super::needles::Needles;
 use crate::json::{Object, Value};
 
-/// What a text of a rendered chat is.
+/// The kind of a text of a rendered chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Before the first text.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether a JSON value begins here, which says itself where it ends.
+    /// Whether a JSON value begins here, which determines its own end.
     pub fn is_json(self) -> bool {
         matches!(self, Kind::Arguments | Kind::ArgumentsText | Kind::ToolList | Kind::ToolObject)
     }
@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// A needle: what it stands for, and where in the conversation.
+/// A needle: the kind of text it replaces, and its place in the conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
     pub kind: Kind,
@@ -117,7 +117,7 @@ pub(crate) struct Script {
     suffix: &'static str,
 }
 
-/// The number that stands for the literal argument of this index.
+/// The number that represents the literal argument of this index.
 pub(crate) fn literal(index: usize) -> usize {
     73_000_000 + index
 }
@@ -267,7 +267,7 @@ impl Script {
         Value::from([("type", "function".into()), ("function", function)])
     }
 
-    /// Where the needles are in a render: each label's index with its first and last byte, in order.
+    /// The positions of the needles in a render: each label's index with its first and last byte, in order.
     pub fn find(&self, render: &str) -> Vec<(usize, (usize, usize))> {
         let mut found = self.needles.find(render);
         found.retain(|(index, _)| self.labels.get(*index).is_some_and(|label| label.kind != Kind::Literal));

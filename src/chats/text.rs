@@ -1,6 +1,6 @@
 //! Comparing texts without ever cutting a character, or a marker, in two.
 
-/// What two texts begin with alike.
+/// The common beginning of two texts.
 pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     while !one.is_char_boundary(length) {
@@ -9,7 +9,7 @@ pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     one.get(..length).unwrap_or_default()
 }
 
-/// What two texts end with alike.
+/// The common end of two texts.
 pub(crate) fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
     let mut length = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
     while !one.is_char_boundary(one.len() - length) {
@@ -20,7 +20,7 @@ pub(crate) fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
 
 /// A cut of `text` at `length`, moved to the front of a marker that it would divide.
 ///
-/// `other` agrees with the text up to the cut. Where both end there, or one does, nothing is divided.
+/// `other` agrees with the text up to the cut. If both end there, or one does, nothing is divided.
 pub(crate) fn whole_marks(text: &str, length: usize, other: &str) -> usize {
     if length >= text.len() || length >= other.len() {
         return length;

@@ -18,9 +18,9 @@ pub struct Offset {
     pub message: usize,
     /// `content`, `reasoning` or `call`.
     pub part: &'static str,
-    /// Where the part's own text begins, without markers.
+    /// The start of the part's own text, without markers.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
 }
 
@@ -29,7 +29,7 @@ pub struct Offset {
 pub struct Ambiguity {
     /// The message's index.
     pub message: usize,
-    /// What is doubtful about it.
+    /// The reason to doubt it.
     pub reason: &'static str,
 }
 
@@ -63,7 +63,7 @@ pub struct Chat {
 pub struct NotRendered {
     /// The code point up to which the text was understood.
     pub at: usize,
-    /// What was expected there.
+    /// The text that was expected there.
     pub message: String,
 }
 
@@ -197,7 +197,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let plain = Chat { variables: setting.clone(), ..assemble(frames, reading, text) };
         let variables = self.with(setting);
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
-        // What a call does not show may still decide how the template writes it: whether its content is null, and
+        // Properties that a call does not show may still decide how the template writes it: whether its content is null, and
         // which result answers it.
         let manners: &[(bool, bool)] =
             if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
@@ -247,7 +247,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             let text = message.get("content").and_then(Value::as_str);
             role != Some("assistant") && text.is_some_and(|text| markers.iter().any(|marker| text.contains(marker)))
         };
-        let reason = "its text holds markers of the template";
+        let reason = "its text contains markers of the template";
         let held = messages.iter().enumerate().filter(|(_, message)| holds(message));
         held.map(|(message, _)| Ambiguity { message, reason }).collect()
     }
@@ -260,7 +260,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             // Of those that agree as far, one that is found whole.
             (agreed, agreed == frame.gap.len())
         }) else {
-            return NotRendered { at: 0, message: "the template renders no conversation to learn from".to_owned() };
+            return NotRendered { at: 0, message: "the template renders no conversation".to_owned() };
         };
         let agreed = common_start(text, &frame.gap);
         let mut at = agreed.len();
@@ -306,10 +306,10 @@ fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
     let reason = |at: usize| {
         let before = role(at.checked_sub(1)?)?;
         match role(at)? {
-            "system" if before != "system" => Some("a system message inside of the conversation"),
+            "system" if before != "system" => Some("a system message inside the conversation"),
             "assistant" if before == "assistant" => Some("an answer right after an answer"),
             "user" if before == "user" => Some("a user message right after a user message"),
-            "tool" if before != "assistant" && before != "tool" => Some("a tool's result that no call asked for"),
+            "tool" if before != "assistant" && before != "tool" => Some("a tool result without a call"),
             _ => None,
         }
     };

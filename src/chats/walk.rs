@@ -7,11 +7,11 @@ use memchr::memmem;
 use super::frames::{Frame, Frames, State, json_end};
 use super::script::Kind;
 
-/// What a reading pays for a text that holds a marker which could have ended it.
+/// The cost of a text that contains a marker which could have ended it.
 const PASSED_MARKER: i64 = 4;
-/// What it pays for a frame that shows nothing: any blank line could be one.
+/// The cost of a frame that shows nothing: any blank line could be one.
 const BLANK_FRAME: i64 = 2;
-/// What it pays for a text that is empty, and for one that the end of the chat cuts off.
+/// The cost of an empty text, and of one that the end of the chat cuts off.
 const EMPTY: i64 = 1;
 
 /// A frame at a place of the text.
@@ -20,13 +20,13 @@ struct Item {
     frame: usize,
     start: usize,
     end: usize,
-    /// Where the JSON value after the frame ends, if one begins there.
+    /// The end of the JSON value after the frame, if one begins there.
     value_end: usize,
-    /// What the best reading pays from here on.
+    /// The cost of the best reading from here on.
     cost: i64,
 }
 
-/// One text of a reading: what it is, and where it lies.
+/// One text of a reading: its kind and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     /// The frame that leads to it.
@@ -53,7 +53,7 @@ pub(crate) struct Walk<'w> {
     by_state: HashMap<State, Vec<usize>>,
     /// For each entry of `by_state`, the best item from there on.
     best: HashMap<State, Vec<usize>>,
-    /// Where markers could end a text of this state, from the end to the start.
+    /// The markers that could end a text of this state, from the end to the start.
     markers: HashMap<State, Vec<usize>>,
     begins: Vec<usize>,
 }
@@ -169,14 +169,14 @@ impl<'w> Walk<'w> {
         self.best.entry(frame.from).or_default().push(if better { index } else { before.unwrap_or(index) });
     }
 
-    /// What compares items that leave a state: the cost from there on, and of the markers before it.
+    /// The key that compares items that leave a state: the cost from there on, and of the markers before it.
     fn key(&self, state: State, index: usize) -> i64 {
         self.items
             .get(index)
             .map_or(i64::MAX / 2, |item| item.cost - PASSED_MARKER * self.markers_from(state, item.start))
     }
 
-    /// What the best way from a frame to the end pays, if there is one.
+    /// The cost of the best way from a frame to the end, if there is one.
     fn complete(&self, frame: &Frame, item: &mut Item) -> Option<i64> {
         match frame.to.kind {
             Kind::End | Kind::Prompt => (item.end == self.text.len()).then_some(0),
@@ -192,7 +192,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// What it pays that a text of the assistant goes on to the end.
+    /// The cost of a text of the assistant that continues to the end.
     fn open_cost(&self, state: State, place: usize) -> Option<i64> {
         let may = matches!(state.kind, Kind::Content | Kind::Reasoning) && !state.echo && place < self.text.len();
         may.then(|| PASSED_MARKER * self.markers_from(state, place) + EMPTY)
@@ -224,7 +224,7 @@ impl<'w> Walk<'w> {
         last.copied().take_while(move |index| self.items.get(*index).is_some_and(|item| item.start == place))
     }
 
-    /// What may follow an item, the best first.
+    /// The possible successors of an item, the best first.
     fn choices(&self, item: &Item, most: usize) -> Vec<usize> {
         let Some(frame) = self.frames.get(item.frame) else { return Vec::new() };
         if frame.to.kind.is_json() {
@@ -242,7 +242,7 @@ impl<'w> Walk<'w> {
         next
     }
 
-    /// The best way on from an item; none where the text ends inside of what the item leads to.
+    /// The best way on from an item; none if the text ends inside of what the item leads to.
     fn next(&self, item: &Item) -> Option<usize> {
         let frame = self.frames.get(item.frame)?;
         if frame.to.kind.is_json() {
@@ -268,7 +268,7 @@ impl<'w> Walk<'w> {
             found.push(self.follow(vec![*begin]));
         }
         let best = found.first().cloned().unwrap_or_default();
-        // The places where the choice was least clear are tried first: those near the end change the least.
+        // The least clear choices are tried first: those near the end change the least.
         for at in (0..best.len()).rev() {
             if found.len() >= most {
                 break;

@@ -30,7 +30,7 @@ pub(super) fn check_chat(
         }
     };
     if let Some(at) = chat.differs_at {
-        let message = format!("the messages that were read render to another text from character {at} on");
+        let message = format!("the messages that were read render to a different text from character {at} on");
         note(Severity::Error, "check-chat", message, case.chat.span.clone());
     }
     match &case.messages {
@@ -60,13 +60,13 @@ pub(super) fn check_chat(
     }
     for diagnostic in &mut found {
         diagnostic.help = match diagnostic.id {
-            "check-unsaid" => Some("write them with `backchat check --bless=new`, and read them".to_owned()),
+            "check-unsaid" => Some("write them with `backchat check --bless=new`, and review them".to_owned()),
             "check-messages" | "check-tools" => {
-                Some("correct the case, or write what was read with `--bless`".to_owned())
+                Some("correct the case, or accept the messages with `--bless`".to_owned())
             }
-            "check-chat" => {
-                Some("check that the text is exact to the byte and the chat template is its own".to_owned())
-            }
+            "check-chat" => Some(
+                "check that the text is exact to the byte and that it was rendered with this chat template".to_owned(),
+            ),
             _ => None,
         };
     }

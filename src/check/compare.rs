@@ -1,4 +1,4 @@
-//! In what two values differ, said path by path.
+//! The differences between two values, path by path.
 
 use crate::diagnostic::shortened;
 use crate::json::{Number, Path, Value};
@@ -11,9 +11,9 @@ const SHOWN: usize = 80;
 pub struct Difference {
     /// The path of the value, `$` for the value itself.
     pub path: String,
-    /// What should stand there; nothing where the key should be absent.
+    /// The expected value; nothing if the key should be absent.
     pub expected: Option<String>,
-    /// What stands there.
+    /// The actual value.
     pub found: Option<String>,
 }
 
@@ -79,7 +79,7 @@ fn show(value: &Value) -> String {
     shortened(&value.to_string(), SHOWN).into_owned()
 }
 
-/// Two texts that differ, from a little before the place where they begin to.
+/// Two texts that differ, from a little before their first difference.
 fn show_texts(one: &str, other: &str) -> (Option<String>, Option<String>) {
     let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let skip = if common > SHOWN / 2 { common - SHOWN / 4 } else { 0 };

@@ -15,7 +15,7 @@ use crate::json::{self, Value};
 const DERIVED: &str = "derived";
 const CHAT_TEMPLATES: &str = "chat_templates";
 
-/// What `strftime_now` sees where nobody says otherwise, as in the `derive` command.
+/// The default clock of `strftime_now`, as in the `derive` command.
 const NOW: &str = "2026-01-01T00:00:00";
 
 /// A derived template and the chat template it comes from.
@@ -27,7 +27,7 @@ pub struct Derived {
     pub chat_template: PathBuf,
 }
 
-/// The derived templates below some paths: `derived/NAME.json` where `chat_templates/NAME.jinja` stands beside the
+/// The derived templates below some paths: `derived/NAME.json` with a `chat_templates/NAME.jinja` next to the
 /// folder. Unreadable folders hold none.
 pub fn derived_files(paths: &[PathBuf]) -> Vec<Derived> {
     let mut found = Vec::new();
@@ -74,11 +74,11 @@ fn derived(file: &Path) -> Option<Derived> {
     (is_derived && chat_template.is_file()).then(|| Derived { file: file.to_owned(), chat_template })
 }
 
-/// What is wrong with a derived template; the error is why that cannot be told.
+/// The finding about a derived template; the error if it cannot be checked.
 pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
     let (file, source) = (derived.file.display().to_string(), derived.chat_template.display().to_string());
     let text = fs::read_to_string(&derived.file).map_err(|error| {
-        let problem = Diagnostic::error("unreadable-file", format!("cannot be read: {error}"));
+        let problem = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
         vec![problem.at(Place::file(&file)).help("check that it is a text file you may read")]
     })?;
     let opened = chat::source::open(&source, None).map_err(|error| error.diagnostics)?.for_tools();
@@ -89,11 +89,11 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
         ..Options::default()
     };
     let derivation = derive::derive(&opened.template, &options);
-    let command = format!("write it anew with `backchat derive {source} -o {file}`, and read the change");
+    let command = format!("derive it again with `backchat derive {source} -o {file}`, and review the change");
     let drifted =
         |message: String| Some(Diagnostic::error("check-drift", message).at(Place::file(&file)).help(&command));
     let Some(draft) = derivation.response_template else {
-        let message = format!("nothing can be derived from {source} any more: {}", derivation.status.name());
+        let message = format!("{source} no longer derives to anything: {}", derivation.status.name());
         return Ok(drifted(message));
     };
     if text == draft.to_pretty("  ") + "\n" {
@@ -102,7 +102,7 @@ pub fn check_derived(derived: &Derived) -> Result<Option<Diagnostic>, Vec<Diagno
     let known = json::read(&text).unwrap_or_default();
     let first = differences(&draft, &known).into_iter().next();
     Ok(drifted(match first {
-        Some(first) => format!("this is not what {source} derives to: {first}"),
-        None => format!("this is what {source} derives to, written otherwise"),
+        Some(first) => format!("{source} derives to a different template: {first}"),
+        None => format!("{source} derives to this template with other formatting"),
     }))
 }

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Place};
 /// The files of cases below some paths, in the order of the paths and sorted within each.
 ///
 /// A file that is named counts whatever it is called. In a folder, files that end in `.fixture` count, and those that
-/// end in `.jsonl` where a `defaults.fixture` lies beside them. Hidden folders, caches
+/// end in `.jsonl` if a `defaults.fixture` is in their folder. Hidden folders, caches
 /// (with a `CACHEDIR.TAG`) and links to folders are passed over.
 pub fn fixture_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
     let mut files = Vec::new();
@@ -57,7 +57,5 @@ pub(super) fn is_passed_over(folder: &Path) -> bool {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
     let diagnostic = Diagnostic::error("unreadable-file", format!("cannot read the file: {error}"));
-    diagnostic
-        .at(Place::file(path.display().to_string()))
-        .help("check the name; it can be a file of cases, or a folder")
+    diagnostic.at(Place::file(path.display().to_string())).help("check the name; it must be a fixture file or a folder")
 }

@@ -1,4 +1,4 @@
-//! The expectation that a case would get if it were blessed: nothing where the case already says it.
+//! The expectation that a case would get if it were blessed: nothing if the case already says it.
 
 use std::borrow::Cow;
 
@@ -31,9 +31,9 @@ pub enum Pending<'f> {
 pub struct Section {
     /// Its name in the file.
     pub name: &'static str,
-    /// What the case says; empty if it says nothing.
+    /// The expectation of the case; empty if there is none.
     pub expected: String,
-    /// What the output or the chat gives.
+    /// The actual result of the output or the chat.
     pub found: String,
 }
 
@@ -138,7 +138,7 @@ pub fn written(file: &FixtureFile, pending: &[Pending<'_>]) -> String {
     rewrite(file, &cases, &chats)
 }
 
-/// What a case should say from now on, unless it says that already.
+/// The expectation to write into a case, if it changed.
 fn new_expectation(case: &Case, meaning: &Blessed, which: Which) -> Option<Blessed> {
     let expected = &case.expected;
     let nothing_said = expected.message.is_none() && (expected.error.is_none() || meaning.message.is_some());

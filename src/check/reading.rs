@@ -3,14 +3,14 @@
 use crate::json::{Object, Value};
 use crate::parser::{Cause, Event, EventRef, ParseError, Parser};
 
-/// What a parser made of a text.
+/// The result of parsing a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The events, adjacent chunks of a region as one.
     pub events: Vec<Event>,
     /// The message and the required fields that are absent, or why reading stopped.
     pub outcome: Result<(Object, Vec<String>), ParseError>,
-    /// What makes the answer doubtful.
+    /// The reasons to doubt the answer.
     pub notes: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Reading {
         self.outcome.as_ref().ok().map(|(message, _)| message)
     }
 
-    /// What is wrong with the text, a line for each problem, as a fixture's `=== error` says it.
+    /// The problems of the text, one line each, as in a fixture's `=== error`.
     pub fn problems(&self) -> Vec<String> {
         let malformed = self.events.iter().filter_map(|event| match event {
             Event::Malformed { field, reason, .. } => Some(format!("malformed {field}: {}", one_line(reason))),
@@ -69,7 +69,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Adds an event; a chunk behind a chunk of the same region makes it longer.
+/// Adds an event; a chunk after a chunk of the same region makes it longer.
 pub fn join(events: &mut Vec<Event>, event: EventRef<'_>) {
     if let EventRef::Chunk { text, span, .. } = event
         && let Some(Event::Chunk { text: before, span: whole, .. }) = events.last_mut()

@@ -20,7 +20,7 @@ use crate::wire::Wire;
 #[derive(Debug)]
 pub struct Chat {
     template: Arc<ChatTemplate>,
-    /// The one that is taken where there are tools.
+    /// The template for conversations with tools.
     for_tools: Option<Arc<ChatTemplate>>,
     special_tokens: Object,
     /// The wires found so far, by what they were found with.
@@ -48,7 +48,7 @@ impl Chat {
         self.for_tools.as_ref().filter(|_| has_tools).unwrap_or(&self.template)
     }
 
-    /// How the template writes a turn, found once; nothing where its renders do not show it.
+    /// How the template writes a turn, found once; nothing if its renders do not show it.
     pub(super) fn wire(&self, variables: &Object, has_tools: bool) -> Option<Arc<Wire>> {
         let mut all = self.special_tokens.clone();
         all.extend(variables.clone());
@@ -57,7 +57,7 @@ impl Chat {
         wires.entry(key).or_insert_with(|| Wire::find(self.of(has_tools), &all, None).map(Arc::new)).clone()
     }
 
-    /// What reads the template's renders back.
+    /// The reader of the template's renders.
     pub(super) fn unrenderer(&self, variables: &Object, has_tools: bool) -> Unrenderer<Arc<ChatTemplate>> {
         let mut all = self.special_tokens.clone();
         all.extend(variables.clone());
@@ -73,7 +73,7 @@ pub struct Conversation<'c> {
 }
 
 impl Conversation<'_> {
-    /// What the chat template is given: with the message at the end, or with the prompt for it.
+    /// The input of the chat template: with the message at the end, or with the prompt for it.
     fn context(&self, with_message: bool, special_tokens: &Object) -> Object {
         let case = self.case;
         let greeting = || vec![Value::from([("role", "user".into()), ("content", "Hi".into())])];
@@ -98,7 +98,7 @@ impl Conversation<'_> {
     }
 }
 
-/// What became of a message on its way through the chat template and back.
+/// The result of rendering a message and parsing it again.
 pub enum Returned {
     Same,
     /// It differs in this, and renders to the same bytes: the wire format writes both alike, as in the proof of
@@ -130,10 +130,10 @@ pub fn run(
     let (full, prompt) = (render(conversation, true)?, render(conversation, false)?);
     let (prefix, turn) = cut(&full, &prompt, template);
     let parser = Parser::new(template, prefix, Options { tools, ..Options::default() })
-        .map_err(|error| format!("the prompt cannot be read: {error}"))?;
+        .map_err(|error| format!("the prompt cannot be parsed: {error}"))?;
     let reading = Reading::new(parser, WHOLE.chunks(turn));
     let found = reading.outcome.as_ref().map(|(message, _)| message.clone());
-    let found = found.map_err(|error| format!("the rendered message cannot be read: {error}"))?;
+    let found = found.map_err(|error| format!("the rendered message cannot be parsed: {error}"))?;
     let without = |message: &Object| {
         let kept = message.iter().filter(|(key, _)| !left_out.contains(key));
         Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
@@ -157,8 +157,8 @@ fn has_structure_of(said: &Object, found: &Object) -> bool {
 
 /// Cuts a rendered conversation into the prompt and the assistant's last turn.
 ///
-/// The prompt is the one that asks for the turn, where the conversation begins with it. Else it is what the two have in
-/// common and a start anchor behind it.
+/// The prompt is the one that asks for the turn, if the conversation begins with it. Else it is what the two have in
+/// common and a start anchor after it.
 fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t str) {
     if let Some(turn) = full.strip_prefix(prompt) {
         return full.split_at(full.len() - turn.len());

@@ -22,11 +22,11 @@ use crate::template::Template;
 /// How cases are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What random chunkings and samples are drawn from.
+    /// The seed of random chunkings and samples.
     pub seed: u64,
     /// How long one case may take.
     pub limit: Duration,
-    /// How bad it is where transformers' own answer depends on how the text is cut; not looked at where absent.
+    /// The severity if transformers' own answer depends on how the text is cut; not checked if absent.
     pub reference: Option<Severity>,
 }
 
@@ -36,13 +36,13 @@ impl Default for Settings {
     }
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What was found; the case failed where one of it is an error.
+    /// The findings; the case failed if one of them is an error.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the output means, read whole.
+    /// The message of the output, read whole.
     pub meaning: Blessed,
     /// How long it took.
     pub time: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Split {
     pub cut: String,
     /// Whose answer it is.
     pub mode: Mode,
-    /// Both messages: of the whole output, and of the output cut so. Nothing where reading stops.
+    /// Both messages: of the whole output, and of the output cut so. Nothing if parsing stops.
     pub messages: [Option<Object>; 2],
 }
 
@@ -127,7 +127,7 @@ impl Check<'_> {
         let stable = match parser(Mode::Stable) {
             Ok(parser) => parser,
             Err(error) => {
-                self.fail("check-prefix", format!("the prefix cannot be read: {error}"), case.span.clone());
+                self.fail("check-prefix", format!("the prefix cannot be parsed: {error}"), case.span.clone());
                 return None;
             }
         };
@@ -145,9 +145,9 @@ impl Check<'_> {
             && self.reference(parser(Mode::Reference), &whole);
         if !in_time {
             let limit = self.settings.limit.as_secs_f64();
-            let message = format!("the case was not checked to its end: it takes longer than {limit} s");
+            let message = format!("the check of the case did not finish: it takes longer than {limit} s");
             let found = self.diagnostic(Severity::Error, "check-time", message, case.span.clone());
-            self.found.push(found.help("shorten the output, or give it more time with `--timeout`"));
+            self.found.push(found.help("shorten the output, or raise the limit with `--timeout`"));
         }
         let error = whole.problems();
         let events = whole.event_values();
@@ -178,10 +178,10 @@ impl Check<'_> {
                 let diagnostic = self.diagnostic(
                     Severity::Error,
                     "check-unsaid",
-                    "the case does not say which message its output means".to_owned(),
+                    "the case has no expected message".to_owned(),
                     self.case.span.clone(),
                 );
-                self.found.push(diagnostic.help("write it with `backchat check --bless=new`, and read it"));
+                self.found.push(diagnostic.help("write it with `backchat check --bless=new`, and review it"));
             }
         }
         self.problems(problems);
@@ -206,21 +206,21 @@ impl Check<'_> {
         let first = pairs.into_iter().find(|(wanted, found)| !wanted.zip(*found).is_some_and(|(w, f)| fits(w, f)));
         let Some((wanted, found)) = first else { return };
         let message = match (wanted, found) {
-            (None, Some(found)) => format!("something is wrong with the output: {found}"),
-            (Some(wanted), None) => format!("`{wanted}` is expected, and nothing is wrong with the output"),
+            (None, Some(found)) => format!("the output has a problem that the case does not expect: {found}"),
+            (Some(wanted), None) => format!("`{wanted}` is expected, but the output has no problem"),
             (wanted, found) => format!(
-                "`{}` is expected, and what is wrong is `{}`",
+                "`{}` is expected, but the problem is `{}`",
                 wanted.map_or("", String::as_str),
                 found.map_or("", String::as_str)
             ),
         };
         let span = expected.map_or(self.case.span.clone(), |error| error.span.clone());
         let diagnostic = self.diagnostic(Severity::Error, "check-problem", message, span);
-        let help = "say what is wrong in `=== error`, one line for each problem, or mend the output or the template";
+        let help = "list the problems in `=== error`, one per line, or correct the output or the template";
         self.found.push(diagnostic.help(help));
     }
 
-    /// Reads at every cut; false where the time is up.
+    /// Reads at every cut; false if the time is up.
     fn cuts(&mut self, parser: &Parser, whole: &Reading) -> bool {
         let output = &self.case.output;
         for cut in cuts(output, self.settings.seed) {
@@ -248,7 +248,7 @@ impl Check<'_> {
         !self.is_over()
     }
 
-    /// With each stop token behind the output, and without: the message is the same.
+    /// With each stop token after the output, and without: the message is the same.
     fn stops(&mut self, template: &Template, parser: &Parser, whole: &Reading) -> bool {
         let case = self.case;
         let trimmed = case.stop.iter().find_map(|stop| case.output.trim_end().strip_suffix(stop.as_str()));
@@ -257,7 +257,7 @@ impl Check<'_> {
             return true;
         }
         let variants =
-            case.stop.iter().map(|stop| (format!("{bare}{stop}"), format!("with `{stop}` behind the output")));
+            case.stop.iter().map(|stop| (format!("{bare}{stop}"), format!("with `{stop}` after the output")));
         let variants = variants.chain([(bare.to_owned(), "without the stop token".to_owned())]);
         for (text, what) in variants {
             if self.is_over() {
@@ -269,7 +269,7 @@ impl Check<'_> {
                 let message = format!("the message changes {what}: {first}");
                 let diagnostic = self.diagnostic(Severity::Error, "check-stop", message, case.span.clone());
                 let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
-                self.found.push(diagnostic.help("let the field that ends the message close with every stop token"));
+                self.found.push(diagnostic.help("make the field that ends the message close with every stop token"));
                 return true;
             }
         }
@@ -289,18 +289,18 @@ impl Check<'_> {
             }
             Ok(Returned::Changed(notes)) => {
                 let message = format!(
-                    "the message changes on its way through the chat template: {}",
+                    "the message changes when it is rendered and parsed again: {}",
                     notes.first().map_or("", String::as_str)
                 );
                 let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", message, expected.span.clone());
                 let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
                 self.found.push(diagnostic.help(
-                    "where the chat template does not write a key, say so: `round-trip: without KEY`, or `round-trip: no`",
+                    "if the chat template does not write a key, declare it: `round-trip: without KEY`, or `round-trip: no`",
                 ));
             }
             Err(problem) => {
                 let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", problem, expected.span.clone());
-                self.found.push(diagnostic.help("correct the message, or say `round-trip: no`"));
+                self.found.push(diagnostic.help("correct the message, or write `round-trip: no`"));
             }
         }
         !self.is_over()
@@ -313,18 +313,18 @@ impl Check<'_> {
         }
         let problem = match chat {
             Some(chat) => constrained::run(self.case, template, chat).err(),
-            None => Some("`grammar: yes` needs `chat-template: FILE`, whose renders show what is written".to_owned()),
+            None => Some("`grammar: yes` needs `chat-template: FILE`".to_owned()),
         };
         if let Some(problem) = problem {
             let diagnostic = self.diagnostic(Severity::Error, "check-grammar", problem, self.case.span.clone());
             self.found.push(diagnostic.help(
-                "`backchat grammar CHAT_TEMPLATE --check OUTPUT` shows the same; where the model writes what its chat template never renders, say `allow: check-grammar`",
+                "`backchat grammar CHAT_TEMPLATE --check OUTPUT` shows the same; if the model writes text that its chat template never renders, write `allow: check-grammar`",
             ));
         }
         !self.is_over()
     }
 
-    /// What transformers gives at the same chunkings.
+    /// The answer of transformers at the same chunkings.
     fn reference(&mut self, parser: Result<Parser, ParseError>, stable: &Reading) -> bool {
         let Some(severity) = self.settings.reference else { return true };
         let Ok(parser) = parser else { return true };
@@ -336,7 +336,7 @@ impl Check<'_> {
             });
             let message = format!("transformers reads the whole text differently: {said}");
             let diagnostic = self.diagnostic(severity, "check-reference", message, self.case.span.clone());
-            self.found.push(diagnostic.help("`COMPATIBILITY.md` lists where and why the two differ"));
+            self.found.push(diagnostic.help("`COMPATIBILITY.md` lists the differences and their reasons"));
         }
         for cut in cuts(output, self.settings.seed) {
             if self.is_over() {
@@ -380,7 +380,7 @@ impl Check<'_> {
             all.push(format!("event {}: {} when read whole, {} now", index + 1, shown(one), shown(other)));
         }
         if mode == Mode::Reference {
-            all.push("`backchat lint` says which pattern does it, and what to write instead".to_owned());
+            all.push("`backchat lint` reports the pattern that causes this, and a replacement".to_owned());
         }
         with_notes(self.diagnostic(severity, id, message, self.case.span.clone()), &all).help(self.open(cut, at, mode))
     }
@@ -412,7 +412,7 @@ impl Check<'_> {
         if mode == Mode::Reference {
             command.push_str(" --mode reference");
         }
-        format!("look at it with `{command}`")
+        format!("open it with `{command}`")
     }
 
     fn is_over(&self) -> bool {
@@ -439,8 +439,8 @@ fn message_notes(expected: &Reading, found: &Reading) -> Vec<String> {
             differences(&one, &other).iter().map(ToString::to_string).collect()
         }
         (Err(one), Err(other)) if one == other => Vec::new(),
-        (_, Err(error)) => vec![format!("reading stops: {error}")],
-        (Err(error), Ok(_)) => vec![format!("reading goes on, which stops elsewhere: {error}")],
+        (_, Err(error)) => vec![format!("parsing stops: {error}")],
+        (Err(error), Ok(_)) => vec![format!("parsing continues, but stops with another cut: {error}")],
     }
 }
 

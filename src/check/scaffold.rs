@@ -69,7 +69,7 @@ impl Plan<'_> {
         let Names { template, chat_template, .. } = self.names;
         let ReadableTurns { messages, tools, turns } = self.turns;
         let mut text = format!(
-            "# Made from renders of the chat template. Add outputs as the model really writes them.\n\
+            "# Made from renders of the chat template. Add recorded outputs of the model.\n\
              template: {template}\nchat-template: {chat_template}\n"
         );
         let stop = shared(turns.iter().map(|turn| turn.stop.as_deref()));
@@ -77,8 +77,7 @@ impl Plan<'_> {
             text += &format!("stop: {}\n", written(stop));
         }
         if self.is_truncation_known {
-            text +=
-                "# An output cut off in the name of a tool reads as a call of another one.\nallow: check-truncated\n";
+            text += "# An output truncated in the name of a tool reads as a call of another tool.\nallow: check-truncated\n";
         }
         let prefix = most_frequent(turns.iter().map(|turn| turn.prefix.as_str()));
         text += "\n";
@@ -125,13 +124,13 @@ fn written(token: &str) -> String {
     if is_plain { token.to_owned() } else { Value::from(token).to_string() }
 }
 
-/// What all have, if that is the same.
+/// The common value, if all have the same.
 fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
-/// What most have; of several the first.
+/// The most frequent value; the first of several.
 fn most_frequent<'t>(all: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {
     let count = |wanted: &str| all.clone().filter(|other| *other == wanted).count();
     all.clone().reduce(|best, other| if count(other) > count(best) { other } else { best })

@@ -34,7 +34,7 @@ pub(super) fn cuts(text: &str, seed: u64) -> Vec<Cut> {
     cuts
 }
 
-/// Where the chunks of a text end, the last one aside.
+/// The ends of a text's chunks, except for the last one.
 fn ends(chunks: Chunks, text: &str) -> Vec<usize> {
     let ends = chunks.of(text).scan(0, |at, chunk| {
         *at += chunk.len();
@@ -75,7 +75,7 @@ impl Cut {
     }
 }
 
-/// How many characters stand before a byte.
+/// The number of characters before a byte.
 pub(super) fn characters(text: &str, byte: usize) -> usize {
     text.get(..byte).map_or(0, |before| before.chars().count())
 }

@@ -1,4 +1,4 @@
-//! Many cases, checked in parallel and told in order.
+//! Many cases, checked in parallel and reported in order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl<'f> Entry<'f> {
         cases.chain(derived.iter().map(Self::Derived)).collect()
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn id(&self) -> Cow<'f, str> {
         match self {
             Self::Case(_, Ok(case)) => case.id.as_str().into(),
@@ -67,7 +67,7 @@ impl<'f> Entry<'f> {
         matches!(self, Self::Case(own, _) | Self::Chat(own, _) if std::ptr::eq(*own, file))
     }
 
-    /// What it is called in its file.
+    /// Its name in its file.
     pub fn name(&self) -> Cow<'f, str> {
         match self {
             Self::Case(_, Ok(case)) => case.name.as_str().into(),
@@ -98,7 +98,7 @@ impl<'f> Entry<'f> {
     }
 }
 
-/// What became of a case.
+/// The result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
@@ -110,7 +110,7 @@ pub enum Status {
     NotRun,
 }
 
-/// What a case turned out to mean.
+/// The actual message of a case.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Meaning {
@@ -125,11 +125,11 @@ pub enum Meaning {
 pub struct Report<'f> {
     /// The case.
     pub entry: Entry<'f>,
-    /// What became of it.
+    /// Its result.
     pub status: Status,
-    /// What there is to say.
+    /// Its findings.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the output or the chat means, if it was read.
+    /// The message of the output, or the messages of the chat, if it was read.
     pub meaning: Option<Meaning>,
     /// How long it took.
     pub time: Duration,
@@ -137,7 +137,7 @@ pub struct Report<'f> {
     pub(crate) splits: Vec<Split>,
 }
 
-/// What reads the output of a case.
+/// The template or schema that reads the output of a case.
 #[derive(Debug)]
 enum Reader {
     Template(Template),
@@ -149,7 +149,7 @@ enum Reader {
 pub struct Loaded {
     templates: HashMap<PathBuf, Result<Reader, Vec<Diagnostic>>>,
     chats: HashMap<PathBuf, Result<Chat, Vec<Diagnostic>>>,
-    /// What reads rendered chats back, by [`Loaded::key`].
+    /// The readers of rendered chats, by [`Loaded::key`].
     unrenderers: HashMap<String, Unrenderer<Arc<ChatTemplate>>>,
     /// The texts of files that do not load.
     pub sources: Sources,
@@ -192,13 +192,13 @@ impl Loaded {
         loaded
     }
 
-    /// What decides how a case's chat is read back.
+    /// The key of everything that decides how a case's chat is read back.
     fn key(case: &ChatCase) -> String {
         let variables = Value::Object(case.variables.clone());
         format!("{} {} {variables}", case.chat_template.display(), case.tools.is_some())
     }
 
-    /// The chat template of a case, or what to say where it does not load.
+    /// The chat template of a case, or the error if it does not load.
     fn chat(&self, file: &PathBuf, place: Place) -> Result<&Chat, Vec<Diagnostic>> {
         match self.chats.get(file) {
             Some(Ok(chat)) => Ok(chat),
@@ -211,12 +211,12 @@ impl Loaded {
 /// The complaint of a case that needs something that does not load.
 fn not_run(what: &str, name: &str, place: Place, problems: &[Diagnostic]) -> Vec<Diagnostic> {
     let message = format!("not run: {what} `{name}` does not load");
-    let first = Diagnostic::error("case-not-run", message).at(place).help("what is wrong with it stands below");
+    let first = Diagnostic::error("case-not-run", message).at(place).help("its problems are listed below");
     std::iter::once(first).chain(problems.iter().cloned()).collect()
 }
 
-/// Checks cases in parallel. The reports stand in the order of the cases; with `fail_fast` they end with the first case
-/// that does not hold. `told` hears of each case that is done.
+/// Checks cases in parallel. The reports are in the order of the cases; with `fail_fast` they end with the first case
+/// that fails. `told` is called for each finished case.
 pub fn run<'f>(
     entries: &[Entry<'f>],
     loaded: &Loaded,

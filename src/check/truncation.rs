@@ -1,4 +1,4 @@
-//! What must hold of an output that ends early.
+//! The rules for an output that ends early.
 //!
 //! A text cut short may lack what comes later, and its last region may hold less. It must not hold a call that the full
 //! text does not have at that place, a call that its own mark closed must be the one of the full text, and such a call
@@ -10,12 +10,12 @@ use super::reading::{Reading, join};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Parser};
 
-/// What is wrong with a text cut short.
+/// The problem of a truncated text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// The length of what was read, in bytes.
     pub length: usize,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
@@ -41,7 +41,7 @@ pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMu
     None
 }
 
-/// The regions of the full text, by where their body begins.
+/// The regions of the full text, by the start of their body.
 struct Regions<'r> {
     closed: HashMap<usize, (&'r str, &'r Value)>,
     malformed: Vec<usize>,
@@ -65,7 +65,7 @@ impl<'r> Regions<'r> {
 
     fn violated_by(&self, short: &Reading) -> Option<String> {
         if let Err(error) = &short.outcome {
-            return Some(format!("reading stops: {error}"));
+            return Some(format!("parsing stops: {error}"));
         }
         for event in &short.events {
             let Event::Close { field, value, span, body } = event else { continue };
@@ -79,15 +79,15 @@ impl<'r> Regions<'r> {
                     let full_names = names(full);
                     let invented = calls.iter().zip(full_names.iter().map(Some).chain(std::iter::repeat(None)));
                     if let Some((name, _)) = invented.into_iter().find(|(name, full)| Some(*name) != *full) {
-                        return Some(format!("a call of `{name}` that the full text does not have there"));
+                        return Some(format!("a call of `{name}` that the full text does not contain there"));
                     }
                     if is_closed && value != *full {
                         return Some(format!("the closed call of `{first}` with other arguments"));
                     }
                 }
-                // What the full text spoils may well make sense as long as the spoiling part is not there.
+                // A part that is malformed in the full text may be valid before the spoiling text arrives.
                 _ if self.malformed.contains(&body.start) && !is_closed => {}
-                _ => return Some(format!("a call of `{first}` that the full text does not have there")),
+                _ => return Some(format!("a call of `{first}` that the full text does not contain there")),
             }
         }
         short.events.iter().find_map(|event| match event {

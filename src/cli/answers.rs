@@ -1,4 +1,4 @@
-//! The machine rows of commands as values, so that whoever embeds them gives the same answers.
+//! The machine rows of commands as values, so that programs that embed them give the same answers.
 
 use clap::ValueEnum;
 
@@ -9,14 +9,14 @@ use crate::chats::{Unrenderer, check_generation_blocks};
 use crate::doctor;
 use crate::json::{Object, Value};
 
-/// What `backchat doctor --format json` prints.
+/// The output of `backchat doctor --format json`.
 pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
     let report = doctor::examine(template, options);
     let render = RenderOptions { now: options.now.clone(), watch: false };
     super::doctor::json(&report, check_generation_blocks(template, &options.variables, &render))
 }
 
-/// What `backchat render --jsonl --mask` answers to a row, for parts by their names.
+/// The answer of `backchat render --jsonl --mask` to a row, for parts by their names.
 ///
 /// # Errors
 ///
@@ -28,16 +28,16 @@ pub fn mask(
     parts: &[String],
     offsets: Option<&Value>,
 ) -> Result<Object, String> {
-    let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("there is no part `{name}`"));
+    let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("unknown part `{name}`"));
     let parts = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
     super::mask::answer(template, context, options, &parts, offsets)
 }
 
-/// What `backchat unrender --format json` prints.
+/// The output of `backchat unrender --format json`.
 ///
 /// # Errors
 ///
-/// The same as an object with the key `error`, where the template renders no such text.
+/// The same as an object with the key `error`, if the template renders no such text.
 pub fn unrender(
     template: &ChatTemplate,
     variables: Object,

@@ -11,16 +11,16 @@ use crate::template::source::SourceError;
 
 #[derive(Debug, clap::Args)]
 pub struct Cases {
-    /// Files of cases, or folders with such files
+    /// Fixture files, or folders of them
     #[arg(default_value = ".")]
     pub paths: Vec<PathBuf>,
-    /// Only cases with this text in their path or name
+    /// Select the cases with this text in their path or name
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
     /// Read every case with this response template instead of its own
     #[arg(long, value_name = "TEMPLATE")]
     pub template: Option<String>,
-    /// How many seconds a case may take
+    /// Limit the time of each case, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "10")]
     timeout: f64,
 }
@@ -29,8 +29,8 @@ impl Cases {
     /// How long a case may take.
     pub fn limit(&self) -> Result<Duration, Diagnostic> {
         Duration::try_from_secs_f64(self.timeout).map_err(|_| {
-            Diagnostic::error("bad-argument", format!("`--timeout {}` is no time", self.timeout))
-                .help("write a number of seconds from 0 on")
+            Diagnostic::error("bad-argument", format!("`--timeout {}` is not a duration", self.timeout))
+                .help("write a number of seconds, 0 or more")
         })
     }
 

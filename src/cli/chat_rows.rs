@@ -1,4 +1,4 @@
-//! What the rows of every command about chat templates have in common: the template, the variables, the answer's shape.
+//! The common part of rows about chat templates: the template, the variables, the shape of the answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use crate::json::{self, Object, Value};
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Templates that are compiled already, by where they come from.
+/// Compiled templates, by their source.
 #[derive(Default)]
 pub(super) struct Templates(Mutex<HashMap<String, Compiled>>);
 
@@ -17,7 +17,7 @@ impl Templates {
     /// The template that a row names, else the one of the command line.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>) -> Compiled {
         let place = text(row, "template")?.or(otherwise);
-        let place = place.ok_or("the row names no `template`, and neither does the command line")?;
+        let place = place.ok_or("the row has no `template`, and neither has the command line")?;
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
         known.unwrap_or_else(|| {
             let compiled = source::open(place, name).map_err(|error| format!("{place}: {error}")).and_then(|source| {

@@ -5,14 +5,14 @@ use clap_complete::Shell;
 
 use super::{Failure, Global};
 
-/// Print the completions of this command for a shell
+/// Print the completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat completions bash > ~/.local/share/bash-completion/completions/backchat
   backchat completions zsh > ~/.zfunc/_backchat
   backchat completions fish > ~/.config/fish/completions/backchat.fish
 
-Exit status: 0 printed, 2 could not run.")]
+Exit codes: 0 printed, 2 could not run.")]
 pub struct Completions {
     /// The shell
     #[arg(value_enum)]

@@ -26,13 +26,15 @@ Examples:
   backchat convert tokenizer_config.json --samples outputs.jsonl --explain
   backchat convert --jsonl schemas.jsonl > templates.jsonl
 
-transformers 5.15 and later ignore response schemas. The template is compared with the schema on outputs made from the
-schema's own marks and on --samples; every construct that does not carry over is reported as a loss.
+transformers 5.15 and later ignore response schemas. `convert` compares the template with the
+schema on outputs made from the schema's own markers and on --samples. It reports every construct
+that does not carry over as a loss.
 
-Exit status: 0 proved, 1 partial or inexpressible, 2 could not run. With --jsonl: 0 if every row was answered.")]
+Exit codes: 0 proved, 1 partial or inexpressible, 2 could not run.
+With --jsonl: 0 if every row has an answer.")]
 pub struct Convert {
-    /// A response schema's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
-    /// carries one, or `-`
+    /// The JSON of a response schema, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
+    /// contains one, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
     /// Write the template to a file
@@ -44,25 +46,25 @@ pub struct Convert {
     /// With --write, remove the response schema from the file
     #[arg(long, requires = "write")]
     remove: bool,
-    /// Give out a template with losses that are not improvements
+    /// Print or write the template even if it has losses that are not improvements
     #[arg(long)]
     partial: bool,
-    /// The chat template the start anchor is read from; a model folder's own if left out
+    /// Read the start anchor from this chat template; the default is the one in the model folder
     #[arg(long, value_name = "FILE")]
     chat_template: Option<String>,
-    /// The text in the prompt after which the model's turn begins
+    /// Use this start anchor: the text in the prompt after which the model's turn begins
     #[arg(long, value_name = "TEXT", conflicts_with = "chat_template")]
     start_anchor: Option<String>,
-    /// Outputs the model really wrote, on which the two are compared as well
+    /// Also compare the schema and the template on recorded outputs of the model
     #[arg(long, value_name = "FILE")]
     samples: Option<String>,
     /// Print every loss with the outputs that show it, instead of the template
     #[arg(long, conflicts_with_all = ["output", "write", "format"])]
     explain: bool,
-    /// How to print the result
+    /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-    /// Convert rows of JSON lines: {"id", "schema", "start_anchor"?, "chat_template"?, "samples"?}
+    /// Convert rows of a JSON Lines file: {"id", "schema", "start_anchor"?, "chat_template"?, "samples"?}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "output", "write", "samples", "explain"])]
     jsonl: Option<String>,
 }
@@ -80,7 +82,7 @@ impl Convert {
         let opened = match input::template_or_schema(name)? {
             Source::Schema(opened) => opened,
             Source::Template(opened) => {
-                let problem = Diagnostic::error("not-a-schema", "this is a response template already");
+                let problem = Diagnostic::error("not-a-schema", "this is already a response template");
                 let problem = problem.at(Place::file(opened.file)).help("there is nothing to convert");
                 return Err(problem.into());
             }
@@ -137,7 +139,7 @@ impl Convert {
         }
         match &self.chat_template {
             Some(place) => add(&mut options, derived(place)?),
-            // The model's own, where there is one.
+            // The model's own, if there is one.
             None if opened.path != crate::json::Path::root() && name != "-" => {
                 if let Ok(Some(template)) = derived(name) {
                     add(&mut options, Some(template));
@@ -148,13 +150,13 @@ impl Convert {
         if options.anchor.is_none() {
             let problem = Diagnostic::error("no-start-anchor", NO_ANCHOR).at(Place::file(&opened.file));
             return Err(problem
-                .help("give the model's chat template with --chat-template, or the text with --start-anchor")
+                .help("pass the model's chat template with --chat-template, or the text with --start-anchor")
                 .into());
         }
         Ok(options)
     }
 
-    /// The template where it was asked to go, and the report.
+    /// Writes the template to its destination, and the report.
     fn deliver(&self, name: &str, conversion: &Conversion, global: &Global) -> Result<ExitCode, Failure> {
         let mut out = io::stdout().lock();
         let code = ExitCode::from(u8::from(conversion.status != Status::Proved));
@@ -173,7 +175,7 @@ impl Convert {
         };
         if conversion.status != Status::Proved && !conversion.is_no_worse() && !self.partial {
             if self.format == OutputFormat::Text {
-                say("The template has losses and is not given out; `--partial` gives it out all the same.");
+                say("The template has losses and was not written; `--partial` writes it anyway.");
             }
             return Ok(code);
         }
@@ -191,9 +193,7 @@ impl Convert {
             say(&format!("Next: backchat lint {}", shell_word(file)));
         } else if self.format == OutputFormat::Text {
             out.write_all(template.to_json().as_bytes())?;
-            say(
-                "Next: give it a file with `-o response_template.json`, or put it into the model's config with `--write`",
-            );
+            say("Next: write it to a file with `-o response_template.json`, or into the model's config with `--write`");
         }
         Ok(code)
     }
@@ -201,7 +201,7 @@ impl Convert {
 
 const NO_ANCHOR: &str = "a response template needs a start anchor, which a response schema does not have";
 
-/// What is derived from a chat template; none where nothing is.
+/// The derivation from a chat template; none without one.
 fn derived(place: &str) -> Result<Option<Template>, Failure> {
     let source = chat::source::open(place, None).map_err(source_failure)?.for_tools();
     let mut variables = Object::new();

@@ -18,7 +18,7 @@ use crate::report;
 use crate::targets::{TARGETS, Target};
 use crate::template::Template;
 
-/// The time that a derivation takes it to be where nothing is said: the same today and tomorrow.
+/// The default clock of a derivation: fixed, so that its result does not change.
 pub const NOW: &str = "2026-01-01T00:00:00";
 
 /// Derive a response template from a chat template, and prove it
@@ -32,56 +32,56 @@ pub const NOW: &str = "2026-01-01T00:00:00";
   backchat derive models/mine --target vllm
   backchat derive --jsonl templates.jsonl > drafts.jsonl
 
-The draft goes to standard output, the report to standard error. A sample is a row
-{\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON lines.
+The draft goes to stdout, the report to stderr. A sample is a row
+{\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON Lines.
 
-Exit status: 0 proved, 1 partial or inexpressible, 2 no draft; of several sources, the worst.
+Exit codes: 0 proved, 1 partial or inexpressible, 2 no draft; with several sources, the worst.
 With --jsonl: 0 if every row is proved, else 1.")]
 pub struct Derive {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
-    /// Face cache, or `-`; several of them, or a folder of them, are derived on all cores
+    /// Face cache, or `-`; give several, or a folder of them, to derive on all cores
     #[arg(value_name = "SOURCE", required_unless_present = "jsonl")]
     sources: Vec<String>,
     /// The one source, once it is known that there is one.
     #[arg(skip)]
     source: String,
-    /// Derive from rows of JSON lines: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
+    /// Derive from rows of a JSON Lines file: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report"])]
     jsonl: Option<String>,
-    /// Write the draft to a file; of several sources, each draft into this folder
+    /// Write the draft to a file; with several sources, write each draft into this folder
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
     output: Option<String>,
     /// Write the draft into the source's own tokenizer_config.json
     #[arg(long)]
     write: bool,
-    /// Outputs the model really wrote, which the draft should explain
+    /// Also test the draft on recorded outputs of the model, and learn from them
     #[arg(long, value_name = "FILE")]
     samples: Option<String>,
-    /// Print the whole evidence instead of the draft, as Markdown
+    /// Print the evidence and the proof as Markdown instead of the draft
     #[arg(long, conflicts_with_all = ["output", "write", "format"])]
     explain: bool,
-    /// Replay what the proof failed on, and the samples that are not explained
+    /// Open the conversations that fail the proof, and the samples that are not explained, in the workbench
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with_all = ["output", "write", "format", "explain"])]
     replay: bool,
-    /// Give out a draft that was not proved
+    /// Print or write the draft even if it is not proved
     #[arg(long)]
     partial: bool,
-    /// How to print the result
+    /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-    /// Give the template a variable, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// The key for reasoning, instead of the one the template reads
+    /// Use this key for reasoning instead of the one the chat template reads
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
     target: Vec<&'static Target>,
-    /// Which of several chat templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
     #[command(flatten)]
@@ -125,8 +125,8 @@ impl Derive {
         ];
         match options.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
-                let message = format!("`{option}` takes one source, and {} are named", self.sources.len());
-                Err(Diagnostic::error("several-sources", message).help("run it once for each"))
+                let message = format!("`{option}` takes one source, not {}", self.sources.len());
+                Err(Diagnostic::error("several-sources", message).help("run it once per source"))
             }
             None => Ok(()),
         }
@@ -167,7 +167,7 @@ impl Derive {
         {
             let others = escape(&source.other_names.join(", ")).into_owned();
             super::say!(
-                "note: deriving from the template `{}`; `--template-name` takes another: {others}",
+                "note: deriving from the template `{}`; `--template-name` selects another: {others}",
                 escape(name)
             );
         }
@@ -221,13 +221,13 @@ impl Derive {
         })
     }
 
-    /// The draft where it was asked to go, and the report.
+    /// Writes the draft to its destination, and the report.
     fn deliver(&self, derivation: &Derivation, out: &mut impl Write, global: &Global) -> Result<(), Failure> {
         let known = existing(&self.source);
         self.report(derivation, known.as_ref(), global);
         let Some(draft) = &derivation.response_template else { return Ok(()) };
         if derivation.status != Status::Proved && !self.partial {
-            self.say(global, "The draft was not proved and is not given out; `--partial` gives it out all the same.");
+            self.say(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
             let has_failed = !derivation.verdict.failures.is_empty() || !derivation.explained.departures.is_empty();
             if self.source != "-" {
                 let look = if cfg!(feature = "tui") && has_failed { "--replay" } else { "--explain" };
@@ -260,7 +260,7 @@ impl Derive {
         } else {
             out.write_all(text.as_bytes())?;
             match config_beside(&self.source) {
-                // What was piped in cannot be read a second time, and what failed is not to be published.
+                // A pipe cannot be read a second time, and a failed draft is not to be published.
                 _ if self.source == "-" || derivation.status != Status::Proved => {}
                 Ok(_) => self.next(global, &self.again(&["--write"]), ""),
                 Err(_) => self.next(global, &self.again(&["-o", "response_template.json"]), ""),
@@ -276,7 +276,7 @@ impl Derive {
         let Some(draft) = &derivation.response_template else { return Ok(ExitCode::from(exit_code(derivation))) };
         let given = unread(derivation, draft, options);
         if given.is_empty() {
-            self.say(global, "Every conversation came back as it went in: there is nothing to replay.");
+            self.say(global, "Every conversation parses back exactly: there is nothing to replay.");
             return Ok(ExitCode::from(exit_code(derivation)));
         }
         let again = self.clone();
@@ -293,7 +293,7 @@ impl Derive {
         super::replay::show_given(given, origin, global)
     }
 
-    /// This command with other options for where the result goes.
+    /// This command with other options for the destination of the result.
     fn again(&self, options: &[&str]) -> String {
         let mut words = vec!["backchat".to_owned(), "derive".to_owned(), shell_word(&self.source)];
         let mut give = |option: &str, value: &str| words.extend([option.to_owned(), shell_word(value)]);
@@ -310,7 +310,7 @@ impl Derive {
             ("--samples", &self.samples),
         ];
         given.iter().for_each(|(option, value)| value.iter().for_each(|value| give(option, value)));
-        // What these options choose themselves is not chosen before.
+        // The values that these options set are not set before.
         if !options.contains(&"--target") {
             self.target.iter().for_each(|target| give("--target", target.name));
         }
@@ -321,7 +321,7 @@ impl Derive {
         words.join(" ")
     }
 
-    /// What each reader makes of the draft, and the command for each other one.
+    /// The verdict of each reader on the draft, and the command for the alternative draft.
     fn readers(&self, derivation: &Derivation) {
         for reading in &derivation.readers {
             super::say!("  {}", escape(&reading.describe()));
@@ -365,9 +365,9 @@ impl Derive {
         if let (Some(known), Some(draft)) = (known, &derivation.response_template) {
             let lines = differences(known, draft);
             if lines.is_empty() {
-                super::say!("The response template already there is the same.");
+                super::say!("The existing response template is the same.");
             } else {
-                super::say!("The response template already there differs:");
+                super::say!("The existing response template differs:");
                 lines.iter().for_each(|line| super::say!("  {}", escape(line)));
             }
         }
@@ -377,7 +377,7 @@ impl Derive {
 fn target_help() -> String {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
     format!(
-        "Keep to what this reader takes, and name the reasoning as it does: {}; may be given several times",
+        "Restrict the draft to what this reader accepts, and name the reasoning as it does: {}; repeatable",
         names.join(", ")
     )
 }
@@ -427,7 +427,7 @@ pub(super) fn exit_code(derivation: &Derivation) -> u8 {
     }
 }
 
-/// The response template that stands beside the chat template already.
+/// The existing response template next to the chat template.
 fn existing(source: &str) -> Option<Value> {
     let config = config_beside(source).ok()?;
     input::json(&config).ok()?.get("response_template").cloned()
@@ -448,12 +448,12 @@ fn config_beside(source: &str) -> Result<String, Failure> {
         return Ok(found.to_string_lossy().into_owned());
     }
     let message = match input::is_cached(source) {
-        true => "the Hugging Face cache is not written to",
-        false => "there is no tokenizer_config.json to write into",
+        true => "the Hugging Face cache is read-only",
+        false => "there is no tokenizer_config.json to write to",
     };
     Err(Diagnostic::error("no-config", message)
         .at(Place::file(input::name(source)))
-        .help("name a model folder of your own that has one, or write a file with `-o FILE`")
+        .help("use a copy of the model folder that has one, or write to a file with `-o FILE`")
         .into())
 }
 

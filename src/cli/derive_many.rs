@@ -23,7 +23,7 @@ const DEPTH: usize = 8;
 /// The files of a model folder that hold a chat template.
 const MODEL_FILES: [&str; 4] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json", "chat_templates"];
 
-/// Every source that the arguments name: folders that are not models stand for the chat templates in them.
+/// Every source of the arguments: a folder that is not a model means the chat templates in it.
 pub(super) fn expand(sources: &[String]) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for source in sources {
@@ -35,9 +35,9 @@ pub(super) fn expand(sources: &[String]) -> Result<Vec<String>, Failure> {
         let before = found.len();
         collect(path, DEPTH, &mut found).map_err(|error| input::cannot_read(source, &error))?;
         if found.len() == before {
-            return Err(Diagnostic::error("no-chat-templates", "there are no chat templates in this folder")
+            return Err(Diagnostic::error("no-chat-templates", "this folder has no chat templates")
                 .at(Place::file(source.as_str()))
-                .help("name .jinja or .gguf files, or a folder that holds some or model folders")
+                .help("pass .jinja or .gguf files, or a folder that contains them or model folders")
                 .into());
         }
     }
@@ -177,7 +177,7 @@ fn unreadable(failure: Failure) -> Derivation {
         Failure::Diagnostics { diagnostics, .. } => diagnostics.into_iter().next(),
         Failure::Io(error) => Some(Diagnostic::error("cannot-read", error.to_string())),
     };
-    Derivation::failed(diagnostic.unwrap_or_else(|| Diagnostic::error("cannot-read", "this cannot be read")))
+    Derivation::failed(diagnostic.unwrap_or_else(|| Diagnostic::error("cannot-read", "cannot read this")))
 }
 
 fn with_id(id: Value, derivation: &Derivation) -> Value {

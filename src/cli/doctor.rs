@@ -15,7 +15,7 @@ use crate::doctor::{self, Options, Report};
 use crate::json::{Object, Value};
 use crate::report::{self, Examined};
 
-/// Examine a chat template: what it takes, what it drops silently, what it refuses
+/// Examine a chat template: what it accepts, drops silently, and refuses
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat doctor models/mine
@@ -23,34 +23,34 @@ use crate::report::{self, Examined};
   backchat doctor chat_template.jinja --require tools --require prefix_tool
   backchat doctor --jsonl rows.jsonl
 
-A row is {\"id\", \"template\": path, \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer is
-{\"id\", \"capabilities\": {…}} or {\"id\", \"error\"}.
+A row is {\"id\", \"template\": path, \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer
+is {\"id\", \"capabilities\": {…}} or {\"id\", \"error\"}.
 
-Exit status: 0 examined, 1 a required fact does not hold, 2 could not run.")]
+Exit codes: 0 examined, 1 a required fact does not hold, 2 could not run.")]
 pub struct Doctor {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
-    /// How to print the result
+    /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "jsonl")]
     format: OutputFormat,
-    /// Show the renders that decided a fact (all facts if none is named)
+    /// Show the renders that decided a fact, or every fact if none is named
     #[arg(long, value_name = "FACT", num_args = 0.., conflicts_with_all = ["jsonl", "format"])]
     explain: Option<Vec<String>>,
-    /// Exit with status 1 unless this fact holds; repeat for several
+    /// Exit with 1 unless this fact holds; repeatable
     #[arg(long, value_name = "FACT", conflicts_with = "jsonl")]
     require: Vec<String>,
     /// Examine one template per row of a JSON Lines file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "report"])]
     jsonl: Option<String>,
-    /// Give the template a variable, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Which of several templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
     #[command(flatten)]
@@ -99,7 +99,7 @@ impl Doctor {
             .collect();
         if !global.is_quiet() {
             for fact in &broken {
-                super::say!("required fact does not hold: {} is {}", fact.name, fact.value);
+                super::say!("a required fact does not hold: {} is {}", fact.name, fact.value);
             }
         }
         Ok(ExitCode::from(u8::from(!broken.is_empty())))
@@ -134,7 +134,7 @@ impl Doctor {
         let mut asked = self.require.iter().chain(self.explain.iter().flatten());
         let Some(name) = asked.find(|name| report.fact(name).is_none()) else { return Ok(()) };
         let suggestion = closest(name, known()).map(|name| format!("; did you mean `{name}`?"));
-        let message = format!("there is no fact named `{name}`{}", suggestion.unwrap_or_default());
+        let message = format!("unknown fact `{name}`{}", suggestion.unwrap_or_default());
         let help = format!("the facts are: {}", known().collect::<Vec<_>>().join(", "));
         Err(Diagnostic::error("unknown-fact", message).help(help).into())
     }
@@ -157,7 +157,7 @@ impl Doctor {
     }
 }
 
-/// Compiles a source, or says where it fails.
+/// Compiles a source, or returns the error.
 pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
     ChatTemplate::compile(&source.template).map_err(|error| {
         let file = template_name(source);
@@ -168,7 +168,7 @@ pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
     })
 }
 
-/// What came of holding the template's generation blocks against the mask, if it has any.
+/// The comparison of the template's generation blocks with the mask, if it has any.
 fn blocks(template: &ChatTemplate, options: &Options) -> Option<Result<usize, String>> {
     let render = RenderOptions { now: options.now.clone(), watch: false };
     chats::check_generation_blocks(template, &options.variables, &render)

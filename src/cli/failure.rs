@@ -10,7 +10,7 @@ use crate::template::source::SourceError;
 pub enum Failure {
     /// Something the user gave is wrong.
     Diagnostics {
-        /// What is wrong, and where.
+        /// The problem and its position.
         diagnostics: Vec<Diagnostic>,
         /// The texts it is about.
         sources: Sources,
@@ -41,11 +41,11 @@ impl From<SourceError> for Failure {
 const MOST: usize = 100;
 
 impl Failure {
-    /// Tells the user, and gives the exit code: 2, or 0 where only the reader of a pipe went away.
+    /// Prints the error, and gives the exit code: 2, or 0 if only the reader of a pipe went away.
     pub fn report(&self, global: &Global) -> ExitCode {
         let text = match self {
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-            Self::Io(error) => format!("error: the answer cannot be written: {error}\n"),
+            Self::Io(error) => format!("error: cannot write the result: {error}\n"),
             Self::Diagnostics { diagnostics, sources } => {
                 let shown = diagnostics.get(..MOST).unwrap_or(diagnostics);
                 let mut text = render(shown, Format::Full, sources, global.colours(&io::stderr()));
@@ -55,7 +55,7 @@ impl Failure {
                 text
             }
         };
-        // Where standard error is gone there is nobody left to tell.
+        // A closed standard error is ignored.
         let _ = io::stderr().write_all(text.as_bytes());
         ExitCode::from(2)
     }

@@ -13,32 +13,32 @@ use crate::diagnostic::{Diagnostic, Place, escape, escape_lines};
 use crate::json::Value;
 use crate::template::source::replace_file;
 
-/// Put generation blocks into a chat template, proved to render the same bytes
+/// Add generation blocks to a chat template, proved to render the same bytes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat fix chat_template.jinja --generation > chat_template_training.jinja
   backchat fix chat_template.jinja --generation --write
 
-The template goes to standard output, the proof to standard error.
+The template goes to stdout, the proof to stderr.
 
-Exit status: 0 done and proved, 1 no place for the blocks can be proved, 2 could not run.")]
+Exit codes: 0 done and proved, 1 no place for the blocks can be proved, 2 could not run.")]
 pub struct Fix {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`
     source: String,
-    /// Mark what the assistant wrote with `{% generation %}` blocks
+    /// Mark the assistant's text with `{% generation %}` blocks
     #[arg(long, required = true)]
     generation: bool,
     /// Write the template into its .jinja file instead of printing it
     #[arg(long)]
     write: bool,
-    /// Give the template a variable, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Which of several templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
 }
@@ -65,7 +65,7 @@ impl Fix {
             if path.extension().is_none_or(|extension| extension != "jinja") {
                 let message = "only a .jinja file can be rewritten in place";
                 let diagnostic = Diagnostic::error("cannot-write", message).at(Place::file(source.file.as_str()));
-                return Err(diagnostic.help("print the template and put it where the source keeps it").into());
+                return Err(diagnostic.help("print the template and copy it into the source").into());
             }
             replace_file(path, patched.template.as_bytes())
                 .map_err(|error| super::input::cannot_write(&source.file, &error))?;
@@ -83,18 +83,18 @@ fn tell(patched: &Patched, before: &str) {
     let conversations = patched.conversations;
     if patched.had_blocks {
         super::note(&format!(
-            "the template has generation blocks; they mark what the assistant wrote in {conversations} of \
+            "the template already has generation blocks; they mark the assistant's text in {conversations} of \
              {conversations} conversations"
         ));
         return;
     }
     super::note(&format!(
-        "{conversations} of {conversations} conversations render to the same bytes, with the spans of `render --mask`"
+        "{conversations} of {conversations} conversations render to the same bytes, with the same spans as `render --mask`"
     ));
     if !patched.rewritten.is_empty() {
-        super::note("the blocks could not go around some expressions, which were rewritten:");
+        super::note("some expressions had to be rewritten to place the blocks:");
         let diff = TextDiff::from_lines(before, &patched.template).unified_diff().context_radius(1).to_string();
-        // Where standard error is gone there is nobody left to tell.
+        // A closed standard error is ignored.
         let _ = io::stderr().write_all(escape_lines(&diff).as_bytes());
     }
 }

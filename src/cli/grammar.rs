@@ -16,7 +16,7 @@ use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::wire::Wire;
 
-/// Write the grammar of what a model may write: for an engine that constrains sampling
+/// Write the grammar of a model's valid outputs, for an engine that constrains sampling
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat grammar models/mine --tools tools.json > grammar.gbnf
@@ -25,77 +25,78 @@ use crate::wire::Wire;
   backchat grammar chat_template.jinja --tools tools.json --check output.txt
   backchat grammar models/mine --jsonl requests.jsonl
 
-A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"prefix\"?, \"reasoning\"?}; the answer is
-{\"id\", \"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"notes\", …} or {\"id\", \"error\"}.
+A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"prefix\"?, \"reasoning\"?};
+the answer is {\"id\", \"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"notes\", …}
+or {\"id\", \"error\"}.
 
-Exit status: 0 made, 1 made and `--strict` violated, or `--check` not accepted, 2 could not run.")]
+Exit codes: 0 made, 1 made and `--strict` violated, or `--check` not accepted, 2 could not run.")]
 pub struct Grammars {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, `-`, or a response template alone
     #[arg(value_name = "SOURCE")]
     source: String,
-    /// The tools of the request, as a JSON list
+    /// Read the tools of the request from this file, a JSON list
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Which tools the model may or must call: `auto`, `required`, `none`, a name, or OpenAI's object
+    /// Select the tools that the model may or must call: `auto`, `required`, `none`, a name, or OpenAI's object
     #[arg(long, value_name = "CHOICE")]
     tool_choice: Option<String>,
     /// Allow one call at most
     #[arg(long)]
     no_parallel: bool,
-    /// The prompt as it will be sent
+    /// Continue this prompt, exactly as it will be sent
     #[arg(long, value_name = "FILE")]
     prefix: Option<String>,
-    /// Whether the model thinks first
+    /// Select whether the model writes reasoning first
     #[arg(long, value_enum, default_value_t = Wish::Auto)]
     reasoning: Wish,
-    /// Whether it says something beside its calls
+    /// Select whether the model writes content beside calls
     #[arg(long, value_enum, default_value_t = Wish::Auto)]
     content: Wish,
-    /// For which engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
+    /// Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
     #[arg(long, value_enum, default_value_t = Format::Gbnf)]
     format: Format,
-    /// Start at the first call, and leave the text before it free (the default with `auto`)
+    /// Start at the first call and leave the text before it unconstrained (the default with `auto`)
     #[arg(long, conflicts_with = "full")]
     lazy: bool,
-    /// Cover the output from its first character on
+    /// Constrain the output from its first character
     #[arg(long)]
     full: bool,
-    /// The order of a call's arguments: as the schema lists them, or any, for up to six a tool
+    /// Select the order of a call's arguments: that of the schema, or any (for up to six arguments per tool)
     #[arg(long, value_enum, default_value_t = Arguments::Schema, value_name = "HOW")]
     order: Arguments,
-    /// How an absent `additionalProperties` is read
+    /// Select how an absent `additionalProperties` is read
     #[arg(long, value_enum, default_value_t = Properties::Closed, value_name = "HOW")]
     additional_properties: Properties,
-    /// White space between JSON tokens: as renders have it, or a few blanks anywhere
+    /// Select the white space between JSON tokens: as in renders, or a few blanks anywhere
     #[arg(long, value_enum, default_value_t = Space::Flexible, value_name = "HOW")]
     whitespace: Space,
-    /// Which marks are single special tokens, which `lark` has to name: a tokenizer.json or tokenizer_config.json, a list
-    /// with commas between, or `none`; without it, those that the model folder lists
+    /// List the markers that are single special tokens, which `lark` must name: a tokenizer.json or
+    /// tokenizer_config.json, a comma-separated list, or `none`; the default is what the model folder lists
     #[arg(long, value_name = "FILE|LIST|none")]
     special_tokens: Option<String>,
-    /// Fail where a keyword of a schema cannot be enforced
+    /// Fail if a keyword of a schema cannot be enforced
     #[arg(long)]
     strict: bool,
-    /// Print the whole result instead of the grammar's text
+    /// Print the whole result as JSON instead of the grammar alone
     #[arg(long)]
     json: bool,
-    /// Say of a text whether the grammar accepts it
+    /// Check whether the grammar accepts this text
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "output"])]
     check: Option<String>,
-    /// Answer rows of JSON lines, each a request
+    /// Write a grammar for each row of a JSON Lines file; a row is a request
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tools", "tool_choice", "prefix", "check", "output"])]
     jsonl: Option<String>,
-    /// Write the answer to a file
+    /// Write the result to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Give the template a variable, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Which of several chat templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
 }
@@ -145,7 +146,7 @@ enum Space {
     Flexible,
 }
 
-/// What requests are built with.
+/// The input that all requests are built with.
 struct Model {
     template: Template,
     wire: Wire,
@@ -180,7 +181,8 @@ impl Grammars {
             return check(&grammar, &input::text(file)?);
         }
         if self.lazy && grammar.to_lazy_gbnf().is_none() {
-            let message = "this grammar cannot start at a call: calls begin with no mark, or nothing else may come";
+            let message =
+                "this grammar cannot start at a call: calls begin without a marker, or only calls are allowed";
             return Err(Diagnostic::error("grammar-not-lazy", message).help("leave out `--lazy`").into());
         }
         let result = self.result(&grammar);
@@ -206,7 +208,7 @@ impl Grammars {
         Ok(ExitCode::from(u8::from(is_violated)))
     }
 
-    /// What every request of this command line shares.
+    /// The input that all requests of this command line share.
     fn request(&self) -> Request<'static> {
         Request {
             reasoning: self.reasoning.presence(),
@@ -244,7 +246,7 @@ impl Grammars {
         let chat = ChatTemplate::compile(&source.template)
             .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], &source))?;
         let wire = Wire::find(&chat, &variables, Some(self.now.clone())).ok_or_else(|| {
-            let message = "renders of this chat template do not show how it writes a turn";
+            let message = "the renders of this chat template do not show how a turn is written";
             Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(&source)))
         })?;
         Ok(Model { template, wire, special: self.special()? })
@@ -397,7 +399,7 @@ fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
             true
         }
         Fed::Ok { may_end: false } => {
-            writeln!(out, "not finished: it may still become accepted")?;
+            writeln!(out, "incomplete: more text may make it acceptable")?;
             false
         }
         Fed::Broken { at, expected } => {

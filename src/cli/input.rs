@@ -32,7 +32,9 @@ fn bytes(path: &str) -> Result<Vec<u8>, Failure> {
     if bytes.len() as u64 > LARGEST_FILE {
         let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
         let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(name(path)));
-        return Err(diagnostic.help("check that it is the file you mean; many outputs are rows of JSON lines").into());
+        return Err(diagnostic
+            .help("check that it is the file you mean; put many outputs into a JSON Lines file")
+            .into());
     }
     Ok(bytes)
 }
@@ -66,7 +68,7 @@ pub fn tools(path: &str) -> Result<Value, Failure> {
         tools @ (Value::List(_) | Value::Null) => Ok(tools),
         other => Err(Diagnostic::error("wrong-type", format!("expected a list of tools, not {}", other.kind()))
             .at(Place::file(name(path)))
-            .help("write the tools in brackets, also where there is one: `[{\"type\": \"function\", …}]`")
+            .help("write the tools in brackets, even a single one: `[{\"type\": \"function\", …}]`")
             .into()),
     }
 }
@@ -76,7 +78,7 @@ pub fn is_cached(name: &str) -> bool {
     chat::source::is_cached_name(name) && !Path::new(name).exists()
 }
 
-/// The response template that a name stands for.
+/// The response template of a name.
 pub fn template(name: &str) -> Result<Opened, SourceError> {
     source::open(&place(name)?)
 }
@@ -104,8 +106,8 @@ pub fn name(path: &str) -> &str {
 /// The one thing to say about a file that cannot be read.
 pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
-        io::ErrorKind::NotFound => "check the name; `-` stands for standard input",
-        io::ErrorKind::PermissionDenied => "give yourself the right to read it",
+        io::ErrorKind::NotFound => "check the name; `-` means standard input",
+        io::ErrorKind::PermissionDenied => "check that you may read it",
         io::ErrorKind::IsADirectory => "name a file in it",
         _ => "check that it can be read, for instance with `cat`",
     };

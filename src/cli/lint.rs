@@ -32,7 +32,7 @@ use crate::template::source::{self, Opened, SourceError, replace_file};
   backchat lint --fix --target portable response_template.json --chat-template chat_template.jinja
   backchat lint --explain RT001
 
-Levels by rule also stand in `backchat.toml`, in this folder or one above:
+`backchat.toml`, in this folder or one above, also sets levels:
   [lint]
   target = [\"vllm\"]
   [lint.rules]
@@ -41,15 +41,16 @@ Levels by rule also stand in `backchat.toml`, in this folder or one above:
   file = \"old.json\"
   rules = [\"RT001\"]
 
-Exit status: 0 nothing but notes, 1 a warning or an error, 2 a template does not load or the command could not run.")]
+Exit codes: 0 notes at most, 1 a warning or an error, 2 a template does not load or the command
+could not run.")]
 pub struct Lint {
     /// Response templates, response schemas and chat templates: JSON files, .jinja files, tokenizer_config.json, model
-    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or -. Of a source that holds both, both are linted
+    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. A source that contains both has both linted
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
     target: Vec<&'static Target>,
-    /// The chat template to prove a rewrite for the targets with; the file's own where it has one
+    /// Prove a rewrite for the targets with this chat template; the default is the one in the linted file
     #[arg(long, value_name = "SOURCE", requires = "target")]
     chat_template: Option<String>,
     /// Make this rule an error
@@ -58,16 +59,16 @@ pub struct Lint {
     /// Make this rule a warning
     #[arg(long, value_name = "RULE", value_parser = rule_named)]
     warn: Vec<&'static Rule>,
-    /// Say nothing of this rule
+    /// Turn this rule off
     #[arg(long, value_name = "RULE", value_parser = rule_named)]
     allow: Vec<&'static Rule>,
-    /// Make the changes that are safe
+    /// Apply the safe fixes
     #[arg(long, conflicts_with = "diff")]
     fix: bool,
-    /// Print the changes that are safe, and change nothing
+    /// Print the safe fixes as a diff and change nothing
     #[arg(long)]
     diff: bool,
-    /// Print what there is to know about a rule, or the list of rules
+    /// Print the page of a rule, or the list of rules
     #[arg(long, value_name = "RULE", num_args = 0..=1, default_missing_value = "")]
     explain: Option<String>,
     /// Read this file instead of backchat.toml
@@ -164,15 +165,14 @@ impl Lint {
 
     fn open(&self, name: &str) -> Result<schema::source::Source, SourceError> {
         if self.fix && input::is_cached(name) {
-            let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is not written to");
-            let problem =
-                problem.at(Place::file(name)).help("see the changes with `--diff`, and fix a copy of your own");
+            let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is read-only");
+            let problem = problem.at(Place::file(name)).help("see the changes with `--diff`, and fix your own copy");
             return Err(SourceError { diagnostics: vec![problem], sources: Sources::none() });
         }
         input::template_or_schema(name)
     }
 
-    /// What there is to say about the chat template of a source, with the text it is about; nothing if a source that may
+    /// The findings about the chat template of a source, with its text; nothing if a source that may
     /// hold one does not.
     fn lint_chat_template(
         &self,
@@ -197,7 +197,7 @@ impl Lint {
         Ok(Some((found, Sources::none().with(file, ChatTemplate::normalise(&source.template)))))
     }
 
-    /// What there is to say about a template, after the fixes where they are asked for.
+    /// The findings about a template, after the fixes if `--fix` is given.
     fn lint(
         &self,
         opened: Opened,
@@ -230,7 +230,7 @@ impl Lint {
             let path = Path::new(&now.file);
             if now.file == "<stdin>" {
                 let problem = Diagnostic::error("no-file", "standard input cannot be changed");
-                return Err(problem.help("name the file, or use `--diff`").into());
+                return Err(problem.help("pass a file, or use `--diff`").into());
             }
             super::signals::uninterrupted(|| replace_file(path, text.as_bytes()))
                 .map_err(|error| input::cannot_write(&now.file, &error))?;
@@ -275,7 +275,7 @@ impl Lint {
     }
 }
 
-/// The chat template that stands with a response template, in a model's own files.
+/// The chat template next to a response template, in a model's own files.
 fn own_chat_template(opened: &Opened) -> Option<Source> {
     let is_config = Path::new(&opened.file).file_name().is_some_and(|name| name == "tokenizer_config.json");
     is_config.then(|| chat::source::open(&opened.file, None).ok())?
@@ -292,13 +292,14 @@ fn rewritten(opened: &Opened, targets: &[&'static Target], source: &Source) -> O
     let rewritten = derive::rewrite(&source.template, &opened.loaded.template, &options).ok().flatten()?;
     let names: Vec<&str> = targets.iter().map(|target| target.name).collect();
     let (whole, cases) = (rewritten.cases - rewritten.failed, rewritten.cases);
-    let message = format!("write it as {} takes it; {whole} of {cases} conversations come back", names.join(" and "));
+    let message =
+        format!("rewrite it for {}; {whole} of {cases} conversations parse back exactly", names.join(" and "));
     Some((rewritten.template, message))
 }
 
 fn target_help() -> String {
     let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    format!("Also check what this reader refuses or misreads: {}; may be given several times", names.join(", "))
+    format!("Also check what this reader refuses or misreads: {}; repeatable", names.join(", "))
 }
 
 fn explain(name: &str) -> Result<ExitCode, Failure> {

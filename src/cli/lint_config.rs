@@ -1,4 +1,4 @@
-//! What `backchat.toml` says to the linter.
+//! The settings of the linter in `backchat.toml`. Unknown keys and values are errors with their position.
 //!
 //! ```toml
 //! [lint]
@@ -25,7 +25,7 @@ use crate::targets::{TARGETS, Target};
 /// The file's name; it is looked for in the current folder and those above it.
 const FILE: &str = "backchat.toml";
 
-/// What the file says.
+/// The settings of the file.
 #[derive(Debug, Default)]
 pub struct Config {
     pub targets: Vec<&'static Target>,
@@ -155,7 +155,9 @@ impl Reader<'_> {
             }
             match table.get("file").and_then(Item::as_str) {
                 Some(file) => ignores.push(Ignore { file: self.folder.join(file), rules: ids }),
-                None => self.complain(item, "`file` is missing".to_owned(), "name the file in which the rules are off"),
+                None => {
+                    self.complain(item, "`file` is missing".to_owned(), "give the file for which the rules are off")
+                }
             }
         }
         ignores
@@ -194,7 +196,11 @@ impl Reader<'_> {
     fn known(&mut self, table: &dyn TableLike, keys: &[&str], what: &str) {
         for (key, item) in table.iter().filter(|(key, _)| !keys.contains(key)) {
             let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
-            self.complain(item, format!("unknown key `{key}` in {what}"), &format!("known are {}", names.join(", ")));
+            self.complain(
+                item,
+                format!("unknown key `{key}` in {what}"),
+                &format!("choose one of {}", names.join(", ")),
+            );
         }
     }
 
@@ -207,7 +213,7 @@ impl Reader<'_> {
     }
 }
 
-/// A level by its name; nothing inside where the rule is off.
+/// A level by its name; nothing inside if the rule is off.
 fn level(name: &str) -> Option<Option<Severity>> {
     Some(match name {
         "off" => None,
@@ -220,7 +226,7 @@ fn level(name: &str) -> Option<Option<Severity>> {
 
 fn known_targets() -> String {
     let names: Vec<_> = TARGETS.iter().map(|target| format!("`{}`", target.name)).collect();
-    format!("known are {}", names.join(", "))
+    format!("choose one of {}", names.join(", "))
 }
 
 /// A rule by its name on the command line.
@@ -230,11 +236,11 @@ pub fn rule_named(name: &str) -> Result<&'static Rule, String> {
             Some(closest) => format!("did you mean `{closest}`?"),
             None => "`backchat lint --explain` lists them".to_owned(),
         };
-        format!("there is no rule `{name}`; {help}")
+        format!("unknown rule `{name}`; {help}")
     })
 }
 
 /// A target by its name on the command line.
 pub fn target_named(name: &str) -> Result<&'static Target, String> {
-    Target::named(name).ok_or_else(|| format!("there is no target `{name}`; {}", known_targets()))
+    Target::named(name).ok_or_else(|| format!("unknown target `{name}`; {}", known_targets()))
 }

@@ -9,15 +9,15 @@ use clap_mangen::Man as Page;
 use super::{Failure, Global, input};
 use crate::template::source::replace_file;
 
-/// Print the manual page of this command, or write those of all its commands into a folder
+/// Print the manual page, or write the pages of all commands into a folder
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat man | man -l -
   backchat man ~/.local/share/man/man1
 
-Exit status: 0 written, 2 could not run.")]
+Exit codes: 0 written, 2 could not run.")]
 pub struct Man {
-    /// Where to write a page for every command; the folder is made where it is not there
+    /// Write a page for every command into this folder; it is created if necessary
     folder: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ impl Man {
             written += 1;
         }
         if !global.is_quiet() {
-            super::say!("Wrote {written} pages into {}.", crate::diagnostic::escape(&folder.display().to_string()));
+            super::say!("Wrote {written} pages to {}.", crate::diagnostic::escape(&folder.display().to_string()));
         }
         Ok(ExitCode::SUCCESS)
     }

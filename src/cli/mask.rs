@@ -13,13 +13,13 @@ pub(super) enum MaskPart {
     Assistant,
     /// Everything in its last turn only
     Last,
-    /// What it said
+    /// Its content
     Content,
-    /// What it thought
+    /// Its reasoning
     Reasoning,
     /// Its calls, with their markers
     Calls,
-    /// What the template's own generation blocks mark
+    /// The text in the template's own generation blocks
     Tags,
 }
 

@@ -1,6 +1,6 @@
 //! The `backchat` command: arguments in, exit code out. One file a command; only this room prints.
 
-/// Writes a line to standard error. Where that is gone or full there is nobody left to tell, which is no reason to stop.
+/// Writes a line to standard error. A standard error that is closed or full is ignored.
 macro_rules! say {
     ($($text:tt)*) => {
         {
@@ -61,7 +61,7 @@ use crate::diagnostic::{escape, escape_lines};
 /// The workbench for response templates.
 #[derive(Debug, Parser)]
 #[command(name = "backchat", version, about, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit status: 0 fine, 1 checked and failed, 2 could not run.")]
+#[command(after_help = "Exit codes: 0 success, 1 checked and failed, 2 could not run.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -72,10 +72,10 @@ struct Cli {
 /// Options that every command takes.
 #[derive(Clone, Debug, Args)]
 pub struct Global {
-    /// When to colour what is printed
+    /// Select when to color the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Say nothing but the answer
+    /// Suppress everything but the result
     #[arg(short, long, global = true)]
     quiet: bool,
 }
@@ -108,17 +108,17 @@ enum Command {
     Man(man::Man),
 }
 
-/// What `backchat` alone says: the four things one can do.
+/// The output of `backchat` without arguments: the four main commands.
 const WELCOME: &str = "\
-Backchat is the workbench for response templates. Four things to do with it:
+Backchat is the workbench for response templates. The four main commands:
 
-  backchat derive MODEL                  make a response template from a chat template, and prove it
-  backchat parse TEMPLATE OUTPUT         read a model's output with it
-  backchat replay TEMPLATE OUTPUT        step through it on a screen, and see why
-  backchat check FOLDER                  hold a template against recorded outputs, in CI
+  backchat derive MODEL                  derive a response template from a chat template, and prove it
+  backchat parse TEMPLATE OUTPUT         parse model output with it
+  backchat replay TEMPLATE OUTPUT        step through an output in the terminal
+  backchat check FOLDER                  check templates against recorded outputs, in CI
 
 MODEL is a folder, a .jinja file, a tokenizer_config.json, a .gguf file, or ORG/NAME in the Hugging Face cache.
-`backchat --help` lists every command, `backchat COMMAND --help` explains one.
+`backchat --help` lists all commands; `backchat COMMAND --help` explains one.
 ";
 
 /// The command line as it is defined: help, completions and manual pages are made from it.
@@ -138,7 +138,7 @@ pub fn main() -> ExitCode {
 /// Runs a command line for a process that is not the command itself; the first argument is the name of the program.
 #[doc(hidden)]
 pub fn run_to_code(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    // `ExitCode` does not tell its number; these are all that commands end with.
+    // `ExitCode` does not expose its number; commands end with these only.
     let code = run(arguments);
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(2)
 }
@@ -148,7 +148,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if is_without_command(&error) => {
-            // Where standard error is gone there is nobody left to tell.
+            // A closed standard error is ignored.
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }
@@ -178,7 +178,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Prints why the arguments cannot be used, or the help that was asked for; gives the exit code.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    // An error quotes the arguments: it is told again about arguments that are safe to show.
+    // An error quotes the arguments: it is made again with arguments that are safe to show.
     let given: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
     let _ = match Cli::try_parse_from(&shown) {
@@ -205,7 +205,7 @@ fn path_from(folder: &Path, path: &Path) -> String {
 }
 
 impl Global {
-    /// Whether what goes to `stream` is coloured.
+    /// Whether the output to `stream` is colored.
     pub fn colours(&self, stream: &impl std::io::IsTerminal) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {
@@ -216,7 +216,7 @@ impl Global {
         }
     }
 
-    /// What strangers wrote, for a stream: byte for byte into a file or a pipe, safe to look at on a terminal.
+    /// Untrusted text, for a stream: byte for byte into a file or a pipe, escaped on a terminal.
     pub fn printable<'t>(text: &'t str, stream: &impl std::io::IsTerminal) -> Cow<'t, str> {
         if stream.is_terminal() { escape_lines(text) } else { Cow::Borrowed(text) }
     }

@@ -1,4 +1,4 @@
-//! Where diagnostics go, and in which formats: standard output, and any number of files.
+//! The destinations and formats of diagnostics: standard output, and any number of files.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use super::{Failure, Global, input};
 use crate::diagnostic::{Diagnostic, Format, Sources, Suite, render, render_junit};
 use crate::template::source::replace_file;
 
-/// How diagnostics are written
+/// The formats of diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Name {
-    /// Excerpts with what is wrong underlined
+    /// Excerpts with the problem underlined
     Full,
-    /// One line each
+    /// One line per finding
     Concise,
     /// One JSON object
     Json,
@@ -30,10 +30,10 @@ enum Name {
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct Outputs {
-    /// How to write what is found [default: full, or github in a GitHub workflow]
+    /// Select the format of findings [default: full, or github in a GitHub workflow]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Name>,
-    /// Also write it to a file: FILE.xml (JUnit), FILE.sarif, FILE.json, FILE.txt, or FORMAT=FILE; may be given several times
+    /// Also write the findings to a file: FILE.xml (JUnit), FILE.sarif, FILE.json, FILE.txt, or FORMAT=FILE; repeatable
     #[arg(long, value_name = "FILE")]
     output: Vec<Target>,
 }
@@ -58,7 +58,7 @@ impl FromStr for Target {
             Some("sarif") => Format::Sarif,
             Some("json") => Format::Json,
             Some("txt") => Format::Full,
-            _ => return Err("name the format as well: FORMAT=FILE, such as `junit=report`".to_owned()),
+            _ => return Err("give the format as well: FORMAT=FILE, such as `junit=report`".to_owned()),
         };
         Ok(Self { format, path })
     }
@@ -77,11 +77,11 @@ impl From<Name> for Format {
     }
 }
 
-/// What there is to write.
+/// The findings to write.
 pub struct Found<'d> {
     pub diagnostics: &'d [Diagnostic],
     pub sources: &'d Sources,
-    /// What was checked, where that is more than what was found.
+    /// All checked items, if not only those with findings.
     pub suites: Option<&'d [Suite]>,
 }
 

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::Global;
 
-/// How far a long job has got, on standard error where that is a terminal.
+/// The progress of a long job, on standard error if that is a terminal.
 pub struct Progress {
     shown: bool,
-    /// Whether a picture stands now.
+    /// Whether a progress line is shown now.
     stands: bool,
-    /// What is counted, in the plural.
+    /// The name of the items, in the plural.
     items: &'static str,
-    /// The size of the whole job, where it is known: bytes, or items.
+    /// The size of the whole job, if it is known: bytes, or items.
     total: Option<u64>,
     done: u64,
     started: Instant,
@@ -21,7 +21,7 @@ pub struct Progress {
 /// Nothing is shown of a job that takes less.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long a picture stands.
+/// How long a progress line stays.
 const FRAME: Duration = Duration::from_millis(100);
 
 const WIDTH: u64 = 30;
@@ -33,7 +33,7 @@ impl Progress {
         Self { shown, stands: false, items, total, done: 0, started: Instant::now(), last: None }
     }
 
-    /// So much more of the job is done, and so many items in all.
+    /// Records that more of the job is done, and the number of items in all.
     pub fn advance(&mut self, size: u64, count: u64) {
         self.done += size;
         let now = Instant::now();
@@ -48,7 +48,7 @@ impl Progress {
         }
     }
 
-    /// Takes the picture away where standard output is a terminal too, for something to be written there.
+    /// Removes the progress line if standard output is a terminal, too, before something is written there.
     pub fn make_room(&mut self) {
         if self.stands && io::stdout().is_terminal() {
             self.finish();
@@ -63,7 +63,7 @@ impl Progress {
     }
 
     fn print(&self, text: &str) {
-        // A picture that cannot be shown is no reason to stop.
+        // A progress line that cannot be shown is ignored.
         let _ = io::stderr().write_all(text.as_bytes()).and_then(|()| io::stderr().flush());
     }
 }

@@ -20,35 +20,35 @@ use crate::report;
   backchat prove response_template.json --chat-template chat_template.jinja
   backchat prove models/mine --chat-template models/mine --samples outputs.jsonl
 
-Conversations are rendered with the chat template, and the model's turn of each is parsed back.
-Failures are listed once per cause, with the boundary that is wrong, the smallest example, and
+`prove` renders conversations with the chat template and parses the model's turn of each.
+It lists failures once per cause, with the boundary that is wrong, the smallest example, and
 what to change.
 
-Exit status: 0 proved, 1 not proved, 2 could not run.")]
+Exit codes: 0 proved, 1 not proved, 2 could not run.")]
 pub struct Prove {
-    /// A response template's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
-    /// carries one, or `-`
+    /// The JSON of a response template, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
+    /// contains one, or `-`
     template: String,
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or ORG/NAME in the Hugging
     /// Face cache
     #[arg(long, value_name = "SOURCE")]
     chat_template: String,
-    /// Recorded outputs that the template should read
+    /// Also test the template on recorded outputs of the model
     #[arg(long, value_name = "FILE")]
     samples: Option<String>,
-    /// How to print the result
+    /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-    /// Give the chat template a variable, as JSON or else as text
+    /// Set a chat template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Accept this name for the reasoning, even if the chat template reads another
+    /// Accept this key for reasoning, even if the chat template reads another
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
-    /// Which of several chat templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ impl Prove {
         let inputs = [Some(&self.template), Some(&self.chat_template), self.samples.as_ref()];
         if inputs.into_iter().flatten().filter(|input| *input == "-").count() > 1 {
             let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
-            return Err(diagnostic.help("name a file for all inputs but one").into());
+            return Err(diagnostic.help("pass a file for all inputs but one").into());
         }
         let opened = input::template(&self.template)
             .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;

@@ -17,50 +17,50 @@ use crate::json::{self, Object, Value};
   backchat render chat_template.jinja --messages chat.json --tools tools.json --set enable_thinking=false
   backchat render chat_template.jinja --jsonl rows.jsonl
 
-A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer is
-{\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. Nothing is filled into a row's context unless an
-option asks for it.")]
+A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer
+is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. A row's context gets no default
+variables unless an option asks for them.")]
 pub struct Render {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
-    /// Messages to render: a JSON list, or an object with `messages` and other variables
+    /// Render these messages: a JSON list, or an object with `messages` and other variables
     #[arg(long, value_name = "FILE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
     messages: Option<String>,
-    /// Tools the model may call: a JSON list
+    /// Pass these tools to the template: a JSON list
     #[arg(long, value_name = "FILE", requires = "messages")]
     tools: Option<String>,
-    /// Rows to render, one JSON object a line
+    /// Render the rows of a JSON Lines file
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
-    /// Give the template a variable, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// Ask for the start of the assistant's turn at the end
+    /// Append the start of the assistant's turn
     #[arg(long)]
     add_generation_prompt: bool,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time)]
     now: Option<String>,
-    /// Fill in the other names of a message's reasoning, as transformers does
+    /// Copy a message's reasoning to its other names, as transformers does
     #[arg(long)]
     aliases: bool,
-    /// Which of several templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
-    /// Find what the assistant wrote, tags or not: everything, or these parts of it
+    /// Locate the assistant's text, with or without generation blocks: all of it, or these parts
     #[arg(long, value_name = "PART", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "assistant")]
     mask: Vec<MaskPart>,
-    /// Offsets of the render's tokens, [[start, end], …] in code points; the answer gains a mask for them
+    /// Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them
     #[arg(long, value_name = "FILE", requires_all = ["mask", "messages"])]
     offsets: Option<String>,
-    /// Show who wrote what: colours on a terminal, else the assistant's spans on standard error
+    /// Show who wrote what: with colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
 }
 
-/// `NAME=VALUE`, the value as JSON where it is that, else as text.
+/// `NAME=VALUE`; the value is JSON, or else text.
 pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     if name.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn template_name(source: &Source) -> String {
     format!("{} (chat_template)", source.file)
 }
 
-/// A time that `strftime_now` can tell.
+/// A time for `strftime_now`.
 pub(super) fn time(text: &str) -> Result<String, String> {
     chat::check_time(text).map(|()| text.to_owned())
 }
@@ -87,7 +87,7 @@ impl Render {
         let inputs = [&self.source, &self.messages, &self.tools, &self.jsonl];
         if inputs.into_iter().flatten().filter(|input| *input == "-").count() > 1 {
             let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
-            return Err(diagnostic.help("put one of the inputs into a file").into());
+            return Err(diagnostic.help("pass one of the inputs as a file").into());
         }
         match &self.jsonl {
             Some(file) => self.render_rows(file, global),
@@ -99,7 +99,7 @@ impl Render {
         source::open(name, self.template_name.as_deref())
     }
 
-    /// Says which of several templates was taken, where nobody asked for one.
+    /// Prints which of several templates was selected, if none was asked for.
     fn announce(&self, source: &Source, global: &Global) {
         if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
             && !source.other_names.is_empty()
@@ -152,7 +152,7 @@ impl Render {
                 super::say!("assistant spans: {}", show::spans(&rendered.assistant_spans));
             }
         }
-        // A shell's prompt should not stand in the last line of the conversation.
+        // A shell's prompt should begin on a line of its own.
         if io::stdout().is_terminal() && !rendered.text.ends_with('\n') {
             out.write_all(b"\n")?;
         }
@@ -184,7 +184,7 @@ impl Render {
         Ok(context)
     }
 
-    /// What the options ask to be filled in.
+    /// The values that the options fill in.
     fn vary(&self, context: &mut Object) {
         if self.add_generation_prompt {
             context.insert("add_generation_prompt".to_owned(), Value::Bool(true));
@@ -206,7 +206,7 @@ impl Render {
             |line: rows::Line, out: &mut Vec<u8>| self.answer(&line.bytes, &templates, out)
         })?;
         if failed > 0 && !global.is_quiet() {
-            super::say!("note: {failed} of {rows} rows have an error for an answer");
+            super::say!("note: {failed} of {rows} rows failed");
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -253,7 +253,7 @@ impl Render {
         let mut context = context.clone();
         self.vary(&mut context);
         let place = text("template")?.or(self.source.as_deref());
-        let place = place.ok_or("the row names no `template`, and the command line neither")?;
+        let place = place.ok_or("the row has no `template`, and neither has the command line")?;
         let with_tools = context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null));
         let template = templates.get(place, with_tools, || self.open(place))?;
         let now = text("now")?.map(str::to_owned).or_else(|| self.now.clone());
@@ -266,7 +266,7 @@ impl Render {
     }
 }
 
-/// What a row asked for.
+/// The request of a row.
 enum Answered {
     Rendered(chat::Rendered),
     Masked(Object),
@@ -274,7 +274,7 @@ enum Answered {
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Templates that are compiled already, by where they come from and whether there are tools.
+/// Compiled templates, by their source and whether there are tools.
 #[derive(Default)]
 struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
 

@@ -1,4 +1,4 @@
-//! Where `--report` puts its page.
+//! The option `--report`, and where it writes its page.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::template::source::replace_file;
 /// The option of every command that has something to show on a page.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Report {
-    /// Also write an HTML report: one file that loads nothing and can be attached to a pull request
+    /// Also write an HTML report: one self-contained file that can be attached to a pull request
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
@@ -21,7 +21,7 @@ impl Report {
         self.report.is_some()
     }
 
-    /// Writes the page where one was asked for, and says where it is.
+    /// Writes the page if one was asked for, and prints its path.
     pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
         let shown = file.display().to_string();

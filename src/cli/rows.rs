@@ -15,7 +15,7 @@ use super::{Failure, Global};
 /// How many bytes of lines make a batch. A longer line is a batch by itself.
 const BATCH: usize = 64 * 1024;
 
-/// How many batches may wait in front of a worker and behind it.
+/// How many batches may wait in front of a worker and after it.
 const WAITING: usize = 2;
 
 /// One line of the input, without its end.
@@ -26,7 +26,7 @@ pub struct Line {
     pub bytes: Vec<u8>,
 }
 
-/// What has become of a row.
+/// The state of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It has its answer.
@@ -35,7 +35,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// What became of all rows.
+/// The counts of all rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How many there were.
@@ -46,7 +46,7 @@ pub struct Tally {
 
 struct Batch {
     lines: Vec<Line>,
-    /// How many bytes of input it stands for.
+    /// The number of its input bytes.
     length: u64,
 }
 

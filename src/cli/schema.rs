@@ -7,13 +7,13 @@ use clap::ValueEnum;
 
 use super::{Failure, Global};
 
-/// Print the JSON Schema of response templates, for editors, or of grammars written as JSON
+/// Print the JSON Schema of response templates, for editors, or of grammars in JSON
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat schema > response-template.schema.json
   backchat schema grammar > grammar.schema.json")]
 pub struct Schema {
-    /// Of what
+    /// The format to describe
     #[arg(value_enum, default_value_t = Subject::ResponseTemplate)]
     of: Subject,
 }
@@ -21,7 +21,7 @@ pub struct Schema {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Subject {
     ResponseTemplate,
-    /// What `backchat grammar --format json` writes
+    /// The output of `backchat grammar --format json`
     Grammar,
 }
 

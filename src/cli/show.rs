@@ -1,4 +1,4 @@
-//! A rendered conversation with colours for who wrote what.
+//! A rendered conversation with a color for each author.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use crate::diagnostic::escape_lines;
 use crate::json::{Object, Value};
 
 const RESET: &str = "\u{1b}[0m";
-/// What the template wrote itself.
+/// The template's own text.
 const TEMPLATE: &str = "\u{1b}[2m";
-/// What stands in a `{% generation %}` block.
+/// The text in a `{% generation %}` block.
 const GENERATED: &str = "\u{1b}[4m";
 
-/// The colour of a role's own words.
+/// The color of a role's own text.
 fn colour(role: &str) -> &'static str {
     match role {
         "assistant" => "\u{1b}[32m",
@@ -30,7 +30,7 @@ pub fn spans(spans: &[(usize, usize)]) -> String {
     spans.iter().map(|(start, end)| format!("{start}..{end}")).collect::<Vec<_>>().join(" ")
 }
 
-/// The render, safe to print on a terminal: each role's words in its colour, the template's dimmed, what generation
+/// The render, safe to print on a terminal: each role's text in its color, the template's dimmed, that of generation
 /// blocks wrote underlined.
 pub fn conversation(rendered: &Rendered, context: &Object) -> String {
     let text = &rendered.text;
@@ -55,7 +55,7 @@ pub fn conversation(rendered: &Rendered, context: &Object) -> String {
     out
 }
 
-/// Where each message's own words stand, in the order of the messages.
+/// The positions of each message's own texts, in the order of the messages.
 fn words(text: &str, context: &Object) -> Vec<(Range<usize>, String)> {
     let mut found = Vec::new();
     let mut from = 0;

@@ -28,7 +28,7 @@ mod unix {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::{flag, low_level};
 
-    /// What the handlers of this process look at, which stay once they are there.
+    /// The state of this process's handlers, which stay once they are installed.
     struct Handlers {
         /// Whether a signal ends the process at once.
         ends: Arc<AtomicBool>,

@@ -10,7 +10,7 @@ use crate::json::Value;
 /// The files of a model folder that list them, the one that is read faster first.
 const FILES: [&str; 2] = ["tokenizer_config.json", "tokenizer.json"];
 
-/// What `--special-tokens` says: a file, a list with commas between, or `none`. Where it says nothing, those of the model
+/// The value of `--special-tokens`: a file, a comma-separated list, or `none`. The default is those of the model
 /// folder.
 pub fn read(said: Option<&str>, model: &str) -> Result<Vec<SpecialToken>, Failure> {
     match said {

@@ -14,7 +14,7 @@ use crate::chats::{Chat, NotRendered, Unrenderer};
 use crate::diagnostic::{Diagnostic, escape};
 use crate::json::{Object, Value};
 
-/// Read a rendered chat back: the messages it was rendered from, proved by rendering them again
+/// Read a rendered chat back into its messages, proved by rendering them again
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat unrender models/mine prompt.txt
@@ -25,32 +25,32 @@ A row is {\"id\", \"template\": path, \"text\", \"bos_token\"?, \"eos_token\"?, 
 {\"id\", \"messages\", \"tools\"?, \"tools_text\"?, \"variables\"?, \"offsets\", \"exact\",
 \"add_generation_prompt\", …} or {\"id\", \"error\"}.
 
-Exit status: 0 the messages render to the same text, 1 they do not, or the text is not this template's, 2 could not
-run.")]
+Exit codes: 0 the messages render to the same text, 1 they do not, or the text is not a render of
+this template, 2 could not run.")]
 pub struct Unrender {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
-    /// The rendered chat, a file or `-`
+    /// The rendered chat: a file or `-`
     #[arg(default_value = "-")]
     text: String,
-    /// How to print the result
+    /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "jsonl")]
     format: OutputFormat,
-    /// Print only the list of messages, ready for `backchat render --messages`
+    /// Print only the list of messages, as input for `backchat render --messages`
     #[arg(long, conflicts_with_all = ["jsonl", "format"])]
     messages: bool,
-    /// Read one text per row of a JSON Lines file
+    /// Read the rows of a JSON Lines file, one text per row
     #[arg(long, value_name = "FILE", conflicts_with = "source")]
     jsonl: Option<String>,
-    /// Give the template a variable, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// The time that `strftime_now` tells, such as 2026-11-20T08:00:00
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Which of several templates to take
+    /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Unrender {
         let name = self.source.as_deref().unwrap_or("-");
         if name == "-" && self.text == "-" {
             let diagnostic = Diagnostic::error("input-read-twice", "standard input is named more than once");
-            return Err(diagnostic.help("put the template or the text into a file").into());
+            return Err(diagnostic.help("pass the template or the text as a file").into());
         }
         let source = source::open(name, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
         let template = compile(&source)?;
@@ -126,7 +126,7 @@ impl Unrender {
     }
 }
 
-/// What was learned about templates, by their place and the variables.
+/// The learned frames of templates, by their source and the variables.
 #[derive(Default)]
 struct Known(Mutex<HashMap<String, Arc<Unrenderer<Arc<ChatTemplate>>>>>);
 
@@ -208,8 +208,8 @@ fn story(chat: &Chat) -> String {
 
 fn verdict(chat: &Chat) {
     match chat.differs_at {
-        None => super::note("rendering these messages gives the text again, byte for byte"),
-        Some(at) => super::note(&format!("rendering these messages gives another text from character {at} on")),
+        None => super::note("these messages render to the same text, byte for byte"),
+        Some(at) => super::note(&format!("these messages render to a different text from character {at} on")),
     }
     if let Some((start, end)) = chat.tools_text {
         super::note(&format!("characters {start} to {end} define tools, which cannot be read"));

@@ -1,6 +1,6 @@
 //! Casting the arguments of a tool call to the types that the tool's JSON schema gives them.
 //!
-//! Formats that tag each argument carry text only, so `<parameter=days>5</parameter>` gives the string `5`. Where the
+//! Formats that tag each argument carry text only, so `<parameter=days>5</parameter>` gives the string `5`. If the
 //! caller has said which tools there are, strings become what the schema says they are.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use super::{Mode, Reason, json, number};
 use crate::json::{Number, Value};
 use crate::python::space;
 
-/// What a list of tools says about the types of arguments.
+/// The types of arguments in a list of tools.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     /// Of each tool the types of each argument. The last tool of a name is the one that counts.
@@ -116,7 +116,7 @@ fn not_a_list(found: &Value) -> ToolsError {
     ToolsError { found: found.kind() }
 }
 
-/// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null where it is nullable.
+/// The types a schema names: `type`, then `anyOf`, then `oneOf`, then null if it is nullable.
 fn types(schema: &Value) -> Types {
     let mut found = Vec::new();
     collect_types(schema, &mut found)?;
@@ -134,10 +134,7 @@ fn collect_types(schema: &Value, found: &mut Vec<Type>) -> Result<(), Reason> {
         match schema.get(key) {
             Some(Value::List(schemas)) => schemas.iter().try_for_each(|schema| collect_types(schema, found))?,
             Some(other @ (Value::Number(_) | Value::Bool(_))) if other.is_truthy() => {
-                return Err(Reason::Tools(format!(
-                    "`{key}` in a tool's schema must be a list, and is {}",
-                    other.kind()
-                )));
+                return Err(Reason::Tools(format!("`{key}` in a tool's schema must be a list, not {}", other.kind())));
             }
             _ => {}
         }
@@ -229,7 +226,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The value of JSON text; nothing where it is no JSON.
+/// The value of JSON text; nothing if it is not JSON.
 fn structure(text: &str, mode: Mode) -> Result<Option<Value>, Reason> {
     match json::load(text, mode) {
         Ok(value) => Ok(Some(value)),

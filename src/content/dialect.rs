@@ -32,7 +32,7 @@ fn quoted(text: &str) -> String {
 fn stable(text: &str, args: &JsonArgs) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;
-    // Whether a key may stand here: the last thing but white space was `{` or `,`.
+    // Whether a key may begin here: the last character but white space was `{` or `,`.
     let mut key_may_stand = false;
     // Pairs whose closing mark does not occur any more: what looks like their opening mark is text.
     let mut exhausted = vec![false; args.string_delims.len()];
@@ -84,7 +84,7 @@ fn delimited<'t>(rest: &'t str, pairs: &[&(String, String)], exhausted: &mut [bo
     None
 }
 
-/// A string in double quotes, and the text behind it; all of the text where it is never closed.
+/// A string in double quotes, and the text after it; all of the text if it is never closed.
 fn ordinary_string(text: &str) -> (&str, &str) {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -106,7 +106,7 @@ fn unquoted_key(text: &str) -> Option<(&str, &str)> {
     colon.starts_with(':').then_some((key, colon))
 }
 
-/// What the reference does: pair by pair, each string replaced by a sentinel; then the keys; then the strings put back.
+/// The algorithm of the reference: pair by pair, each string replaced by a sentinel; then the keys; then the strings put back.
 fn reference(text: &str, args: &JsonArgs) -> Result<String, Reason> {
     if !args.string_delims.is_empty() && text.contains(['\u{1}', '\u{2}']) {
         return Err(Reason::Sentinel);
@@ -141,7 +141,7 @@ fn take_strings(text: &str, open: &str, close: &str, strings: &mut Vec<String>) 
     out
 }
 
-/// Quotes each word that stands right behind `{` or `,` and right before `:`, in strings as well.
+/// Quotes each word right after `{` or `,` and right before `:`, in strings as well.
 fn quote_keys(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;
@@ -207,7 +207,7 @@ mod tests {
     const TICK_SINGLE: Pairs = &[("`", "`"), ("'", "'")];
     const TRIPLE_SINGLE: Pairs = &[("'''", "'''"), ("'", "'")];
 
-    /// Where the reference gives a value, both modes give it.
+    /// If the reference gives a value, both modes give it.
     #[test]
     fn what_the_reference_reads() {
         let cases: &[(bool, Pairs, &str, &str)] = &[
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Where the reference's rewriting is plainly broken; `None` is its ValueError.
+    /// Cases in which the reference's rewriting is plainly broken; `None` is its ValueError.
     #[test]
     fn what_stable_mode_repairs() {
         let cases: &[(bool, Pairs, &str, Option<&str>, &str)] = &[

@@ -7,7 +7,7 @@ use crate::template::JsonArgs;
 
 pub(super) fn json(body: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Reason> {
     let value = read(body, args, mode);
-    // Where text is allowed, what the reference takes for text is an answer and no failure, so nothing is repaired.
+    // With `allow_non_json`, text is a valid answer of the reference, so nothing is repaired.
     let is_text = |value: &Result<Value, Reason>| matches!(value, Err(Reason::NotJson { .. }));
     let repaired = mode == Mode::Stable && dialect::is_used(args);
     if args.allow_non_json && (is_text(&value) || repaired && is_text(&read(body, args, Mode::Reference))) {

@@ -5,7 +5,7 @@
 //! [`Reason`] and have no other effect; what a reason means (an event, an error) is for the caller to say.
 //!
 //! In [`Mode::Reference`] values and failures are those of transformers. [`Mode::Stable`] differs in two things: the
-//! JSON dialect is repaired where the reference's rewriting is plainly broken, and integers have any length. In both,
+//! JSON dialect is repaired if the reference's rewriting is plainly broken, and integers have any length. In both,
 //! numbers keep the text they were written with.
 
 pub(crate) mod coerce;
@@ -27,7 +27,7 @@ use crate::json::Value;
 use crate::python::space;
 use crate::template::{ContentSpec, Field};
 
-/// Whose answer to give where the reference's is not a good one.
+/// Whose answer to give if that of the reference is flawed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// One answer however the text is cut; bad model output is never an error.
@@ -37,7 +37,7 @@ pub enum Mode {
     Reference,
 }
 
-/// What a named group of an open pattern took.
+/// The text that a named group of an open pattern matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capture {

@@ -12,11 +12,11 @@ pub enum Reason {
     TooManyDigits(usize),
     /// `json`: the text is not JSON, at this byte of it.
     NotJson {
-        /// What is wrong.
+        /// The problem.
         message: String,
         /// The byte of `text` at which it is wrong.
         offset: usize,
-        /// The text as it was read: after the dialect's changes, where it has one.
+        /// The text as it was read: after the dialect's changes, if it has one.
         text: String,
     },
     /// `json`: arrays and objects nest too deep.
@@ -51,23 +51,23 @@ pub enum Reason {
         /// The key that is not there.
         key: String,
     },
-    /// `transform`: a dotted placeholder looks into something that is no object.
+    /// `transform`: a dotted placeholder looks into something that is not an object.
     NotObject {
         /// The placeholder, with its braces.
         placeholder: String,
         /// The key it looks for.
         key: String,
-        /// What stands there.
+        /// The value at that key.
         found: &'static str,
     },
-    /// `transform_each`: the value is no list.
+    /// `transform_each`: the value is not a list.
     EachNeedsList {
-        /// What the value is.
+        /// The kind of the value.
         found: &'static str,
     },
-    /// `transform_each`: an element is no object.
+    /// `transform_each`: an element is not an object.
     EachNeedsObjects {
-        /// What the element is.
+        /// The kind of the element.
         found: &'static str,
         /// Which element, from 0.
         index: usize,
@@ -98,23 +98,23 @@ impl fmt::Display for Reason {
             Reason::NotJson { message, offset, text } => {
                 write!(out, "not JSON: {message}, at {}", Excerpt(text, *offset))
             }
-            Reason::TooDeep => write!(out, "not read: the JSON nests more than {} levels deep", crate::json::MAX_DEPTH),
+            Reason::TooDeep => write!(out, "the JSON nests more than {} levels deep", crate::json::MAX_DEPTH),
             Reason::Sentinel => out.write_str(
-                "the text holds U+0001 or U+0002, which transformers refuses beside string_delims (stable mode reads it)",
+                "the text contains U+0001 or U+0002, which transformers refuses with string_delims (stable mode reads it)",
             ),
             Reason::Unusable(why) => out.write_str(why),
             Reason::NoKey { pattern } => {
                 write!(out, "tag_pattern matched without its named group `key`: {}", Excerpt(pattern, 0))
             }
             Reason::NoValue { key } => {
-                write!(out, "the group `value` took no part in the match for {}, and value_parser needs a text", Excerpt(key, 0))
+                write!(out, "the group `value` did not take part in the match for {}, but value_parser needs a text", Excerpt(key, 0))
             }
             Reason::Pattern(message) => write!(out, "tag_pattern: {message}"),
             Reason::Undefined { placeholder, available } => {
                 write!(out, "the transform's {placeholder} is not defined here; ")?;
                 match available.as_slice() {
-                    [] => out.write_str("there is no name to use"),
-                    names => write!(out, "there are: {}", names.join(", ")),
+                    [] => out.write_str("no names are defined"),
+                    names => write!(out, "defined: {}", names.join(", ")),
                 }
             }
             Reason::MissingKey { placeholder, key } => {
@@ -123,9 +123,9 @@ impl fmt::Display for Reason {
             Reason::NotObject { placeholder, key, found } => {
                 write!(out, "the transform's {placeholder} cannot index into {} at '{key}'", in_python(found))
             }
-            Reason::EachNeedsList { found } => write!(out, "transform_each needs a list, and the body is {found}"),
+            Reason::EachNeedsList { found } => write!(out, "transform_each needs a list, but the body is {found}"),
             Reason::EachNeedsObjects { found, index } => {
-                write!(out, "transform_each needs a list of objects, and element {index} is {found}")
+                write!(out, "transform_each needs a list of objects, but element {index} is {found}")
             }
             Reason::Tools(message) => out.write_str(message),
         }

@@ -5,7 +5,7 @@ use crate::json::{Object, Value};
 use crate::template::{Placeholder, Shape, Transform};
 
 /// Gives the value its shape. Names are `content` and the captures; with `transform_each` the shape is applied to each
-/// element, whose keys come before the captures, and `content` is no name.
+/// element, whose keys come before the captures, and `content` is not a name.
 pub fn transform(transform: &Transform, content: Value, captures: &[Capture]) -> Result<Value, Reason> {
     if !transform.each {
         return fill(&transform.shape, &Names { content: Some(&content), element: None, captures });
@@ -18,7 +18,7 @@ pub fn transform(transform: &Transform, content: Value, captures: &[Capture]) ->
     shaped.collect::<Result<_, _>>().map(Value::List)
 }
 
-/// What a placeholder may name.
+/// The names that a placeholder can use.
 struct Names<'a> {
     content: Option<&'a Value>,
     element: Option<&'a Object>,
@@ -115,8 +115,8 @@ mod tests {
             (r#""{a-b}""#, r#""{a-b}""#),
             ("[]", "[]"),
             ("false", "false"),
-            (r#""{mode}""#, "! the transform's {mode} is not defined here; there are: content, name"),
-            (r#""{mode.x}""#, "! the transform's {mode.x} is not defined here; there are: content, name"),
+            (r#""{mode}""#, "! the transform's {mode} is not defined here; defined: content, name"),
+            (r#""{mode.x}""#, "! the transform's {mode.x} is not defined here; defined: content, name"),
             (r#""{name.x}""#, "! the transform's {name.x} cannot index into str at 'x'"),
             (r#""{content.a.b.c}""#, "! the transform's {content.a.b.c} cannot index into a number at 'c'"),
             (r#""{content.a.c}""#, "! the transform's {content.a.c} is missing key 'c': the object does not have it"),
@@ -142,10 +142,10 @@ mod tests {
             (r#""{content}""#, r#"[{"content": 7}, {}]"#, r#"[7, "C"]"#),
             (r#""{a}""#, "[]", "[]"),
             ("{}", "[{}]", "[{}]"),
-            (r#""{a}""#, r#"[{"b": 1}]"#, "! the transform's {a} is not defined here; there are: b, name, content"),
-            (r#""{a}""#, r#"{"a": 1}"#, "! transform_each needs a list, and the body is an object"),
-            (r#""x""#, "null", "! transform_each needs a list, and the body is null"),
-            (r#""{a}""#, r#"[{"a": 1}, [2]]"#, "! transform_each needs a list of objects, and element 1 is a list"),
+            (r#""{a}""#, r#"[{"b": 1}]"#, "! the transform's {a} is not defined here; defined: b, name, content"),
+            (r#""{a}""#, r#"{"a": 1}"#, "! transform_each needs a list, but the body is an object"),
+            (r#""x""#, "null", "! transform_each needs a list, but the body is null"),
+            (r#""{a}""#, r#"[{"a": 1}, [2]]"#, "! transform_each needs a list of objects, but element 1 is a list"),
         ];
         for (shape, content, want) in cases {
             assert_eq!(shaped(shape, true, content), want, "{shape} of {content}");

@@ -6,9 +6,9 @@ use crate::template::{ContentSpec, XmlInlineArgs};
 
 /// One match of the tag pattern.
 struct Tag<'t> {
-    /// What the group `key` took; nothing where there is no such group or it took no part.
+    /// The match of the group `key`; nothing if there is no such group or it did not take part.
     key: Option<&'t str>,
-    /// What the group `value` took; nothing where it took no part. A pattern without the group gives empty values.
+    /// The match of the group `value`; nothing if it did not take part. A pattern without the group gives empty values.
     value: Option<&'t str>,
 }
 
@@ -47,7 +47,7 @@ fn tags<'t>(body: &'t str, args: &XmlInlineArgs) -> Result<Vec<Tag<'t>>, Reason>
     tags.collect()
 }
 
-/// Reads a value with its parser. Where there is no text at all, only text that is left as it is can be given.
+/// Reads a value with its parser. Without a text, only an unstripped text can be given.
 fn parsed(parser: &ContentSpec, key: &str, text: Option<&str>, mode: Mode) -> Result<Value, Reason> {
     match (text, parser) {
         (Some(text), _) => value(parser, text, mode),

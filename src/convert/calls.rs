@@ -1,4 +1,4 @@
-//! How a schema reads calls: what opens and closes one, where its name is, and how its arguments are written.
+//! How a schema reads calls: the delimiters of a call, the place of its name, and the form of its arguments.
 
 use super::Loss;
 use super::marks::{self, Context, Mark};
@@ -16,7 +16,7 @@ pub(super) struct Calls {
     pub header: Option<String>,
     pub close: Vec<Mark>,
     pub body: Body,
-    /// The shape of a call; none where the JSON is the call.
+    /// The shape of a call; none if the JSON is the call.
     pub shape: Option<Value>,
     /// Whether one region holds a list of calls.
     pub each: bool,
@@ -38,7 +38,7 @@ pub(super) enum Body {
 pub(super) enum Written {
     /// A JSON object with the name and the arguments under these keys.
     Object { name: String, arguments: String },
-    /// What comes before the name, between it and the arguments, and after these.
+    /// The text before the name, between it and the arguments, and after these.
     Parts { before: String, between: String, after: String },
 }
 
@@ -103,7 +103,8 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
         _ => ["", ""],
     };
     let probed = super::shape::probe(node, parser, is_list, around);
-    let shape = probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be told from it"))?;
+    let shape =
+        probed.ok_or_else(|| Loss::new(node, "transform", "the shape of a call cannot be determined from it"))?;
     Ok(Calls {
         open: context.open,
         lead: context.lead,
@@ -119,7 +120,7 @@ fn from_json(node: &Node, context: Context, parser: &Parser, is_list: bool) -> R
 
 /// Calls that a substitution writes as JSON before they are read: the groups of its pattern are the name and arguments.
 fn from_substitution(node: &Node, context: Context, parser: &Parser) -> Result<Calls, Loss> {
-    let cannot = || Loss::new(node, "x-regex-substitutions", "calls that are rewritten before they are read");
+    let cannot = || Loss::new(node, "x-regex-substitutions", "calls that are rewritten before they are parsed");
     let [substitution] = node.substitutions.as_slice() else { return Err(cannot()) };
     let pattern = substitution.regex.pattern.as_ref().map_err(|_| cannot())?;
     let replacement = substitution.replacement.as_ref().map_err(|_| cannot())?;

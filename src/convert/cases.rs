@@ -4,7 +4,7 @@ use super::marks::Mark;
 use super::plan::{Plan, TextField};
 use crate::json::Value;
 
-/// An output, and what it means where that is known.
+/// An output and, if it is known, its message.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub text: String,
@@ -13,7 +13,7 @@ pub(super) struct Case {
     pub is_stopped: bool,
 }
 
-/// What was meant.
+/// The intended message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meaning {
     /// The texts of fields by name.
@@ -79,10 +79,10 @@ pub(super) fn cases(plan: &Plan, order: &[String], stops: &[Mark]) -> Vec<Case> 
     cases
 }
 
-/// What may follow the calls of a turn and means nothing: a token the schema does not know, and text.
+/// Text that may follow the calls of a turn without a meaning: a token the schema does not know, and prose.
 pub(super) const AFTER_CALLS: [&str; 2] = ["<|eot|>", "\nMore."];
 
-/// One output in so many begins with a line break, as those of some models do.
+/// The period of outputs that begin with a line break, as those of some models do.
 const LEADS: usize = 7;
 
 /// The most outputs that are made.

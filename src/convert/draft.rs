@@ -8,11 +8,11 @@ use crate::json::{Object, Value};
 /// One way to write the template.
 #[derive(Clone, Debug)]
 pub(super) struct Style {
-    /// Whether text without a mark counts where the schema looks for it only: at the start, or after another field.
+    /// Whether text without a marker counts only where the schema looks for it: at the start, or after another field.
     pub positional: bool,
     /// Whether a field that may begin without its mark does so.
     pub headless: bool,
-    /// What ends the turn beside the marks of the schema.
+    /// The end of the turn, beside the markers of the schema.
     pub stops: Vec<Mark>,
 }
 

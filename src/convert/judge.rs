@@ -1,4 +1,4 @@
-//! A candidate held against what the schema reads: equal, better, or worse, and why.
+//! A candidate compared with the schema: equal, better, or worse, and why.
 
 use super::cases::{AFTER_CALLS, Case, Meaning};
 use super::plan::{Plan, TextField};
@@ -8,7 +8,7 @@ use crate::parser;
 use crate::schema::{ErrorKind, Schema};
 use crate::template::Template;
 
-/// An output with the schema's message; none where it fails.
+/// An output with the schema's message; none if it fails.
 pub(super) struct Expected {
     case: Case,
     message: Option<Value>,
@@ -23,7 +23,7 @@ pub(super) struct Score {
     pub equal: usize,
 }
 
-/// What the proof of a candidate came to.
+/// The result of a candidate's proof.
 #[derive(Default)]
 pub(super) struct Verdict {
     pub score: Score,
@@ -31,7 +31,7 @@ pub(super) struct Verdict {
     pub counterexamples: Vec<Counterexample>,
 }
 
-/// After so many outputs on which a pattern takes too long the rest is not tried.
+/// After this many outputs on which a pattern takes too long, the rest is not tried.
 const MOST_EXHAUSTED: usize = 3;
 
 pub(super) fn expected(schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
@@ -46,7 +46,7 @@ pub(super) fn expected(schema: &Schema, cases: Vec<Case>) -> Vec<Expected> {
         let message = parsed.ok();
         let meaning = case.meaning.as_ref().filter(|meaning| !meaning.calls.is_empty() && !case.is_stopped);
         if let (Some(message), Some(meaning)) = (message.as_ref().filter(|message| !message.is_null()), meaning) {
-            // What the schema passes over after the calls, the template has to pass over as well.
+            // The template has to skip the text that the schema skips after the calls.
             for tail in AFTER_CALLS {
                 let text = format!("{}{tail}", case.text);
                 if schema.parse(&text).is_ok_and(|longer| longer == *message) {
@@ -145,7 +145,7 @@ fn means(plan: &Plan, message: &Value, meaning: &Meaning) -> bool {
     plan.texts.iter().all(text) && calls.len() == meaning.calls.len() && calls.iter().zip(&meaning.calls).all(call)
 }
 
-/// Whether arguments are the same, or are written the same where the wire has no types.
+/// Whether arguments are the same, or are written the same if the wire format has no types.
 fn spelled_alike(given: &Value, meant: &Value) -> bool {
     let spell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match (given, meant) {
@@ -169,7 +169,7 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
     };
     let Some(want) = want else {
         let message =
-            "the schema fails on outputs that the template reads, so whoever waits for the error gets a message";
+            "the schema fails on outputs that the template reads, so code that expects the error gets a message";
         return vec![loss("$", "error of the schema", message.to_owned())];
     };
     if want.is_null() {
@@ -196,14 +196,14 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
             let message = format!("the schema leaves the stop token in `{what}`; the template ends before it");
             loss(&field.path, "stop token in the text", message)
         } else if holds_mark(&want) {
-            let message = format!("the schema's `{what}` runs over the marks of other fields; the template's does not");
+            let message = format!("the schema's `{what}` extends over the markers of other fields; the template's does not");
             loss(&field.path, "x-regex over the whole output", message)
         } else if got.is_empty() {
             let message =
-                format!("the schema finds `{what}` where the template, which reads from mark to mark, does not");
+                format!("the schema finds `{what}` in outputs in which the template, which reads from marker to marker, does not");
             loss(&field.path, "x-regex look-around over the whole output", message)
         } else {
-            let message = format!("the template's `{what}` has text that the schema's pattern leaves out");
+            let message = format!("the template's `{what}` contains text that the schema's pattern drops");
             loss(&field.path, "x-regex over the whole output", message)
         });
     }
@@ -211,10 +211,10 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
         let count = |message: &Object| message.get(&field.name).and_then(Value::as_list).map_or(0, <[Value]>::len);
         let (got, want) = (count(&got), count(&want));
         losses.push(if field.calls.single && got > want {
-            let message = "the schema reads one call and drops the others; the template reads each".to_owned();
+            let message = "the schema reads one call and drops the others; the template reads all of them".to_owned();
             loss(&field.path, "single call of x-regex", message)
         } else if got != want {
-            let message = format!("the schema reads {want} calls where the template reads {got}");
+            let message = format!("the schema reads {want} calls, the template {got}");
             loss(&field.path, "x-regex-iterator", message)
         } else {
             let message = "a call's name or arguments are read differently".to_owned();

@@ -2,7 +2,7 @@
 
 use crate::pattern::{Part, escape_literal, source_of};
 
-/// What begins or ends a region.
+/// The beginning or end of a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     Literal(String),
@@ -37,17 +37,17 @@ impl Mark {
 /// The surroundings of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Context {
-    /// What comes right before the group; empty where nothing has to.
+    /// The text right before the group; empty if none is required.
     pub open: Vec<Mark>,
     /// The first of them as outputs have it, white space included.
     pub lead: String,
     /// Whether the group may also begin without it.
     pub open_optional: bool,
-    /// What ends the group and is taken with it.
+    /// The text that ends the group and is consumed with it.
     pub close: Vec<Mark>,
-    /// What ends the group and is left, such as what opens another field.
+    /// The text that ends the group and is not consumed, such as the opening of another field.
     pub ahead: Vec<Mark>,
-    /// What the text of the group cannot contain.
+    /// The characters that the text of the group cannot contain.
     pub excluded: Vec<Mark>,
 }
 

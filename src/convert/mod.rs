@@ -1,7 +1,7 @@
 //! From a response schema to a response template: drafted from what the schema's patterns say, chosen by proof.
 //!
-//! Outputs are made from the schema's own marks, and each candidate is held against what the schema reads in them. What
-//! does not carry over is a named loss; where the schema was wrong and the template is right, the loss says so.
+//! Outputs are made from the schema's own markers, and each candidate is compared with the schema on them. Every construct
+//! that does not carry over is a named loss; if the schema was wrong and the template is right, the loss says so.
 
 mod calls;
 mod cases;
@@ -21,7 +21,7 @@ use crate::json::Value;
 use crate::schema::{Node, Schema};
 use crate::template::Template;
 
-/// What a conversion may be told beside the schema.
+/// Options of a conversion.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `start_anchor` and its value, or `start_anchor_pattern` and its pattern.
@@ -62,7 +62,7 @@ pub struct Loss {
     pub path: String,
     /// The construct that does not carry over.
     pub construct: String,
-    /// What is different, and for whom.
+    /// The difference, and its effect.
     pub message: String,
     /// Whether the schema was wrong and the template is right.
     pub better: bool,
@@ -93,7 +93,7 @@ impl Loss {
 pub struct Counterexample {
     /// The output.
     pub output: String,
-    /// The schema's message; none where it fails.
+    /// The schema's message; none if it fails.
     pub schema: Option<Value>,
     /// The template's message.
     pub template: Value,
@@ -101,7 +101,7 @@ pub struct Counterexample {
     pub better: bool,
 }
 
-/// What became of a schema.
+/// The result of a conversion.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Conversion {
@@ -109,7 +109,7 @@ pub struct Conversion {
     pub status: Status,
     /// The response template, unless there is none.
     pub template: Option<Template>,
-    /// What does not carry over.
+    /// The constructs that do not carry over.
     pub losses: Vec<Loss>,
     /// How many outputs both were given.
     pub cases: usize,
@@ -171,7 +171,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
         }
     }
     let Some((score, template, verdict)) = best else {
-        return none(Loss::new(schema.root(), "patterns", "no response template with these marks loads"));
+        return none(Loss::new(schema.root(), "patterns", "no response template with these markers loads"));
     };
     let mut losses = plan.losses;
     losses.extend(verdict.losses);
@@ -187,7 +187,7 @@ pub fn convert(schema: &Schema, options: &Options) -> Conversion {
 }
 
 impl Conversion {
-    /// Whether nothing is worse than it was: every difference is one where the schema was wrong.
+    /// Whether nothing gets worse: the schema was wrong in every difference.
     pub fn is_no_worse(&self) -> bool {
         self.template.is_some() && self.losses.iter().all(|loss| loss.better)
     }

@@ -1,4 +1,4 @@
-//! What a schema says of each field of the message, read off its patterns.
+//! The fields of a schema's message, read off its patterns.
 
 use super::Loss;
 use super::calls::{self, Calls};
@@ -16,7 +16,7 @@ pub(super) struct TextField {
     /// Further pairs of marks, from substitutions that make one wire format of another.
     pub also: Vec<(Mark, Vec<Mark>)>,
     pub required: bool,
-    /// The content parser, where the value is not text.
+    /// The content parser, if the value is not text.
     pub content: Option<(&'static str, Value)>,
 }
 
@@ -35,14 +35,14 @@ pub(super) struct Plan {
     pub defaults: Object,
     pub texts: Vec<TextField>,
     pub calls: Option<CallField>,
-    /// What does not carry over, whatever the template looks like.
+    /// The constructs that no template can carry over.
     pub losses: Vec<Loss>,
 }
 
 /// The most fields a schema may have: each is written in several ways, in every combination.
 const MOST_FIELDS: usize = 24;
 
-/// Reads a schema; the reason where no template can stand in for it.
+/// Reads a schema; the reason if no template can replace it.
 pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     let root = schema.root();
     if root.constant.is_some() {
@@ -54,12 +54,12 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
             Some(kind) => format!("root of type {kind}"),
             None => "root without a type".to_owned(),
         };
-        let message = "the message of a response template is an object; whoever reads this value reads something else";
+        let message = "the message of a response template is an object, not a value of this type";
         return Err(Loss::new(root, &construct, message));
     }
     if root.parser.is_some() || root.key_value.is_some() {
         let construct = if root.parser.is_some() { "x-parser at the root" } else { "x-regex-key-value at the root" };
-        return Err(Loss::new(root, construct, "a response template reads fields between marks, not one value"));
+        return Err(Loss::new(root, construct, "a response template reads fields between markers, not a single value"));
     }
     let outline = match root.regex.as_ref().map(|regex| &regex.pattern) {
         Some(Ok(pattern)) => Some(pattern.outline()),
@@ -81,17 +81,17 @@ pub(super) fn plan(schema: &Schema) -> Result<Plan, Loss> {
     }
     if plan.texts.is_empty() && plan.calls.is_none() {
         let reason = plan.losses.pop();
-        return Err(reason.unwrap_or_else(|| Loss::new(root, "properties", "the schema has no field to read")));
+        return Err(reason.unwrap_or_else(|| Loss::new(root, "properties", "the schema has no fields")));
     }
     if plan.texts.len() > MOST_FIELDS {
-        let message = "a template with so many fields is not searched for; split the schema";
+        let message = "the schema has too many fields; split it";
         return Err(Loss::new(root, &format!("more than {MOST_FIELDS} fields"), message));
     }
     substitutions(root, &mut plan);
     separate(&mut plan);
     root.walk(&mut |node| {
         for key in node.unread.iter().filter(|key| key.starts_with("x-")) {
-            let loss = Loss::new(node, key, "nobody reads this key, and the template does not either");
+            let loss = Loss::new(node, key, "this key has no effect, and the template drops it");
             plan.losses.push(Loss { better: true, ..loss });
         }
     });
@@ -103,7 +103,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
     let own = compiled(node)?;
     let from_root = root.and_then(|parts| marks::named(parts, name));
     if root.is_some() && from_root.is_none() {
-        return Err(Loss::new(node, "property that no group takes", "the field is never read, and left out"));
+        return Err(Loss::new(node, "property that no group takes", "the field is never read, and is dropped"));
     }
     if node.iterator.is_some() || calls::is_list(node) {
         if plan.calls.is_some() {
@@ -121,7 +121,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
         (_, Some(parser)) if parser.transform.is_none() => Some(("json", calls::json_args(parser))),
         (kind, _) => {
             let construct = kind.map_or("x-parser with a transform".to_owned(), |kind| format!("field of type {kind}"));
-            return Err(Loss::new(node, &construct, "the field is left out"));
+            return Err(Loss::new(node, &construct, "the field is dropped"));
         }
     };
     let context = match (own.as_deref().map(marks::only), from_root) {
@@ -134,7 +134,7 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
             }
         }
         (Some(Some((_, context))), None) | (None, Some((_, context))) => context,
-        (Some(None), _) => return Err(Loss::new(node, "x-regex without a group", "the field fails, and is left out")),
+        (Some(None), _) => return Err(Loss::new(node, "x-regex without a group", "the field fails, and is dropped")),
         (None, None) => Context::default(),
     };
     plan.texts.push(TextField { name: name.to_owned(), path, context, also: Vec::new(), required, content });
@@ -146,7 +146,7 @@ fn compiled(node: &Node) -> Result<Option<Vec<Part>>, Loss> {
     let Some(regex) = node.iterator.as_ref().or(node.regex.as_ref()) else { return Ok(None) };
     match &regex.pattern {
         Ok(pattern) => Ok(Some(pattern.outline())),
-        Err(error) => Err(Loss::new(node, "pattern that does not compile", &format!("the field is left out: {error}"))),
+        Err(error) => Err(Loss::new(node, "pattern that does not compile", &format!("the field is dropped: {error}"))),
     }
 }
 
@@ -165,7 +165,7 @@ fn substitutions(root: &Node, plan: &mut Plan) {
             Some(())
         });
         if found.is_none() {
-            let message = "the text is not rewritten before it is read: outputs that need it read otherwise";
+            let message = "the text is not rewritten before it is parsed: outputs that need this are read differently";
             plan.losses.push(Loss::new(root, "x-regex-substitutions", message));
         }
     }

@@ -4,9 +4,9 @@
 use crate::json::{Object, Value};
 use crate::schema::{Node, Parser, parse_node};
 
-/// What was found.
+/// The findings.
 pub(super) struct Shape {
-    /// The shape as a response template writes it; none where the JSON is the call.
+    /// The shape as a response template writes it; none if the JSON is the call.
     pub shape: Option<Value>,
     /// The keys of the name and the arguments in the JSON.
     pub name: String,
@@ -35,7 +35,7 @@ pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, [before, after]
     });
     keys.retain(|key| !constants.contains(key));
     keys.truncate(MOST_KEYS);
-    // What a transform makes of one call comes first: it may make something of a list of calls as well.
+    // A single call is tried first, because a transform may also accept a list of calls.
     let lists: &[bool] = if is_list { &[false, true] } else { &[false] };
     for &each in lists {
         for kinds in 0..1_u32 << keys.len() {
@@ -72,7 +72,7 @@ fn value(key: &str, is_object: bool) -> Value {
     if is_object { Value::from([(needle.as_str(), 1_i64.into())]) } else { needle.into() }
 }
 
-/// What came out, with the values that went in as placeholders.
+/// The result, with placeholders for the input values.
 fn shaped(parsed: &Value, call: &Value, each: bool) -> Value {
     if parsed == call && !each {
         return "{content}".into();
@@ -85,7 +85,7 @@ fn shaped(parsed: &Value, call: &Value, each: bool) -> Value {
     }
     match parsed {
         Value::Object(entries) => {
-            // Keys that the shape does not know pass through where the whole call does.
+            // Keys that the shape does not know pass through if the whole call does.
             Value::Object(entries.iter().map(|(key, value)| (key.clone(), shaped(value, call, each))).collect())
         }
         Value::List(items) => Value::List(items.iter().map(|item| shaped(item, call, each)).collect()),

@@ -1,4 +1,4 @@
-//! What ends a turn, as far as its beginning tells: chat formats pair the two.
+//! The end of a turn, inferred from its beginning: chat formats pair the two.
 
 use super::marks::Mark;
 use crate::json::Value;

@@ -1,7 +1,7 @@
 //! Which alternatives of the search earn their place: for each, the templates that derive otherwise without it.
 //!
 //! `BACKCHAT_ABLATION=FOLDER[:FOLDER] cargo test --lib ablation -- --ignored --nocapture` prints the table for the chat
-//! templates of these folders and those here. It takes hundreds of them, from as many hands as can be had, to tell.
+//! templates of these folders and those here. The result is meaningful only with hundreds of them, from many authors.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::wire::marks::Segmentation;
 
 type IsIt = fn(&Choices) -> bool;
 
-/// Every alternative to the plainest choice, with the property of formats that asks for it where fewer than two of the
+/// Every alternative to the plainest choice, with the property of formats that requires it if fewer than two of the
 /// templates here have it.
 const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("another cut of the calls", |choices| choices.cut > 0, None),
@@ -53,7 +53,7 @@ fn templates() -> Vec<PathBuf> {
     files
 }
 
-/// What a user has of a derivation: how far it got, and the draft.
+/// The part of a derivation that matters to a user: the status and the draft.
 fn outcome(source: &str) -> (String, bool) {
     let variables = crate::json::Object::from([("eos_token".to_owned(), "</s>".into())]);
     let options = Options { variables, now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() };
@@ -70,7 +70,7 @@ fn every_alternative_earns_its_place() {
         .iter()
         .map(|file| (file.file_stem().unwrap().to_string_lossy().into_owned(), fs::read_to_string(file).unwrap()))
         .collect();
-    // Where nothing was refuted, nothing was chosen.
+    // If nothing was refuted, nothing was chosen.
     let searched: Vec<(&str, &str, String)> = sources
         .iter()
         .map(|(name, source)| (name, source, outcome(source)))

@@ -1,4 +1,4 @@
-//! The search: candidates compiled from one wire, the cheapest first, each held against the proof until one holds.
+//! The search: candidates compiled from one wire, the cheapest first, each tested by the proof until one passes.
 //!
 //! A failed proof says which field is wrong at which place; only the choices about that field are varied next. What a
 //! candidate is, is its compiled template: choices that compile alike are proved once.
@@ -30,13 +30,13 @@ pub(super) struct Chosen {
     pub attempt: Attempt,
 }
 
-/// Infers the structure and finds the candidate that reads it best; nothing where no content shows or nothing compiles.
+/// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
 /// The prober keeps the manner in which the template takes conversations.
 pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     prober.settle()?;
     let manner = prober.manner;
     let mut best: Option<Chosen> = None;
-    // Where one mark ends and the next begins has two readings: the second is tried where the first reads less than all.
+    // The boundary between two marks has two readings: the second is tried if the first does not read everything.
     for segmentation in marks::Segmentation::ALL {
         #[cfg(test)]
         if super::ablation::leaves_out_segmentation(segmentation) {
@@ -124,7 +124,7 @@ fn next(waiting: &[Candidate]) -> Option<usize> {
     (0..waiting.len()).min_by_key(|at| waiting.get(*at).map(rank))
 }
 
-/// What the failures and refusals of a candidate are about.
+/// The subjects of a candidate's failures and refusals.
 fn topics(attempt: &Attempt) -> Vec<Topic> {
     let mut topics = Vec::new();
     let boundaries = attempt.verdict.failures.iter().map(|failure| failure.boundary.as_ref());

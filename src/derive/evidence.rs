@@ -1,4 +1,4 @@
-//! Why a finding is believed: two renders that differ in one thing, and the bytes in which they differ.
+//! Evidence: two renders that differ in one thing, and the bytes in which they differ.
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
@@ -12,9 +12,9 @@ use crate::wire::structure::Wire;
 pub(crate) struct Evidence {
     /// The finding it supports.
     pub finding: &'static str,
-    /// What was rendered first, in words.
+    /// The first render, in words.
     pub without: String,
-    /// What was rendered second, in words.
+    /// The second render, in words.
     pub with: String,
     /// The first render.
     pub first: String,
@@ -24,7 +24,7 @@ pub(crate) struct Evidence {
 /// A stretch in which the second render differs from the first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// The byte of the second render at which it stands.
+    /// Its position in the second render, in bytes.
     pub at: usize,
     pub removed: String,
     pub inserted: String,
@@ -96,7 +96,7 @@ pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
     let prompt = prober.render(&user, &base, true);
     add(
         "turn",
-        ("a user message, no generation prompt", prober.render(&user, &base, false)),
+        ("a user message without the generation prompt", prober.render(&user, &base, false)),
         ("the same with the generation prompt", prompt.clone()),
     );
     let mut settings: Vec<&Setting> = Vec::new();
@@ -114,7 +114,7 @@ pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
     add(
         "content",
         ("a user message", prober.render(&user, &base, false)),
-        ("the same and an answer", full(&content, &base)),
+        ("the same with an answer", full(&content, &base)),
     );
     if let Some(reasoning) = &wire.reasoning {
         let thought = content.clone().with_reasoning(needle::REASONING);

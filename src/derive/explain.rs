@@ -1,4 +1,4 @@
-//! The evidence as a page a person reads, in a pull request for instance.
+//! The evidence as Markdown, for a pull request.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ impl Derivation {
         self.explained.describe()
     }
 
-    /// What the draft reads, a line a part.
+    /// The parts that the draft reads, one line each.
     #[doc(hidden)]
     pub fn summary(&self) -> Vec<String> {
         let Some(found) = self.findings.found() else { return Vec::new() };
@@ -46,10 +46,12 @@ impl Derivation {
             None => "none".to_owned(),
         };
         let content = match wire.content.open.trim() {
-            "" => "what stands outside every mark".to_owned(),
+            "" => "everything outside the markers".to_owned(),
             open => format!("opened by {}", code(open)),
         };
-        let headers: Vec<String> = headers(wire).into_iter().map(code).collect();
+        // A turn without a header follows the message before it directly.
+        let named = |header: &str| if header.is_empty() { "the previous message".to_owned() } else { code(header) };
+        let headers: Vec<String> = headers(wire).into_iter().map(named).collect();
         vec![
             format!("turn: starts after {}, ends with {}", headers.join(" or "), list(&wire.stops)),
             format!("reasoning: {reasoning}"),
@@ -100,14 +102,14 @@ impl Derivation {
         writeln!(page, "## Proof\n")?;
         writeln!(
             page,
-            "{} renders were looked at. {} conversations, none of them a probe, were rendered, their last turn cut out and \
-             parsed back: whole and one character at a time, with the stop token and without. {} came back as they went in.",
+            "The evidence comes from {} renders. The proof rendered {} other conversations, cut out the last turn of each, and \
+             parsed it whole and one character at a time, with and without the stop token. {} parse back exactly.",
             found.renders, self.verdict.cases, self.verdict.passed
         )?;
         if self.verdict.recut > 0 {
             writeln!(
                 page,
-                "\nThe renders of {} turns do not extend their prompt: these were cut where both part.",
+                "\nThe renders of {} turns do not extend their prompt: these were cut where the two first differ.",
                 self.verdict.recut
             )?;
         }
@@ -118,7 +120,11 @@ impl Derivation {
         self.notes(page)?;
         if !found.refused.is_empty() {
             writeln!(page, "\n## Refused probes\n")?;
-            writeln!(page, "The template raised on some probes; others took their place ({}).\n", found.manner)?;
+            writeln!(
+                page,
+                "The template raised an error on some probes; they were replaced by others ({}).\n",
+                found.manner
+            )?;
             for message in &found.refused {
                 writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
             }
@@ -126,7 +132,7 @@ impl Derivation {
         Ok(())
     }
 
-    /// Every cause of failure: the turn as rendered, where its parts lie, and the boundary that is wrong.
+    /// Every cause of failure: the turn as rendered, the positions of its parts, and the boundary that is wrong.
     fn failures(&self, page: &mut String) -> std::fmt::Result {
         if self.verdict.failures.is_empty() {
             return Ok(());
@@ -207,7 +213,7 @@ fn parts(template: &Value) -> Vec<(String, Value)> {
     anchors.chain(fields).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// Where the texts of a message lie in the turn it was rendered as, in bytes.
+/// The positions of a message's texts in its rendered turn, in bytes.
 fn places(text: &str, message: &Value) -> Vec<String> {
     let mut places = Vec::new();
     let mut place = |name: &str, part: &str| {
@@ -255,11 +261,11 @@ fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std:
         && let Some(calls) = &found.wire.calls
     {
         let content = match found.wire.content.place {
-            Place::Before => "Content stands before calls.",
-            Place::After => "Content stands after calls.",
+            Place::Before => "Content comes before calls.",
+            Place::After => "Content comes after calls.",
             Place::Dropped => "Content beside calls is dropped.",
         };
-        writeln!(page, "{content} Calls are given with {}.\n", calls.manner.describe())?;
+        writeln!(page, "{content} The conversations pass {}.\n", calls.manner.describe())?;
     }
     for evidence in shown_by {
         writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;
@@ -284,7 +290,7 @@ fn shown(change: &Change) -> String {
 fn prompts(page: &mut String, wire: &Wire) -> std::fmt::Result {
     let mut rows: Vec<(String, &str)> = Vec::new();
     for (at, prompt) in wire.prompts.iter().enumerate() {
-        // Said once: a history or a setting is worth a row only where it makes a difference.
+        // Listed once: a history or a setting gets a row only if it makes a difference.
         let is_known = |other: &Prompt| other.prefill == prompt.prefill;
         if wire.prompts.iter().take(at).any(is_known) {
             continue;
@@ -325,10 +331,10 @@ fn calls_line(calls: &Calls) -> String {
         open => code(open),
     };
     let close = match cut.close.trim() {
-        "" => "what ends the turn".to_owned(),
+        "" => "the end of the turn".to_owned(),
         close => code(close),
     };
-    let several = if calls.most > 1 { ", several a turn" } else { ", one a turn" };
+    let several = if calls.most > 1 { ", several calls per turn" } else { ", one call per turn" };
     format!("{}, opened by {open}, closed by {close}{several}", calls.layout())
 }
 

@@ -1,4 +1,4 @@
-//! What was found out about a chat template besides the draft, for whoever asks and in the words of reports.
+//! The findings about a chat template besides the draft, for programs and for reports.
 
 use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
@@ -6,13 +6,13 @@ use crate::doctor;
 use crate::json::{Object, Value};
 use crate::wire::structure::{Arguments, Calls, Encoding, History, Piece, Source, Values, Wire};
 
-/// What a derivation found out about the chat template.
+/// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     found: Option<Box<Found>>,
 }
 
-/// What the readable report is written from.
+/// The data of the readable report.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub wire: Wire,
@@ -47,7 +47,7 @@ impl Findings {
         self.found().map_or(&[], |found| &found.wire.stops)
     }
 
-    /// What opens and what closes reasoning.
+    /// The opening and the closing of reasoning.
     pub fn reasoning(&self) -> Option<(&str, &str)> {
         let reasoning = self.found()?.wire.reasoning.as_ref()?;
         Some((reasoning.open.trim(), reasoning.close.trim()))
@@ -59,7 +59,7 @@ impl Findings {
     }
 }
 
-/// What introduces the model's turn, each text once.
+/// The headers of the model's turn, each once.
 pub(super) fn headers(wire: &Wire) -> Vec<&str> {
     let mut headers: Vec<&str> = Vec::new();
     for prompt in &wire.prompts {
@@ -88,8 +88,8 @@ impl Source {
         match self {
             Source::Rendered => "rendered",
             Source::OpenedByPrompt => "opened by the prompt",
-            Source::Removed => "taken out of content",
-            Source::Guessed => "opened by the prompt, its end guessed",
+            Source::Removed => "removed from content",
+            Source::Guessed => "opened by the prompt, its close guessed",
             Source::Asked => "asked for by the prompt",
         }
     }
@@ -99,16 +99,16 @@ impl Calls {
     /// How calls are laid out, in words.
     pub(super) fn layout(&self) -> &'static str {
         match &self.body.object {
-            Some(object) if object.name.is_none() => "a JSON object whose key is the name",
-            Some(object) if object.in_array => "one JSON array",
-            Some(_) => "a JSON object a call",
-            None => "the name among marks",
+            Some(object) if object.name.is_none() => "one JSON object per call whose key is the function name",
+            Some(object) if object.in_array => "one JSON array of calls",
+            Some(_) => "one JSON object per call",
+            None => "function name between markers",
         }
     }
 }
 
 impl Found {
-    /// What the chat template takes, drops and refuses.
+    /// The input that the chat template accepts, drops and refuses.
     fn capabilities(&self) -> Value {
         let template = ChatTemplate::compile(&self.source).ok();
         template.map_or(Value::Null, |template| doctor::examine(&template, &self.examined).capabilities())

@@ -1,4 +1,4 @@
-//! What a wire cannot carry and what of it was guessed, said ahead of any conversation that shows it.
+//! Limits of a wire format: values that it cannot carry and guesses about it, known before any proof.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::wire::structure::{Arguments, Encoding, Source, Wire};
@@ -11,11 +11,11 @@ pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
     };
     if let Some(reasoning) = &wire.reasoning {
         let (open, close) = (reasoning.open.trim(), reasoning.close.trim());
-        let check = "check one real output, or give some with --samples";
+        let check = "check a recorded output, or pass several with --samples";
         match reasoning.source {
             Source::Guessed => {
                 let message = format!(
-                    "the prompt opens reasoning with `{open}`, and no render shows how it ends; `{close}` is the counterpart"
+                    "the prompt opens reasoning with `{open}`, and no render shows how it ends; the draft closes it with `{close}`"
                 );
                 limit("derive-reasoning-guessed", &message, check);
             }
@@ -32,8 +32,8 @@ pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
     if calls.ids_hold_names {
         limit(
             "derive-name-in-id",
-            "a call's name stands on the wire only inside its id",
-            "it is read as the part between the last dot and the colon, as in `space.NAME:0`",
+            "the wire format writes the name of a call only inside its id",
+            "the draft reads the part between the last dot and the colon, as in `space.NAME:0`",
         );
     }
     match &calls.body.arguments {
@@ -41,22 +41,22 @@ pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
             if pairs.values.strings == Encoding::Bare && pairs.values.typed.is_none() && pairs.values.frame.is_none() {
                 limit(
                     "derive-types-lost",
-                    "the wire does not tell the string \"5\" from the number 5",
-                    "pass the tools when parsing: their JSON schemas give the types back",
+                    "the wire format does not distinguish the string \"5\" from the number 5",
+                    "pass the tools when parsing: their JSON schemas restore the types",
                 );
             }
             if let Encoding::Quoted { escaped: false, open, .. } = &pairs.values.strings {
                 limit(
                     "derive-quotes",
-                    &format!("strings stand between {open} and nothing inside them is escaped"),
-                    "an argument that holds the quote and what follows it on the wire is cut there",
+                    &format!("strings are written between {open} without escapes"),
+                    "an argument that contains the quote followed by the text that ends a value is cut there",
                 );
             }
         }
         Arguments::JsonText => limit(
             "derive-arguments-text",
-            "arguments are written as the text of a JSON object inside JSON",
-            "a response template cannot parse them a second time: they come back as text",
+            "arguments are written as a JSON string that holds JSON",
+            "a response template cannot parse them a second time: they remain text",
         ),
         Arguments::Json | Arguments::Python | Arguments::Dialect { .. } => {}
     }

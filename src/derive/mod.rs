@@ -1,6 +1,6 @@
 //! From a chat template to a response template, with the evidence and the proof.
 //!
-//! Nothing here knows any model. `wire` renders conversations that differ in one thing and infers how the template writes
+//! There is no per-model code. `wire` renders conversations that differ in one thing and infers how the template writes
 //! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
 //! the choices, led by what `proof` refutes: it renders other conversations and parses them back.
 
@@ -51,24 +51,24 @@ use proof::Proof;
 use readers::{Fitted, Wish};
 use recorded::Lessons;
 
-/// What a derivation may be told beside the chat template.
+/// Options of a derivation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Variables for every render, such as `bos_token` and `eos_token`.
     pub variables: Object,
-    /// What `strftime_now` sees.
+    /// The clock that `strftime_now` reads.
     pub now: Option<String>,
     /// The name of the reasoning field, instead of the one the template reads.
     pub reasoning_field: Option<String>,
     /// Tokens a server leaves out when it decodes without special tokens.
     pub special_tokens: Vec<String>,
-    /// Outputs the model really wrote, which the draft should explain.
+    /// Recorded outputs of the model, which the draft should explain.
     pub samples: Vec<Sample>,
-    /// Who must take the draft. Where nobody is named, it suits as many readers as it can at no cost.
+    /// The readers that must accept the draft. By default, it suits as many readers as possible at no cost.
     pub targets: Vec<&'static Target>,
 }
 
-/// What every draft has a field or a default for.
+/// The keys for which every draft has a field or a default.
 const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
 /// Derives a response template from the source of a chat template.
@@ -78,9 +78,8 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         Err(error) => return Derivation::failed(error.diagnostic(source, "")),
     };
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
-        let message =
-            format!("the reasoning cannot be called `{name}`: the message keeps something else under that name");
-        let help = "give it another name, such as `reasoning_content` or `thinking`".to_owned();
+        let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
+        let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
         return Derivation::failed(problem("derive-name-taken", &message, Some(help)));
     }
     let found = attempt(&template, source, options).or_else(|| {
@@ -95,7 +94,7 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
     })
 }
 
-/// Derives with these variables; nothing where no answer's content shows.
+/// Derives with these variables; nothing if no answer's content shows.
 fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<Derivation> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     let wish = Wish::of(&options.targets);
@@ -115,15 +114,15 @@ struct Attempt {
     refusals: Vec<Refusal>,
     /// Why they refuse another draft that reads everything.
     spared: Vec<Refusal>,
-    /// What the draft no longer reads for their sake.
+    /// The delimiters that the draft dropped for their sake.
     gone: Vec<(String, String)>,
     is_asked: bool,
-    /// What samples taught it beyond what renders show.
+    /// The lessons of samples beyond the renders.
     lessons: Lessons,
 }
 
 impl Attempt {
-    /// Proves a template and reads the samples with it; nothing where it does not load.
+    /// Proves a template and reads the samples with it; nothing if it does not load.
     fn of(way: Fitted, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
         let template = Template::from_value(&way.template).ok()?.template;
         Some(Self {
@@ -138,13 +137,13 @@ impl Attempt {
         })
     }
 
-    /// Proves a draft and, where readers refuse it, the ways to write it for them; the one that comes closest.
+    /// Proves a draft and, if readers refuse it, the ways to write it for them; gives the closest one.
     fn for_readers(draft: Value, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Self> {
         let as_it_is = Self::of(Fitted { template: draft.clone(), gone: Vec::new() }, proof, options, wish)?;
         if as_it_is.refusals.is_empty() {
             return Some(as_it_is);
         }
-        // What does not read everything as it is will not do so with less.
+        // A draft that does not read everything will not do so with fewer constructs.
         let most = if as_it_is.reads_all() { usize::MAX } else { 1 };
         let mut best = None;
         keep(&mut best, as_it_is);
@@ -159,7 +158,7 @@ impl Attempt {
         best
     }
 
-    /// The draft that also keeps every piece of a text, where that is wished for and costs nothing.
+    /// The draft that also keeps every piece of a text, if that is wished for and costs nothing.
     fn joined(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
         let joined = wish.joined(&self.draft).map(|template| Fitted { template, gone: self.gone.clone() });
         match joined.and_then(|way| Self::of(way, proof, options, wish)) {
@@ -198,7 +197,7 @@ impl Attempt {
     }
 }
 
-/// The conversations and samples that a repair is held against.
+/// The conversations and samples that test a repair.
 struct Bench<'b, 't> {
     proof: &'b Proof<'t>,
     options: &'b Options,
@@ -238,15 +237,20 @@ fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
 /// Why there is nothing to derive from: no answer was rendered, or none left a trace.
 fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnostic {
     let Some(error) = prober.refuses_answers() else {
-        let help = "render it with `backchat render` and see whether an assistant message leaves a trace".to_owned();
-        return problem("derive-no-content", "this chat template shows no content of an assistant message", Some(help));
+        let help =
+            "render it with `backchat render` and check that the text of an assistant message appears".to_owned();
+        return problem(
+            "derive-no-content",
+            "this chat template does not render the content of assistant messages",
+            Some(help),
+        );
     };
     let mut diagnostic = error.diagnostic(source, "");
     diagnostic.message = format!("the chat template refused every conversation: {}", diagnostic.message);
     let unset: Vec<String> = prober.unset_tokens(template).iter().map(|name| format!("`--set {name}=…`")).collect();
     if !unset.is_empty() {
         let options = unset.join(" and ");
-        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or name the model folder"));
+        diagnostic.help = Some(format!("special tokens are not known here: add {options}, or pass the model folder"));
     }
     diagnostic
 }

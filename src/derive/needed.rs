@@ -6,10 +6,10 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Object;
 use crate::wire::probe::Prober;
 
-/// What stands for a variable; a mark that holds it is none that a draft could name.
+/// The placeholder of a variable; a draft cannot use a mark that contains it.
 const TEXT: &str = "Qzfilledq";
 
-/// The options with what the template cannot do without, and the names; nothing where that does not help. Special tokens
+/// The options with the variables that the template needs, and their names; nothing if that does not help. Special tokens
 /// are not made up: a draft would name them.
 pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Vec<String>)> {
     let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settle().is_some();
@@ -36,6 +36,8 @@ pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Option
 pub(super) fn note(names: &[String]) -> Diagnostic {
     let named: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let given: Vec<String> = names.iter().map(|name| format!("`--set {name}=…`")).collect();
-    let message = format!("the chat template renders nothing without {}: filled with a text", named.join(" and "));
-    Diagnostic::new(Severity::Note, "derive-filled", message).help(format!("give it as it is: {}", given.join(" and ")))
+    let message =
+        format!("the chat template renders nothing without {}: set to a placeholder text", named.join(" and "));
+    Diagnostic::new(Severity::Note, "derive-filled", message)
+        .help(format!("pass the real value: {}", given.join(" and ")))
 }

@@ -9,7 +9,7 @@ use crate::json::{Object, Value};
 use crate::template::Template;
 use crate::wire::probe::Prober;
 
-/// What the proof of a response template came to.
+/// The result of the proof of a response template.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Proven {
@@ -20,7 +20,7 @@ pub struct Proven {
     /// What the response template makes of the samples.
     #[doc(hidden)]
     pub explained: Explained,
-    /// What there is to say about it.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     template: Value,
 }
@@ -65,7 +65,7 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
     })
 }
 
-/// Proves with these variables; nothing where no answer leaves a trace.
+/// Proves with these variables; nothing if no answer leaves a trace.
 fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Options) -> Option<Proven> {
     let mut proof = Proof::new(chat_template, &options.variables, options.now.clone())?;
     proof.any_reasoning_name = options.reasoning_field.is_some();

@@ -1,4 +1,4 @@
-//! The result of a derivation, and how it is told.
+//! The result of a derivation, and its report.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ impl Status {
     }
 }
 
-/// What a derivation came to.
+/// The result of a derivation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Derivation {
@@ -47,9 +47,9 @@ pub struct Derivation {
     pub status: Status,
     /// The draft, in the key order a person would write.
     pub response_template: Option<Value>,
-    /// What was found, with the evidence for it.
+    /// The findings, with their evidence.
     pub findings: Findings,
-    /// What the proof came to.
+    /// The verdict of the proof.
     pub verdict: Verdict,
     /// What the draft makes of the samples.
     #[doc(hidden)]
@@ -57,7 +57,7 @@ pub struct Derivation {
     /// What each reader of response templates makes of the draft.
     #[doc(hidden)]
     pub readers: Vec<Reading>,
-    /// What there is to say about it.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
     tried: Vec<Tried>,
@@ -110,18 +110,18 @@ pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
     let (passed, cases) = (verdict.passed, verdict.cases);
     let lost = match verdict.lost() {
         0 => String::new(),
-        lost => format!("; {lost} lost by the wire format"),
+        lost => format!("; {lost} lose something to the wire format"),
     };
     match status {
         Status::Proved => {
             format!(
-                "proved: {}. {passed} of {cases} conversations come back as they went in{lost}",
+                "proved: {}. {passed} of {cases} generated conversations parse back exactly{lost}",
                 verdict.scope.describe()
             )
         }
-        Status::Partial => format!("partial: {passed} of {cases} conversations come back as they went in{lost}"),
+        Status::Partial => format!("partial: {passed} of {cases} generated conversations parse back exactly{lost}"),
         Status::Inexpressible => {
-            "inexpressible: calls are written in a form no response template was found for".to_owned()
+            "inexpressible: no response template was found for the form in which calls are written".to_owned()
         }
         Status::Failed => "failed: no draft".to_owned(),
     }
@@ -132,12 +132,12 @@ impl Verdict {
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         for failure in &self.failures {
-            let help = failure.hint().unwrap_or_else(|| format!("the text is {:?}", shortened(&failure.text, 160)));
+            let help = failure.hint().unwrap_or_else(|| format!("the text: {:?}", shortened(&failure.text, 160)));
             diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", failure.describe()).help(help));
         }
         for loss in &self.losses {
             let message = format!("the wire format loses {}", loss.describe());
-            let help = format!("the smallest example is {:?}", shortened(&loss.example, 160));
+            let help = format!("the smallest example: {:?}", shortened(&loss.example, 160));
             diagnostics.push(Diagnostic::new(Severity::Note, "derive-loss", message).help(help));
         }
         for claim in &self.unverified {
@@ -147,7 +147,7 @@ impl Verdict {
         }
         if let (Some(told), Some(example)) = (self.tolerance.describe(), self.tolerance.example()) {
             let help = format!(
-                "if the model writes so, give such outputs with --samples; one is {:?}",
+                "if the model writes such outputs, pass them with --samples, for example {:?}",
                 shortened(example, 160)
             );
             diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", told).help(help));
@@ -160,8 +160,7 @@ impl Explained {
     /// Every sample that is not explained.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let departures = self.departures.iter().map(|departure| {
-            let message =
-                format!("{}: not explained from byte {} on: {}", departure.sample, departure.at, departure.why);
+            let message = format!("{}: not explained from byte {}: {}", departure.sample, departure.at, departure.why);
             let warning = Diagnostic::new(Severity::Warning, "derive-sample", message);
             match &departure.got {
                 Some(got) => warning.help(format!("it was read as {}", shortened(&got.to_string(), 160))),
@@ -194,41 +193,39 @@ pub(super) fn report(
         diagnostics.push(Diagnostic::new(severity, id, message).help(help));
     };
     if proof.shows_calls() && !reads_calls {
-        let message = "the chat template renders tool calls in a form no response template was found for";
+        let message = "no response template was found for the form in which the chat template renders tool calls";
         verdict.inexpressible = proof.turns_with_calls();
         let turns: Vec<String> = verdict
             .inexpressible
             .iter()
             .map(|turn| format!("{:?} ({})", shortened(&turn.text, 160), turn.case))
             .collect();
-        let help = format!(
-            "the draft reads content and reasoning; calls stay in the content as text: {}",
-            turns.join(" and ")
-        );
+        let help =
+            format!("the draft reads content and reasoning; calls remain text in the content: {}", turns.join(" and "));
         warn(Severity::Warning, "derive-calls-unknown", message, &help);
     }
     let knows_reasoning = wire.reasoning.is_some() || !proof.shows_reasoning();
     if !knows_reasoning {
-        let message = "the chat template renders reasoning in a form no response template was found for";
-        let help = "reasoning stays in the content as text, or is lost; write the field by hand, and hold it against real outputs";
+        let message = "no response template was found for the form in which the chat template renders reasoning";
+        let help = "reasoning remains text in the content, or is lost; write the field by hand, and test it on recorded outputs";
         warn(Severity::Warning, "derive-reasoning-unknown", message, help);
     }
     if let (false, Some(error)) = (reads_calls, prober.refuses_calls()) {
         let message = format!("the chat template refuses every conversation with a tool call: {error}");
-        let help = "where the model calls tools, mend the chat template and derive again";
+        let help = "if the model calls tools, correct the chat template and derive again";
         warn(Severity::Note, "derive-calls-refused", &message, help);
     }
     // A proof that never saw a call says nothing about calls.
     let saw_calls = !reads_calls || !verdict.scope.not_shown.contains(&"calls");
-    // Where no render shows it, another note says so.
+    // If no render shows it, another note says so.
     let is_rendered = wire.reasoning.as_ref().is_some_and(|reasoning| reasoning.source == Source::Rendered);
     let saw_reasoning = !is_rendered || !verdict.scope.not_shown.contains(&"reasoning");
     for (what, severity) in [("calls", Severity::Warning, saw_calls), ("reasoning", Severity::Note, saw_reasoning)]
         .into_iter()
         .filter_map(|(what, severity, saw)| (!saw).then_some((what, severity)))
     {
-        let message = format!("no conversation with {what} could be cut out of a render and parsed back");
-        warn(severity, "derive-unseen", &message, "hold the draft against real outputs with --samples");
+        let message = format!("not verified: no turn with {what} could be cut out of a render and parsed");
+        warn(severity, "derive-unseen", &message, "test the draft on recorded outputs with --samples");
     }
     let status = match proof.shows_calls() && !reads_calls {
         true => Status::Inexpressible,

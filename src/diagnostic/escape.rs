@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A text that is safe to print: what would move the cursor, change colours, reorder or hide characters is written as
+/// A text that is safe to print: characters that move the cursor, change colors, reorder or hide text are written as
 /// its escape. Newlines and tabs are escaped as well, so the result stays on one line.
 ///
 /// ```
@@ -37,7 +37,7 @@ pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split('\n').map(escape).collect::<Vec<_>>().join("\n"))
 }
 
-/// JSON with an escape of its own for every such character, which all stand in its strings.
+/// JSON with an escape for every such character; they occur in its strings only.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     let hostile = |c: char| c != '\n' && is_hostile(c);
     if !json.chars().any(hostile) {
@@ -57,7 +57,7 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What stands for a character that would do something beside being shown; nothing for every other one.
+/// The visible escape of a character with an effect on the terminal; nothing for every other character.
 pub(crate) fn escaped(c: char) -> Option<String> {
     is_hostile(c).then(|| escape(c.encode_utf8(&mut [0; 4])).into_owned())
 }

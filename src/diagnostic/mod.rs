@@ -1,4 +1,4 @@
-//! What Backchat has to say to a person: one shape for every complaint, rendered in several ways.
+//! Diagnostics: one type for every finding and error, rendered in several formats. Hostile text is escaped.
 
 mod escape;
 mod place;
@@ -53,7 +53,7 @@ impl Severity {
     }
 }
 
-/// One thing to say: what is wrong, where, and what to do about it.
+/// One finding or error: the problem, its place, and the fix.
 ///
 /// ```
 /// use backchat::diagnostic::{Diagnostic, Format, Place, Sources, render};
@@ -73,13 +73,13 @@ pub struct Diagnostic {
     pub id: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
-    /// Where it is.
+    /// Its place.
     pub place: Option<Place>,
     /// Other places that belong to it, each with what it has to do with the problem.
     pub labels: Vec<Label>,
-    /// What to do.
+    /// The fix, in words.
     pub help: Option<String>,
     /// A change that removes the problem.
     pub fix: Option<Fix>,
@@ -90,16 +90,16 @@ pub struct Diagnostic {
 pub struct Label {
     /// Where.
     pub place: Place,
-    /// What stands there.
+    /// A note about that place.
     pub message: String,
 }
 
 /// A change to the diagnostic's file that a tool may make by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What the change does.
+    /// The effect of the change.
     pub message: String,
-    /// What to replace, in the order of the file, without overlaps.
+    /// The replacements, in the order of the file, without overlaps.
     pub edits: Vec<Edit>,
 }
 
@@ -108,7 +108,7 @@ pub struct Fix {
 pub struct Edit {
     /// Bytes of the file to take out.
     pub span: Range<usize>,
-    /// What to put there.
+    /// The new text.
     pub text: String,
 }
 
@@ -136,7 +136,7 @@ impl Diagnostic {
         render::to_value(self)
     }
 
-    /// Says where it is.
+    /// Sets its place.
     #[must_use]
     #[doc(hidden)]
     pub fn at(mut self, place: Place) -> Self {

@@ -1,13 +1,13 @@
 use std::ops::Range;
 
-/// Where in a file.
+/// A position in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file as the user named it.
     pub file: Option<String>,
     /// Bytes of the file.
     pub span: Option<Range<usize>>,
-    /// 1-based line and column (code points), where `span` starts.
+    /// 1-based line and column (code points) of the start of `span`.
     pub line_column: Option<(usize, usize)>,
     /// Path of the JSON value, such as `fields.tool_calls.open`.
     pub path: Option<String>,

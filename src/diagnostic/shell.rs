@@ -10,7 +10,7 @@ use super::escape;
 /// ```
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,#".contains(c);
-    // A `#` inside a word is no comment.
+    // A `#` inside a word is not a comment.
     match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('#') {
         true => word.to_owned(),
         false => format!("'{}'", escape(word).replace('\'', r"'\''")),

@@ -3,12 +3,12 @@ use super::{Diagnostic, Place, Sources};
 /// The largest template or JSON file that is read as a whole, in bytes: several times the size of any model's config.
 pub(crate) const LARGEST_FILE: u64 = 32 << 20;
 
-/// Why bytes are no text, and the text in front of the first that is none.
+/// Why bytes are not text, and the text before the first bad byte.
 #[derive(Clone, Debug)]
 pub struct NotText {
-    /// What is wrong, and where.
+    /// The problem and its position.
     pub diagnostic: Diagnostic,
-    /// What stands before that place, for the excerpt.
+    /// The text before that position, for the excerpt.
     pub sources: Sources,
 }
 
@@ -30,7 +30,7 @@ pub fn text(file: &str, bytes: Vec<u8>) -> Result<String, NotText> {
         let message = format!("the file is not text: the byte 0x{byte:02X} is not UTF-8");
         let diagnostic = Diagnostic::error("invalid-utf8", message)
             .at(Place::span(&before, good..good).in_file(file))
-            .help("check that it is the file you mean; a text in another encoding becomes UTF-8 with `iconv -t utf-8`");
+            .help("check that it is the file you mean; convert other encodings with `iconv -t utf-8`");
         NotText { diagnostic, sources: Sources::none().with(file, before) }
     })
 }

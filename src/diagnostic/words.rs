@@ -1,8 +1,8 @@
-//! What a sentence needs of texts that others wrote.
+//! Hostile text inside sentences: shortened, quoted and escaped.
 
 use std::borrow::Cow;
 
-/// The beginning of a text that may be long, in so many characters at most, and a mark where it goes on.
+/// The beginning of a text that may be long, of at most this many characters, and an ellipsis if it is longer.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")).into(),

@@ -7,7 +7,7 @@ use super::messages::{
 use super::probe::{Chat, Outcome, Probe};
 use crate::json::Value;
 
-/// What became of one thing that was given to the template.
+/// The treatment of one part of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Rendered,
@@ -160,7 +160,7 @@ impl Examination<'_, '_> {
             .collect()
     }
 
-    /// What becomes of something in a calling message: in every shape, with every form of arguments that is shown.
+    /// The treatment of a part of a calling message: in every shape, with every form of arguments that is shown.
     fn beside(&self, message: impl Fn(Arguments) -> Value, shown: impl Fn(&str) -> bool) -> Fate {
         if self.arguments.is_empty() {
             return Fate::Dropped;
@@ -191,7 +191,7 @@ impl Examination<'_, '_> {
             fates.push(found);
             self.note(name, found.word());
         }
-        // Text that is escaped once more is a way of calling only where there is no better one.
+        // Text that is escaped once more is a way of calling only if there is no better one.
         if fates.first().is_some_and(|object| object.is_shown()) && fates.get(1) == Some(&Fate::Escaped) {
             self.arguments.truncate(1);
         }
@@ -437,7 +437,7 @@ impl Examination<'_, '_> {
     }
 }
 
-/// What two texts begin with alike.
+/// The common beginning of two texts.
 pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     let length: usize =
         one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(character, _)| character.len_utf8()).sum();

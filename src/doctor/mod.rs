@@ -1,5 +1,5 @@
-//! What a chat template takes, what it drops and refuses, and how its renders behave; every answer is read off renders
-//! that differ in one thing.
+//! The facts about a chat template: what it accepts, drops and refuses, and how its renders behave. Every answer comes from
+//! renders that differ in one thing.
 //!
 //! [`examine`] renders a fixed set of conversations whose every text is a needle and gives the facts, each with the
 //! renders that decided it. No render is altered: nothing is filled into a message, and no key is copied to another.
@@ -21,12 +21,12 @@ pub(crate) use tell::{departure, words};
 pub use tell::{explain, summary};
 pub use traps::traps;
 
-/// What an examination may be told beside the template.
+/// Options of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Variables for every render, such as `bos_token` and `eos_token`.
     pub variables: Object,
-    /// What `strftime_now` sees.
+    /// The clock that `strftime_now` reads.
     pub now: Option<String>,
 }
 

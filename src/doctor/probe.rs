@@ -75,7 +75,7 @@ pub(crate) struct Probe<'t> {
     started: Instant,
     stopped: RefCell<Option<RenderError>>,
     known: RefCell<HashMap<String, Rc<Exhibit>>>,
-    /// What was rendered since the last [`Probe::exhibits`].
+    /// The renders since the last [`Probe::exhibits`].
     seen: RefCell<Vec<Rc<Exhibit>>>,
 }
 
@@ -108,12 +108,12 @@ impl<'t> Probe<'t> {
         self.known.borrow().len()
     }
 
-    /// What was rendered since this was last asked.
+    /// The renders since the last call.
     pub fn exhibits(&self) -> Vec<Rc<Exhibit>> {
         std::mem::take(&mut self.seen.borrow_mut())
     }
 
-    /// Renders with text content as text; if that raises, in parts; the other way around where only parts are shown.
+    /// Renders with text content as text; if that raises, in parts; the other way around if only parts are shown.
     pub fn render(&self, chat: &Chat) -> Outcome {
         let parts = || self.exactly(&Chat { messages: in_parts(&chat.messages), ..chat.clone() });
         if self.parts_first.get() {

@@ -1,4 +1,4 @@
-//! The facts for people: one screen of them, and the renders behind each.
+//! The facts for people: one screen of them, and the renders that decided each.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 
-/// What a fact is about, in words.
+/// The subject of a fact, in words.
 pub(crate) fn words(name: &str) -> &'static str {
     match name {
         "content_text" => "content as text",
@@ -39,10 +39,10 @@ pub(crate) fn words(name: &str) -> &'static str {
         "generation_prompt" => "the generation prompt",
         "switches" => "variables that change the generation prompt",
         "documents" => "documents",
-        "prefix_generation" => "a prompt is the start of the prompt with its answer",
-        "prefix_chat" => "a chat is the start of the chat that goes on",
+        "prefix_generation" => "the render of a prompt begins the render with its answer",
+        "prefix_chat" => "the render of a chat begins the render of the longer chat",
         "prefix_reasoning" => "the same with reasoning",
-        "prefix_tool" => "a call is the start of the chat with its result",
+        "prefix_tool" => "the render of a call begins the render with its result",
         "generation_blocks" => "generation blocks",
         "stop_masked" => "generation blocks cover the marker that ends the turn",
         "turn_end" => "the end of an answer",
@@ -51,7 +51,7 @@ pub(crate) fn words(name: &str) -> &'static str {
     }
 }
 
-/// One screen: silent drops first, then refusals, then what the template takes and how its renders behave.
+/// One screen: silent drops first, then refusals, then the accepted input and the behavior of the renders.
 pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file: &str) -> String {
     let mut out = format!("{file}: {} conversations rendered\n", report.renders);
     if let Some(error) = &report.stopped {
@@ -65,10 +65,10 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
         }
     }
     for (title, word) in [
-        ("Drops without a word", "dropped"),
+        ("Drops silently", "dropped"),
         ("Prints the word None for", "printed"),
         ("Refuses", "refused"),
-        ("Writes as a JSON string once more", "escaped"),
+        ("Writes as a JSON string again", "escaped"),
         ("Takes", "rendered"),
     ] {
         let chosen: Vec<&Fact> = report.facts.iter().filter(|fact| fact.value.as_str() == Some(word)).collect();
@@ -127,7 +127,7 @@ pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> Strin
     out
 }
 
-/// Where a render stops being the start of the longer one, whose text that is, and what would avoid it.
+/// The position at which a render stops being the start of the longer one, whose text that is, and how to avoid it.
 pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     if !fact.name.starts_with("prefix_") || fact.value != Value::Bool(false) {
         return None;
@@ -158,7 +158,7 @@ fn pair(fact: &Fact) -> Option<(&Exhibit, &Exhibit)> {
     rendered.next().map(|shorter| (longer.as_ref(), shorter.as_ref()))
 }
 
-/// Whose turn a place is in, by the last needle before it.
+/// The turn that contains a position, by the last needle before it.
 fn owner(before: &str) -> &'static str {
     let known = [
         (needle::USER, "after the user's message"),

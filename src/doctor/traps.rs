@@ -14,21 +14,21 @@ pub fn traps(report: &Report) -> Vec<Diagnostic> {
         warn(
             "CT001",
             "reasoning of earlier turns is dropped from history",
-            "train on one turn at a time, or keep history with a variable that the template reads",
+            "train on one turn at a time, or keep the history with a variable of the template",
         );
     }
     if is("prefix_tool", &false.into()) {
         warn(
             "CT002",
-            "a chat with a tool's result does not begin with the chat before it",
-            "a trainer that appends results to a render trains on another text; `--explain prefix_tool` shows where",
+            "the render of a chat with a tool result does not begin with the render before the result",
+            "a trainer that appends results to a render trains on a different text; `--explain prefix_tool` shows where",
         );
     }
     if is("stop_masked", &false.into()) {
         warn(
             "CT003",
             "the generation blocks leave out the marker that ends the turn, so a model never learns to stop",
-            "end the block after that marker; `backchat fix --generation` on the template without blocks does",
+            "end the block after that marker; `backchat fix --generation` does so for a template without blocks",
         );
     }
     if word("null_content_beside_call", "printed") {
@@ -38,7 +38,7 @@ pub fn traps(report: &Report) -> Vec<Diagnostic> {
         warn(
             "CT005",
             "tools are accepted and never shown",
-            "the model does not know them; describe them in a system message or take another template",
+            "the model does not see them; describe them in a system message, or use another template",
         );
     }
     found

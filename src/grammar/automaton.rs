@@ -31,7 +31,7 @@ pub(crate) struct State {
     pub accepts: bool,
 }
 
-/// Where the characters from `low` to `high` lead.
+/// The target of the characters from `low` to `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Edge {
     pub low: u32,
@@ -70,7 +70,7 @@ impl Loose {
         }
     }
 
-    /// Adds what matches a pattern from one state on; the state where it ends.
+    /// Adds the matches of a pattern from one state on; gives their end state.
     fn add(&mut self, pattern: &Regular, from: usize) -> Option<usize> {
         if self.states.len() > 8 * MOST_STATES {
             return None;
@@ -211,7 +211,7 @@ impl Loose {
 }
 
 impl State {
-    /// Adds an edge behind the others.
+    /// Adds an edge after the others.
     pub fn push(&mut self, low: u32, high: u32, to: usize) {
         match self.edges.last_mut() {
             Some(last) if last.to == to && last.high + 1 == low => last.high = high,
@@ -219,7 +219,7 @@ impl State {
         }
     }
 
-    /// Where a character leads.
+    /// The target of a character.
     pub fn next(&self, c: char) -> Option<usize> {
         let c = u32::from(c);
         let at = self.edges.partition_point(|edge| edge.high < c);
@@ -228,7 +228,7 @@ impl State {
 }
 
 impl Automaton {
-    /// Where a text leads from a place.
+    /// The target of a text from a state.
     pub fn after(&self, at: usize, text: &str) -> Option<usize> {
         text.chars().try_fold(at, |at, c| self.states.get(at)?.next(c))
     }
@@ -243,7 +243,7 @@ impl Automaton {
         Self { states: vec![State { edges: vec![Edge { low: 0, high: LAST, to: 0 }], accepts: true }] }
     }
 
-    /// The texts a pattern matches as a whole; nothing where there are too many states.
+    /// The texts that a pattern matches as a whole; nothing if there are too many states.
     pub fn of(pattern: &Regular) -> Option<Self> {
         let mut loose = Loose::default();
         let start = loose.state();
@@ -318,7 +318,7 @@ impl Automaton {
         Self { states }.trimmed().minimized()
     }
 
-    /// The texts that both accept; nothing where there are too many states.
+    /// The texts that both accept; nothing if there are too many states.
     pub fn both(&self, other: &Self) -> Option<Self> {
         let mut known: Map<(usize, usize), usize> = Map::default();
         let mut order = vec![(0, 0)];
@@ -442,7 +442,7 @@ impl Automaton {
         Self { states }
     }
 
-    /// The texts of JSON or Python strings: each character as it stands or escaped, or by its number where any may stand.
+    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is allowed.
     pub fn spelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
         self.written(plain, escapes, true)
     }
@@ -472,7 +472,7 @@ impl Automaton {
                 for (_, text) in held {
                     loose.spell(at, text, edge.to);
                 }
-                // Any character may be written by its number where every character may stand.
+                // Any character may be written by its number if every character is allowed.
                 if edge.low == 0 && edge.high == LAST && numbers {
                     loose.numbered(at, edge.to);
                 }

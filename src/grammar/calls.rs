@@ -19,7 +19,7 @@ pub(crate) struct Tool {
     pub parameters: Value,
 }
 
-/// What the schemas of a request are read with.
+/// The context in which the schemas of a request are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     /// Absent `additionalProperties` allow any.
@@ -76,7 +76,7 @@ pub(crate) fn call(
     }
     let node = Node::sequence(parts);
     if let Some(mark) = forbidden_name(&tool.name, clear) {
-        let message = format!("the name {mark:?} holds a mark of this wire");
+        let message = format!("the name {mark:?} contains a marker of this wire format");
         return Err(Fault { problem: Problem::at("", &message), of_wire: true });
     }
     Ok(rules.add(&format!("call-{}", tool.name), node))
@@ -131,7 +131,7 @@ fn arguments(
     let mut shapes = reader.shapes(&schema)?;
     shapes.retain(|shape| shape.types & types::OBJECT != 0);
     if shapes.is_empty() {
-        return Err(Problem::at("", "parameters have to be an object: no object satisfies them").into());
+        return Err(Problem::at("", "no object satisfies these parameters").into());
     }
     let mut style = match &calls.body.arguments {
         Arguments::Json | Arguments::JsonText => Style::json(),
@@ -155,7 +155,7 @@ fn arguments(
         if style.bare_keys
             && let Some(key) = shape.required.iter().find(|key| style.key(key).is_never())
         {
-            let message = format!("this wire writes keys without quotes and cannot write {key:?}");
+            let message = format!("this wire format writes keys without quotes and cannot write {key:?}");
             return Err(Fault { problem: Problem::at("/required", &message), of_wire: true });
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
@@ -190,7 +190,7 @@ struct Paired<'p> {
     reading: Reading,
 }
 
-/// The types of values as the wire tells them apart, each with its bits.
+/// The types of values that the wire distinguishes, each with its bits.
 const KINDS: [(&str, u8); 7] = [
     ("string", types::STRING),
     ("integer", types::WHOLE),
@@ -225,7 +225,7 @@ impl Paired<'_> {
                 if required {
                     let message = match value.is_never() {
                         true => "nothing satisfies this required argument".to_owned(),
-                        false => format!("this wire cannot write the name {key:?}"),
+                        false => format!("this wire format cannot write the name {key:?}"),
                     };
                     let problem = Problem::at(&format!("/properties/{key}"), &message);
                     return Err(Fault { problem, of_wire: is_odd });
@@ -243,7 +243,7 @@ impl Paired<'_> {
             }
             None if self.reading.open || !shape.names_members => Some(Schema::anything()),
             None => {
-                let message = "no arguments but those the schema names: `additionalProperties` is not given";
+                let message = "only the arguments of the schema are allowed: `additionalProperties` is not set";
                 reader.note(Effect::Tighter, "", "additionalProperties", message);
                 None
             }
@@ -264,14 +264,14 @@ impl Paired<'_> {
         Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
     }
 
-    /// A value with what stands around it, from its key on.
+    /// A value with the text around it, from its key on.
     fn value(&self, reader: &mut Reader<'_>, schema: &Schema, name: &str) -> Result<Node, Fault> {
         let through = schema.all.iter().any(|(value, _)| {
             value.as_object().is_some_and(|entries| entries.contains_key("$ref") || entries.contains_key("allOf"))
         });
         if through {
             let path = schema.all.first().map(|(_, path)| path.clone()).unwrap_or_default();
-            let message = "the parser does not look for a type behind `$ref` and `allOf`: it may give text";
+            let message = "the parser does not look up the type in `$ref` and `allOf`: it may give text";
             reader.note(Effect::Assumed, &path, "$ref", message);
         }
         let shapes = reader.shapes(schema)?;
@@ -280,7 +280,7 @@ impl Paired<'_> {
             for (at, (kind, bits)) in KINDS.iter().enumerate() {
                 let Some(spelling) = self.spelling(kind) else { continue };
                 let mut bits = *bits;
-                // Whole numbers and others are one kind of text where both may come.
+                // Whole numbers and others are one kind of text if both are allowed.
                 let numbers = types::WHOLE | types::FRACTION;
                 if *kind == "integer" && shape.types & numbers == numbers {
                     bits = numbers;

@@ -23,8 +23,8 @@ impl Grammar {
         written(&self.rules, &self.root, Dialect::Gbnf)
     }
 
-    /// For llama.cpp, from the first call on: the text before it is free. Nothing where nothing but calls can come, or
-    /// where calls begin with no mark.
+    /// For llama.cpp, from the first call on: the text before it is unconstrained. Nothing if only calls are allowed, or
+    /// if calls begin without a mark.
     pub fn to_lazy_gbnf(&self) -> Option<(String, &[Trigger])> {
         let lazy = self.lazy.as_ref()?;
         Some((written(&self.rules, &lazy.root, Dialect::Gbnf), &lazy.triggers))
@@ -51,7 +51,7 @@ fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
     out
 }
 
-/// What gets a rule of its own.
+/// The kinds of nodes that get a rule of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Named {
     Rule(usize),
@@ -101,7 +101,7 @@ impl Writer<'_> {
         if state == 0 { name } else { format!("{name}{dash}{state}") }
     }
 
-    /// A node where several may stand side by side.
+    /// A node in a place where several may follow each other.
     fn choice(&mut self, node: &Node) -> String {
         match node {
             Node::Choice(items) => items.iter().map(|item| self.sequence(item)).collect::<Vec<_>>().join(" | "),
@@ -217,7 +217,7 @@ impl Writer<'_> {
                 None => ways.push((edge.to, vec![(edge.low, edge.high)])),
             }
         }
-        // What takes most characters comes first.
+        // The node with most characters comes first.
         ways.sort_by_key(|(_, ranges)| std::cmp::Reverse(ranges.iter().map(|(low, high)| high - low).sum::<u32>()));
         let mut parts: Vec<String> = Vec::new();
         for (to, ranges) in ways {
@@ -241,7 +241,7 @@ impl Writer<'_> {
     }
 }
 
-/// The one text that leads on from a state for as long as there is no other, and where it leads.
+/// The only text that leads on from a state, as long as there is no other, and its target.
 fn run(automaton: &Automaton, from: usize) -> (String, usize) {
     let mut text = String::new();
     let mut at = from;

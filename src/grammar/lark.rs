@@ -1,8 +1,8 @@
 //! Grammars for llguidance.
 //!
 //! Its lexer takes the longest text and does not go back, so that text and the mark that ends it must not be two lexemes.
-//! Here every lexeme is one character, and regular text is written from its end: what may stand before a character. Both
-//! keep to what the rules say, whatever stands side by side. A special token has no characters there: it is named.
+//! Here every lexeme is one character, and regular text is written from its end: the text allowed before a character. Both
+//! obey the rules in every sequence. A special token has no characters there: it is named.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -156,12 +156,12 @@ impl Writer<'_> {
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
     }
 
-    /// Regular text as rules of what may stand before each place of it.
+    /// Regular text as rules of the text allowed before each of its positions.
     fn text(&mut self, text: usize, start: usize) {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
         let own = self.text_name(text, start);
         let place = |at: usize| format!("{own}_at_{at}");
-        // What is reached from the start, and from where.
+        // The states that are reached from the start, and their predecessors.
         let mut before: Vec<Ways> = vec![Ways::default(); automaton.states.len()];
         let mut reached = vec![start];
         let mut next = 0;
@@ -203,7 +203,7 @@ impl Writer<'_> {
     }
 }
 
-/// A rule's name as Lark takes it.
+/// A rule's name in the syntax of Lark.
 fn name(name: &str) -> String {
     format!("r_{}", name.replace('-', "_"))
 }

@@ -1,10 +1,10 @@
-//! The recogniser: which texts the rules allow, character by character, by following every way at once.
+//! The recognizer: decides character by character which texts the rules allow, by following every way at once.
 
 use hashbrown::{HashMap, HashSet};
 
 use super::rules::{Node, Rules};
 
-/// A place in the rules: what comes first, and what comes behind it.
+/// A position in the rules: the next node, and the rest after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Item<'r> {
     Node(&'r Node),
@@ -23,7 +23,7 @@ struct Cell<'r> {
 
 type Fast = foldhash::fast::RandomState;
 
-/// What makes two cells the same.
+/// The key under which two cells are the same.
 type Key = (usize, u8, usize, u64, Option<usize>);
 
 /// Follows a text through the rules.
@@ -56,7 +56,7 @@ impl<'r> Machine<'r> {
         self.may_end || !self.tops.is_empty()
     }
 
-    /// Takes a character; false where the rules do not allow it.
+    /// Consumes a character; false if the rules do not allow it.
     pub fn feed(&mut self, c: char) -> bool {
         let mut next = Vec::new();
         for top in std::mem::take(&mut self.tops) {
@@ -102,7 +102,7 @@ impl<'r> Machine<'r> {
         words
     }
 
-    /// What may still come, as a node of the same rules.
+    /// The possible rest, as a node of the same rules.
     pub fn rest(&self) -> Node {
         let mut ways = Vec::new();
         if self.may_end {

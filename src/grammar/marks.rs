@@ -1,4 +1,4 @@
-//! Text that the parser would read as a mark: what content, thoughts and values must not hold.
+//! Text that the parser would read as a mark, and that content, thoughts and values must not contain.
 
 use super::automaton::Automaton;
 use super::notes::{Effect, Note};
@@ -8,16 +8,16 @@ use crate::wire::marks;
 use crate::wire::structure::{Arguments, KEY_AGAIN, Piece, Wire};
 use crate::wire::written::{Part, Written};
 
-/// What keeps clear of marks, for each place where text is free.
+/// The texts without marks, for each place in which text is unconstrained.
 #[derive(Clone, Debug)]
 pub(crate) struct Clear {
     pub content: Automaton,
     pub reasoning: Automaton,
     /// Text inside a call.
     pub value: Automaton,
-    /// A value that stands without quotes between its marks.
+    /// A value without quotes between its marks.
     pub bare: Automaton,
-    /// What opens a thought, and what closes it.
+    /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
     pub notes: Vec<Note>,
 }
@@ -39,7 +39,7 @@ pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clea
                 _ => Vec::new(),
             },
             Err(error) => {
-                let message = format!("a pattern of the template is not followed here: {}", error.message);
+                let message = format!("a pattern of the template is not supported here: {}", error.message);
                 notes.push(Note::new(Effect::Assumed, message));
                 Vec::new()
             }
@@ -90,7 +90,7 @@ pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clea
             patterns.iter().filter(|(_, first)| *first == wanted).map(|(pattern, _)| pattern.clone()).collect()
         };
         Automaton::without(&pick(false), &pick(true)).unwrap_or_else(|| {
-            let message = "the marks of this template take too many states: free text may hold some of them";
+            let message = "the markers of this template need too many states: free text may contain some of them";
             notes.push(Note::new(Effect::Looser, message));
             Automaton::anything()
         })

@@ -1,5 +1,5 @@
-//! Grammars of what a model may write: for one request, every output the wire can carry, and only outputs that the
-//! response template reads back whole.
+//! Grammars of a model's valid outputs: for one request, every output that the wire can carry, and only outputs that the
+//! response template parses without a malformed region.
 //!
 //! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine, and
 //! [`Grammar::matcher`] follows a text through them without one.
@@ -40,7 +40,7 @@ use rules::{Node, Rules};
 use schema::Order;
 use turn::{Start, Turn};
 
-/// The rules of what a model may write for one request.
+/// The rules of a model's valid outputs for one request.
 #[derive(Clone, Debug)]
 pub struct Grammar {
     pub(crate) rules: Rules,
@@ -70,7 +70,7 @@ pub(crate) struct Lazily {
     pub triggers: Vec<Trigger>,
 }
 
-/// What starts a lazy grammar.
+/// A text that starts a lazy grammar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trigger {
@@ -84,12 +84,12 @@ pub struct Trigger {
 ///
 /// # Errors
 ///
-/// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+/// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
     Builder::new(template, wire).build(request)
 }
 
-/// What the grammars of one model share: how it writes a turn, and what its texts must not hold. It is made once.
+/// The common part of one model's grammars: the form of a turn, and the texts to avoid. It is made once.
 #[derive(Clone, Debug)]
 pub struct Builder<'m> {
     template: &'m Template,
@@ -107,7 +107,7 @@ impl<'m> Builder<'m> {
     ///
     /// # Errors
     ///
-    /// What makes the request impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
         let Self { template, wire, clear } = self;
         let (structure, written) = (wire.structure(), wire.written());
@@ -122,7 +122,7 @@ impl<'m> Builder<'m> {
         let mut faults = Vec::new();
         if wants != request::Wants::Nothing {
             let Some(calls) = structure.calls.as_ref().filter(|_| template.field(marks::CALLS).is_some()) else {
-                let message = "this template reads no calls, and tools are given";
+                let message = "this template reads no calls, but the request has tools";
                 return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
             };
             let order = if request.any_order { Order::Any } else { Order::Schema };
@@ -140,7 +140,7 @@ impl<'m> Builder<'m> {
                                 tool: Some(tool.name.clone()),
                                 path: Some(fault.problem.path.clone()),
                                 keyword: None,
-                                message: format!("the tool is left out: {}", fault.problem.message),
+                                message: format!("the tool is dropped: {}", fault.problem.message),
                             });
                         }
                         faults.push((is_left_out, Diagnostic::error("grammar-tool", message)));
@@ -166,7 +166,7 @@ impl<'m> Builder<'m> {
             several,
         };
         let Some((root, start)) = turn.root(&mut rules, &mut notes) else {
-            let message = "renders show no turn of this kind after such a prompt";
+            let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
         };
         let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
@@ -205,12 +205,12 @@ fn preserved(wire: &crate::wire::structure::Wire) -> Vec<String> {
 }
 
 impl Grammar {
-    /// What it does not say exactly, sorted.
+    /// The inexact parts of the grammar, sorted.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// The marks that end the turn, which are no part of the grammar: each with `any`, `calls` or `content`.
+    /// The marks that end the turn, which are not part of the grammar: each with `any`, `calls` or `content`.
     pub fn stop(&self) -> &[(String, &'static str)] {
         &self.stop
     }
@@ -220,7 +220,7 @@ impl Grammar {
         &self.preserved
     }
 
-    /// Names these marks as tokens where the format has names for them, which is Lark alone: elsewhere the text of a mark
+    /// Names these marks as tokens if the format has names for them, as only Lark does: elsewhere the text of a mark
     /// matches its token, too.
     #[must_use]
     pub fn with_special_tokens(mut self, special: &[SpecialToken]) -> Self {
@@ -231,8 +231,7 @@ impl Grammar {
             if token.in_lark().is_some() {
                 self.special.push(token.clone());
             } else {
-                let message =
-                    format!("the number of the special token {:?} is not known: it is written as text", token.text);
+                let message = format!("the id of the special token {:?} is unknown: it is written as text", token.text);
                 self.notes.push(Note::new(Effect::Assumed, &message));
             }
         }
@@ -294,7 +293,7 @@ pub struct Matcher<'g> {
     is_broken: bool,
 }
 
-/// What became of a piece of text.
+/// The result of feeding a piece of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fed {
@@ -307,7 +306,7 @@ pub enum Fed {
     Broken {
         /// The byte at which it breaks.
         at: usize,
-        /// What could have stood there.
+        /// The texts that were allowed there.
         expected: Vec<String>,
     },
 }

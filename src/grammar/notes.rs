@@ -1,4 +1,4 @@
-//! What a grammar does not say exactly, told to whoever asked for it.
+//! Notes on the parts of a grammar that accept more or less than the schema.
 
 use crate::json::{Object, Value};
 

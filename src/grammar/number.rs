@@ -9,7 +9,7 @@ pub(crate) struct Bounds {
     /// The least value, and whether it is excluded.
     pub least: Option<(Decimal, bool)>,
     pub most: Option<(Decimal, bool)>,
-    /// What whole numbers have to be multiples of.
+    /// The divisor of whole numbers.
     pub multiple: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Decimal {
 const MOST_DIGITS: i64 = 400;
 
 impl Decimal {
-    /// Reads a number of JSON; nothing where writing it out would take too many digits.
+    /// Reads a number of JSON; nothing if writing it out would need too many digits.
     pub fn read(text: &str) -> Option<Self> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -186,7 +186,7 @@ fn digits(whole: bool) -> Regular {
     }
 }
 
-/// What may follow the whole part of a number.
+/// The text allowed after the whole part of a number.
 fn any_fraction(whole: bool) -> Regular {
     if whole { Regular::Empty } else { maybe(Regular::Concat(vec![class('.', '.'), any_digits(1)])) }
 }

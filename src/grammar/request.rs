@@ -1,4 +1,4 @@
-//! What is asked for: the tools of a request, and which of them the model may or must call.
+//! The request: its tools, and which of them the model may or must call.
 
 use super::calls::Tool;
 use super::notes::{Effect, Note};
@@ -11,9 +11,9 @@ use crate::json::{Object, Value};
 pub struct Request<'r> {
     /// The tools as OpenAI lists them, or the functions inside.
     pub tools: Option<&'r Value>,
-    /// Which of them the model may or must call; `Auto` with tools and `None` without where nothing is said.
+    /// Which of them the model may or must call; by default `Auto` with tools and `None` without.
     pub choice: Option<&'r Choice>,
-    /// Whether several calls are allowed; where nothing is said, unless a tool is named.
+    /// Whether several calls are allowed; by default, unless a tool is named.
     pub parallel: Option<bool>,
     /// The prompt as it will be sent.
     pub prompt: Option<&'r str>,
@@ -25,7 +25,7 @@ pub struct Request<'r> {
     pub open_properties: bool,
     /// White space between JSON tokens only as renders have it.
     pub wire_space: bool,
-    /// The arguments of a call in any order, where they are few enough.
+    /// The arguments of a call in any order, if they are few enough.
     pub any_order: bool,
 }
 
@@ -52,10 +52,10 @@ impl Choice {
     ///
     /// # Errors
     ///
-    /// What is neither.
+    /// The value is neither.
     pub fn read(value: &Value) -> Result<Self, Diagnostic> {
         let wrong = || {
-            let message = "`tool_choice` is not understood";
+            let message = "invalid `tool_choice`";
             Diagnostic::error("grammar-choice", message)
                 .help("`auto`, `required`, `none`, a tool's name, or OpenAI's objects of the types `function` and `allowed_tools`")
         };
@@ -105,7 +105,7 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
     let given = match request.tools {
         None | Some(Value::Null) => &[][..],
         Some(Value::List(items)) => items,
-        Some(_) => return Err(vec![Diagnostic::error("grammar-tools", "the tools have to be a JSON list")]),
+        Some(_) => return Err(vec![Diagnostic::error("grammar-tools", "the tools must be a JSON list")]),
     };
     for (at, item) in given.iter().enumerate() {
         let own = item.get("function").unwrap_or(item);
@@ -116,7 +116,7 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
         if tools.iter().any(|known| known.name == name) {
             problems.push(Diagnostic::error(
                 "grammar-tools",
-                format!("the tool at `/{at}` has the name of another: `{name}`"),
+                format!("the tool at `/{at}` has the same name as another: `{name}`"),
             ));
             continue;
         }
@@ -124,7 +124,10 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
             None | Some(Value::Null) => {
                 notes.push(Note {
                     tool: Some(name.to_owned()),
-                    ..Note::new(Effect::Assumed, "the tool has no parameters: an empty object is the only argument")
+                    ..Note::new(
+                        Effect::Assumed,
+                        "the tool has no parameters: its only valid argument is an empty object",
+                    )
                 });
                 let none = [("type", "object".into()), ("properties", Value::Object(Object::new()))];
                 Value::from(none)
@@ -150,14 +153,14 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
                 let known: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
                 let message = format!("`tool_choice` names `{name}`, which is not among the tools");
                 problems.push(
-                    Diagnostic::error("grammar-choice", message).help(format!("there are: {}", known.join(", "))),
+                    Diagnostic::error("grammar-choice", message).help(format!("the tools are {}", known.join(", "))),
                 );
             }
         }
         tools.retain(|tool| names.contains(&tool.name));
     }
     if wants == Wants::Some && tools.is_empty() && problems.is_empty() {
-        problems.push(Diagnostic::error("grammar-tools", "a call is required, and there are no tools"));
+        problems.push(Diagnostic::error("grammar-tools", "a call is required, but there are no tools"));
     }
     if problems.is_empty() { Ok((tools, wants)) } else { Err(problems) }
 }

@@ -10,9 +10,9 @@ use super::style::FreeString;
 pub(crate) enum Node {
     Literal(String),
     Sequence(Vec<Node>),
-    /// One of these; none of them is no text at all, not even the empty one.
+    /// One of these; an empty list matches nothing, not even the empty text.
     Choice(Vec<Node>),
-    /// So many times, without a bound where there is no second number.
+    /// This many times, without a bound if there is no second number.
     Repeat(Box<Node>, u32, Option<u32>),
     Rule(usize),
     /// Regular text, from one of its states on.
@@ -58,7 +58,7 @@ impl Node {
         Self::Literal(text.into())
     }
 
-    /// One after the other, flat, with neighbouring literals as one.
+    /// One after the other, flat, with neighboring literals as one.
     pub fn sequence(items: impl IntoIterator<Item = Node>) -> Self {
         let mut all: Vec<Node> = Vec::new();
         let mut add = |item: Node| match (all.last_mut(), item) {

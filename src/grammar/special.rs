@@ -6,7 +6,7 @@
 pub struct SpecialToken {
     /// The mark as text.
     pub text: String,
-    /// Its number in the vocabulary, where that is known.
+    /// Its id in the vocabulary, if it is known.
     pub id: Option<u32>,
 }
 
@@ -16,7 +16,7 @@ impl SpecialToken {
         Self { text: text.into(), id }
     }
 
-    /// How a Lark grammar names it: by what it says where that is one word in angle brackets, else by its number.
+    /// Its name in a Lark grammar: its text if that is one word in angle brackets, else its id.
     pub(crate) fn in_lark(&self) -> Option<String> {
         let inner = self.text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
         let is_word = |inner: &str| {

@@ -9,10 +9,10 @@ use crate::python;
 /// A spelling of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Style {
-    /// What tells it from others in the names of rules.
+    /// Its prefix in the names of rules.
     pub name: &'static str,
     pub strings: Strings,
-    /// Keys of objects stand without quotes.
+    /// Keys of objects have no quotes.
     pub bare_keys: bool,
     /// `True` and `None`, and `true` and `null`.
     pub python_words: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Style {
     pub space: Space,
     /// Keys come sorted.
     pub sorted: bool,
-    /// All of it stands inside a JSON string.
+    /// All of it is inside a JSON string.
     pub inside: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Strings {
     Marked(String, String),
 }
 
-/// What stands between the tokens of a value.
+/// The text between the tokens of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     /// A few blanks or newlines anywhere.
@@ -43,7 +43,7 @@ pub(crate) enum Space {
     Exact { colon: String, comma: String },
 }
 
-/// How many blanks may stand in one place.
+/// The number of blanks allowed in one place.
 const MOST_BLANKS: u32 = 8;
 
 const JSON_ESCAPES: [(char, &str); 8] = [
@@ -90,7 +90,7 @@ impl Style {
         }
     }
 
-    /// What Python's `repr` prints.
+    /// The output of Python's `repr`.
     pub fn python() -> Self {
         Self {
             name: "python",
@@ -129,7 +129,7 @@ impl Style {
         }
     }
 
-    /// A sign between two tokens and what may stand around it.
+    /// A sign between two tokens, and the blanks around it.
     fn sign(&self, rules: &mut Rules, exact: &str, sign: &str) -> Node {
         match self.space {
             Space::Exact { .. } => self.literal(exact),
@@ -150,7 +150,7 @@ impl Style {
         self.sign(rules, exact, ",")
     }
 
-    /// Strings whose text the automaton accepts; nothing where they take too many states.
+    /// Strings whose text the automaton accepts; nothing if they need too many states.
     pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
         // Most strings of a request are free, and what keeps them clear of marks is the dearest part of its grammar.
         let is_free = *text == Automaton::anything();
@@ -275,7 +275,7 @@ impl Style {
         }
     }
 
-    /// The key of an object; nothing where it cannot be written.
+    /// The key of an object; nothing if it cannot be written.
     pub fn key(&self, key: &str) -> Node {
         if self.bare_keys {
             let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -327,7 +327,7 @@ fn ascii(text: &str) -> String {
     escaped(text, |c| c.is_ascii())
 }
 
-/// A string of JSON in which only letters and digits stand as they are.
+/// A string of JSON in which only letters and digits are unescaped.
 fn numbered(text: &str) -> String {
     escaped(text, |c| c.is_ascii_alphanumeric())
 }
@@ -348,7 +348,7 @@ fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Regular text as it stands inside a JSON string.
+/// Regular text as it is written inside a JSON string.
 fn within_json(automaton: &Automaton) -> Option<Automaton> {
     let plain = |low: u32, high: u32| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
     let escapes = [('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];

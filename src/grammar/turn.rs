@@ -1,4 +1,4 @@
-//! The turn: in which order thoughts, content and calls stand, and where the prompt leaves off.
+//! The turn: the order of thoughts, content and calls, and the point at which the prompt ends.
 
 use super::automaton::Automaton;
 use super::machine::Machine;
@@ -24,30 +24,30 @@ pub enum Presence {
     Never,
 }
 
-/// What the turn is made of.
+/// The parts of the turn.
 pub(crate) struct Turn<'t> {
     pub wire: &'t Wire,
     pub written: &'t Written,
     pub clear: &'t Clear,
     pub prompt: Option<&'t str>,
     pub reasoning: Presence,
-    /// Whether content may stand beside calls, and whether it must.
+    /// Whether content beside calls is allowed, and whether it is required.
     pub content: Presence,
-    /// The calls: none of them where there are none.
+    /// The calls, if there are any.
     pub call: Option<Node>,
     /// Whether a turn without calls is allowed, and whether more than one call is.
     pub may_be_silent: bool,
     pub several: bool,
 }
 
-/// Where the grammar begins.
+/// The start of the grammar.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     /// The region the prompt left open.
     pub inside: Option<&'static str>,
     /// The end of the prompt that may be the beginning of a mark.
     pub held: String,
-    /// What the prompt wrote of the turn itself.
+    /// The prompt's own part of the turn.
     pub begun: String,
 }
 
@@ -66,8 +66,10 @@ impl Turn<'_> {
         let (groups, is_known) = self.groups();
         if !is_known {
             let message = match self.prompt {
-                Some(_) => "no end of a prompt that renders show is found in this one: it is read as if it were one",
-                None => "no prompt is given: the grammar begins where the plainest prompt ends",
+                Some(_) => {
+                    "this prompt ends differently from all prompts in the renders: it is read as if it were one of them"
+                }
+                None => "no prompt is given: the grammar begins after the plainest prompt",
             };
             notes.push(Note::new(Effect::Assumed, message));
         }
@@ -104,7 +106,7 @@ impl Turn<'_> {
         (!root.is_never()).then_some((root, start))
     }
 
-    /// The groups of turns that this prompt can begin; the plainest where none is found.
+    /// The groups of turns that this prompt can begin; the plainest if none is found.
     fn groups(&self) -> (Vec<&Group>, bool) {
         let groups = &self.written.groups;
         let plain = || groups.first().into_iter().collect::<Vec<_>>();
@@ -135,7 +137,7 @@ impl Turn<'_> {
         }
     }
 
-    /// What the prompt ends with, from the last words of the conversation on.
+    /// The end of the prompt, from the last words of the conversation on.
     fn tail(&self, group: &Group) -> String {
         let Some(prompt) = self.prompt else { return group.prompt.clone() };
         let shared: usize = prompt
@@ -184,7 +186,7 @@ impl Turn<'_> {
         shapes
     }
 
-    /// A shape as nodes, with any number of calls where it shows two.
+    /// A shape as nodes, with any number of calls if it shows two.
     fn parts(&self, shape: &Shape, content: &Node, thought: &Node) -> Parts {
         let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
         let mut nodes = Vec::new();
@@ -219,7 +221,7 @@ impl Turn<'_> {
         nodes
     }
 
-    /// The rest of the turn where the prompt writes what no render of the whole turn has: the close of a thought that it
+    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that it
     /// opened, and what follows a header.
     fn beyond(
         &self,
@@ -278,7 +280,7 @@ impl Turn<'_> {
         let call = self.call.clone()?;
         let (groups, _) = self.groups();
         let mut found: Vec<(String, Parts)> = Vec::new();
-        // What stands elsewhere in turns starts no call.
+        // Text that occurs elsewhere in turns starts no call.
         let mut elsewhere: Vec<&str> = Vec::new();
         for group in groups {
             let tail = self.tail(group);
@@ -314,7 +316,7 @@ impl Turn<'_> {
         Some(Lazily { root, triggers: vec![self.trigger(&mark, start)] })
     }
 
-    /// What starts the grammar at a mark that a thought may name, too.
+    /// The start of the grammar at a mark that a thought may also name.
     fn trigger(&self, mark: &str, start: &Start) -> Trigger {
         let Some((open, close)) = &self.clear.thought else { return Trigger { kind: "word", value: mark.to_owned() } };
         let is_over = start.begun.contains(close.as_str());
@@ -340,7 +342,7 @@ impl Turn<'_> {
     }
 }
 
-/// The first marks of a text that stand in no other: where they begin, and what they are.
+/// The first marks of a text that occur in no other: their positions and texts.
 fn first_of_its_own(text: &str, others: &[&str]) -> Option<(usize, String)> {
     let marks = marks::marks(text);
     let starts: Vec<usize> = marks.iter().scan(0, |at, mark| Some(std::mem::replace(at, *at + mark.len()))).collect();
@@ -387,7 +389,7 @@ fn shared_start(tail: &str, group: &Group, shapes: &[&Shape]) -> usize {
     shared.max().unwrap_or(group.header.len()).min(group.header.len())
 }
 
-/// What may follow a text that the node begins with; nothing where it does not.
+/// The rest of the node after a text that it begins with; nothing if it does not.
 fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
     let mut machine = Machine::new(rules, node);
     for c in text.chars() {

@@ -28,7 +28,7 @@ pub type Object = Map<Value>;
 #[derive(Clone)]
 pub struct Map<V> {
     entries: Vec<(String, V)>,
-    /// Where each key is, once there are more than a few.
+    /// The index of each key, once there are more than a few.
     index: Option<Box<Index>>,
 }
 
@@ -45,7 +45,7 @@ impl Index {
         index
     }
 
-    /// Adds a key that is to stand at a place, after these entries or among them.
+    /// Adds a key at an index, after these entries or among them.
     fn add<V>(&mut self, entries: &[(String, V)], key: &str, place: usize) {
         let key_at = |place: &usize| entries.get(*place).map_or(key, |(key, _)| key);
         self.places.insert_unique(self.state.hash_one(key), place, |place| self.state.hash_one(key_at(place)));

@@ -3,7 +3,7 @@
 //! Everything Backchat handles is JSON at some point: templates, tools, messages, arguments. The reference
 //! implementation reads it with `json.loads`, whose dialect is wider than the standard (NaN, infinities, lone
 //! surrogates, integers of any length), keeps the order of keys and the last of duplicate ones, and a diagnostic needs
-//! to know at which byte a value stands. No general crate gives all three, so this room does.
+//! the byte positions of values. No general crate gives all three, so this room does.
 
 mod map;
 mod number;
@@ -17,7 +17,7 @@ pub use map::{Entry as MapEntry, Iter, IterMut};
 pub use map::{Map, Object};
 pub use number::Number;
 pub(crate) use place::offset_as_written;
-// Where values are in their text: for diagnostics.
+// The positions of values in their text: for diagnostics.
 #[doc(hidden)]
 pub use place::{Path, Places, Step};
 pub(crate) use read::read_with_places_at;

@@ -5,7 +5,7 @@
 pub struct Number(Box<str>);
 
 impl Number {
-    /// Takes the text of a JSON number as it stands.
+    /// Keeps the text of a JSON number unchanged.
     pub(crate) fn from_text(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
@@ -20,7 +20,7 @@ impl Number {
         self.0.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     }
 
-    /// Whether every reader of JSON takes it: neither NaN nor an infinity, nor so large that it reads as one.
+    /// Whether every JSON parser accepts it: neither NaN nor an infinity, nor so large that it reads as one.
     pub fn is_json(&self) -> bool {
         self.is_integer() || self.as_f64().is_finite()
     }
@@ -35,14 +35,14 @@ impl Number {
         }
     }
 
-    /// The value as a 64-bit integer, where it is one and fits.
+    /// The value as a 64-bit integer, if it is one and fits.
     pub fn as_i64(&self) -> Option<i64> {
         self.0.parse().ok()
     }
 }
 
 impl Number {
-    /// The value as a 64-bit integer from 0, where it is one and fits.
+    /// The value as a 64-bit integer from 0, if it is one and fits.
     pub fn as_u64(&self) -> Option<u64> {
         self.0.parse().ok()
     }

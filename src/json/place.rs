@@ -62,7 +62,7 @@ impl Path {
         steps
     }
 
-    /// This path, seen from a document in which its root stands at `base`.
+    /// This path in a document whose `base` is its root.
     #[must_use]
     #[doc(hidden)]
     pub fn below(&self, base: &Path) -> Self {
@@ -87,12 +87,12 @@ impl Display for Path {
     }
 }
 
-/// Whether a key can stand in a path without quotes.
+/// Whether a key needs no quotes in a path.
 fn is_plain(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Where a value, its key, and everything below it stand in the text they were read from.
+/// The positions of a value, its key, and everything below it in the text they were read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The bytes of the value.
@@ -126,7 +126,7 @@ impl Places {
         }
     }
 
-    /// The places of the value at the end of `path`, where the document has it.
+    /// The places of the value at the end of `path`, if the document has it.
     pub fn at(&self, path: &Path) -> Option<&Places> {
         path.steps().into_iter().try_fold(self, |here, step| match (&here.below, step) {
             (Below::List(items), Step::Index(index)) => items.get(*index),
@@ -136,7 +136,7 @@ impl Places {
     }
 }
 
-/// The byte of a string as it was written, quotes included, at which the byte `offset` of its text stands.
+/// The byte of a string as it was written, quotes included, that corresponds to the byte `offset` of its text.
 pub(crate) fn offset_as_written(written: &str, offset: usize) -> usize {
     let mut at = 1;
     let mut decoded = 0;

@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::place::Below;
 use super::{Map, Number, Object, Places, Value};
 
-/// Why a text is not JSON, and where.
+/// Why a text is not JSON, and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// What is wrong.
@@ -60,7 +60,7 @@ pub fn read(text: &str) -> Result<Value, Error> {
     Reader::new(text).document()
 }
 
-/// Reads one JSON value, and where it and everything below it stands.
+/// Reads one JSON value, and the positions of it and everything below it.
 ///
 /// ```
 /// use backchat::json::{Path, read_with_places};
@@ -96,7 +96,7 @@ pub struct Entry {
     pub value: Range<usize>,
 }
 
-/// The bytes of a document's value and, where it is an object, its entries in the order of the text. The whole text is
+/// The bytes of a document's value and, if it is an object, its entries in the order of the text. The whole text is
 /// checked, and nothing of the values is kept.
 pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Error> {
     let mut reader = Reader { entries: Some(Vec::new()), ..Reader::new(text) };
@@ -115,7 +115,7 @@ struct Reader<'t> {
     depth: usize,
     /// The places of values read and not yet taken up by the list or object around them.
     places: Option<Vec<Places>>,
-    /// The entries of the outermost object, where they are all that is asked for: values are checked and dropped.
+    /// The entries of the outermost object, if they are all that is asked for: values are checked and dropped.
     entries: Option<Vec<Entry>>,
 }
 
@@ -183,7 +183,7 @@ impl<'t> Reader<'t> {
             Some(b'N') => self.word("NaN", number("NaN"))?,
             Some(b'I') => self.word("Infinity", number("Infinity"))?,
             Some(_) => return Err(self.error("expected a value")),
-            None => return Err(self.error("the text ends where a value should stand")),
+            None => return Err(self.error("the text ends before a value")),
         };
         self.placed(start, Below::Nothing, Vec::new());
         Ok(value)

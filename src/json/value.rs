@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// What a reader would call this kind of value: `a string`, `null`, …
+    /// The name of this kind of value, for messages: `a string`, `null`, …
     #[doc(hidden)]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl Value {
         }
     }
 
-    /// Whether Python takes it for true: anything but null, false, zero and what is empty.
+    /// Whether Python takes it for true: anything but null, false, zero and empty values.
     #[doc(hidden)]
     pub fn is_truthy(&self) -> bool {
         match self {
@@ -120,7 +120,7 @@ impl Value {
         }
     }
 
-    /// The value of a key, where this is an object that has it.
+    /// The value of a key, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }
@@ -162,7 +162,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// The value of a key; null where this is not an object or lacks the key.
+/// The value of a key; null if this is not an object or lacks the key.
 impl Index<&str> for Value {
     type Output = Value;
 
@@ -171,7 +171,7 @@ impl Index<&str> for Value {
     }
 }
 
-/// The element at a place; null where this is not a list or is shorter.
+/// The element at an index; null if this is not a list or is shorter.
 impl Index<usize> for Value {
     type Output = Value;
 

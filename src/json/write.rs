@@ -35,7 +35,7 @@ impl Display for Value {
 impl Value {
     /// The value as JSON over several lines, each level set in by `indent`; no newline at the end.
     ///
-    /// What is short stays on one line, the value as a whole excepted.
+    /// Short values stay on one line, except for the value as a whole.
     #[doc(hidden)]
     pub fn to_pretty(&self, indent: &str) -> String {
         let mut out = String::new();
@@ -48,7 +48,7 @@ impl Value {
 /// The longest list or object that [`Value::to_pretty`] leaves on one line, in bytes.
 const SHORT: usize = 60;
 
-/// Takes up to so many bytes, then fails.
+/// Accepts up to this many bytes, then fails.
 struct Room(usize);
 
 impl Write for Room {

@@ -62,7 +62,7 @@ impl Class {
             .is_ok()
     }
 
-    /// What it costs, in the machine's units of work, to look up a character beyond ASCII.
+    /// The cost, in the machine's units of work, of looking up a character beyond ASCII.
     fn lookup_cost(&self) -> usize {
         2 + (usize::BITS - self.rest.len().leading_zeros()) as usize
     }
@@ -89,7 +89,7 @@ impl Class {
         (at, at + beyond * self.lookup_cost())
     }
 
-    /// What it costs to walk over a character.
+    /// The cost of walking over a character.
     pub fn cost(&self, c: char) -> usize {
         if c.is_ascii() { 1 } else { self.lookup_cost() }
     }
@@ -114,7 +114,7 @@ pub(super) fn perl(letter: char, ascii_only: bool) -> ClassUnicode {
     set
 }
 
-/// A property by name, such as `Lu`, `Greek` or `Script=Greek`; `None` where nothing has that name.
+/// A property by name, such as `Lu`, `Greek` or `Script=Greek`; `None` if the name is unknown.
 pub(super) fn property(name: &str) -> Option<ClassUnicode> {
     let name = name.trim().replace(':', "=");
     if name.is_empty() || name.contains(['{', '}', '\\']) {
@@ -140,7 +140,7 @@ pub(super) fn property(name: &str) -> Option<ClassUnicode> {
     })
 }
 
-/// The set that a class written in Rust's syntax stands for.
+/// The set of a class written in Rust's syntax.
 fn syntax(source: &str) -> Option<ClassUnicode> {
     match regex_syntax::parse(source).ok()?.into_kind() {
         HirKind::Class(regex_syntax::hir::Class::Unicode(set)) => Some(set),

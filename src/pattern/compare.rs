@@ -1,23 +1,23 @@
-//! What the [machine](super::machine) compares with the text: literals, places, groups again.
+//! The comparisons of the [machine](super::machine) with the text: literals, assertions, back-references.
 
 use super::hay::{Edge, Hay};
 use super::machine::{Attempt, BYTES_PER_UNIT};
 use super::tree::Assertion;
 
-/// What it costs to fold a character, in units of work.
+/// The cost of folding a character, in units of work.
 const FOLD: usize = 64;
 
-/// What it costs to tell whether two characters have other cases.
+/// The cost of finding out whether two characters have other cases.
 const CASED: usize = 40;
 
-/// What it costs to find the other cases of a character.
+/// The cost of finding the other cases of a character.
 const CASES: usize = 1500;
 
-/// What it costs to tell whether a character beyond ASCII is one of a word.
+/// The cost of finding out whether a character beyond ASCII belongs to a word.
 const WORD: usize = 12;
 
 impl Attempt {
-    /// Compares by full case folding; `None` where only more text can tell.
+    /// Compares by full case folding; `None` if only more text can decide.
     pub(super) fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
         let mut wanted = wanted.iter();
         let mut at = self.at;
@@ -41,7 +41,7 @@ impl Attempt {
         Some(true)
     }
 
-    /// Whether a place is what an assertion says; `None` where only more text can tell.
+    /// Whether an assertion holds at a position; `None` if only more text can decide.
     pub(super) fn holds(&mut self, assertion: Assertion, hay: Hay<'_>) -> Option<bool> {
         let at = self.at;
         let at_end = at == hay.end();
@@ -77,7 +77,7 @@ impl Attempt {
         })
     }
 
-    /// The text of a group again; `None` where only more text can tell.
+    /// A back-reference: the text of a group again; `None` if only more text can decide.
     pub(super) fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Hay<'_>) -> Option<bool> {
         let Some((start, end)) = self.group(group) else { return Some(false) };
         let wanted = hay.after(start).get(..end.saturating_sub(start)).unwrap_or("");
@@ -109,7 +109,7 @@ impl Attempt {
         Some(true)
     }
 
-    /// Compares a literal with what is there; `None` where only more text can tell.
+    /// Compares a literal with the text; `None` if only more text can decide.
     pub(super) fn literal(&mut self, wanted: &[u8], hay: Hay<'_>) -> Option<bool> {
         let there = hay.bytes_after(self.at);
         if let (Some(first), Some(wanted)) = (there.first(), wanted.first())

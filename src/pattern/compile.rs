@@ -11,7 +11,7 @@ const MAX_WRITTEN_OUT: usize = 600;
 /// From this many instructions on none is written out any more.
 const MAX_INSTS: usize = 20_000;
 
-/// What stands in a row and is one instruction, or a node of its own.
+/// A sequence that is one instruction, or a node of its own.
 enum Piece<'n> {
     Literal(String),
     Folded(Vec<char>),
@@ -37,7 +37,7 @@ impl Program {
 /// Whether what follows a place in the pattern may depend on what a group took.
 fn has_memory(node: &Node) -> bool {
     match node {
-        // Whether a match is empty depends on where `\K` was.
+        // Whether a match is empty depends on the position of `\K`.
         Node::Backref { .. } | Node::IfGroup { .. } | Node::Keep => true,
         Node::Group { node, .. } | Node::Atomic(node) | Node::Repeat { node, .. } | Node::Look { node, .. } => {
             has_memory(node)
@@ -63,7 +63,7 @@ fn has_call(node: &Node) -> bool {
 
 struct Compiler {
     program: Program,
-    /// Whether groups are called, and so have to know where to go back to.
+    /// Whether groups are called, and so need a return address.
     calls: bool,
     /// Whether a place that failed once fails always, whatever came before it.
     plain: bool,
@@ -96,7 +96,7 @@ impl Compiler {
         }
     }
 
-    /// A number under which failures are noted, where they hold for every attempt.
+    /// A number under which failures are recorded, if they hold for every attempt.
     fn memo(&mut self) -> Option<usize> {
         self.plain.then(|| {
             self.program.splits += 1;
@@ -186,7 +186,7 @@ impl Compiler {
         }
     }
 
-    /// Says where to go on behind a look that matches, and behind one that does not.
+    /// Sets the continuation after a look that matches, and after one that does not.
     fn aim_look(&mut self, look: usize, to_matched: Option<usize>, to_failed: Option<usize>) {
         if let Some(Inst::Look { matched, failed, .. }) = self.program.insts.get_mut(look) {
             (*matched, *failed) = (to_matched, to_failed);
@@ -246,7 +246,7 @@ impl Compiler {
         }
     }
 
-    /// A look, without where to go on behind it.
+    /// A look, without its continuation.
     fn look(&mut self, node: &Node, behind: bool) -> usize {
         let span = self.plain && !behind && !has_group(node);
         let (run, rest) = match node {
@@ -266,7 +266,7 @@ impl Compiler {
             self.push(Inst::LookEnd);
             return look;
         };
-        // Where the run ended is remembered: had the look begun anywhere in the run, it would match as well.
+        // The end of the run is remembered: had the look begun anywhere in the run, it would match as well.
         let mark = self.register();
         let look = self.push(Inst::Look { matched: None, failed: None, span: Some(mark), next: None });
         self.program.spans = self.program.spans.max(mark + 1);
@@ -317,7 +317,7 @@ impl Compiler {
         }
     }
 
-    /// `X?`, up to so many times: each only after the one before it.
+    /// `X?`, up to this many times: each only after the one before it.
     fn optional(&mut self, node: &Node, times: u32, greed: Greed, behind: bool) {
         let mut splits = Vec::new();
         for _ in 0..times {
@@ -331,7 +331,7 @@ impl Compiler {
         }
     }
 
-    /// `X*`, or `X+` where `at_least_once`.
+    /// `X*`, or `X+` if `at_least_once`.
     fn open_loop(&mut self, node: &Node, at_least_once: bool, greed: Greed, behind: bool) {
         let enter = at_least_once.then(|| self.push(Inst::Jump(0)));
         let split = self.split();

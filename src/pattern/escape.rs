@@ -14,7 +14,7 @@ enum Member {
 }
 
 impl Reader<'_> {
-    /// What follows a backslash outside of a set.
+    /// The text after a backslash outside of a set.
     pub(super) fn escape(&mut self) -> Result<Node, PatternError> {
         let place = self.place();
         let start = place - 1;
@@ -31,7 +31,7 @@ impl Reader<'_> {
             'G' => Node::Assert(Assertion::SearchStart),
             'K' => Node::Keep,
             'X' => return Err(self.refused("a grapheme (`\\X`)", start)),
-            'L' => return Err(PatternError::new("a named list (`\\L<…>`) is not given to this pattern", start)),
+            'L' => return Err(PatternError::new("a named list (`\\L<…>`), which this pattern does not get", start)),
             'R' => {
                 let newline = Class::new(&class::of([('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]));
                 let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
@@ -79,7 +79,7 @@ impl Reader<'_> {
         self.numbered_reference(group, place)
     }
 
-    /// An escape that may also stand in a set.
+    /// An escape that is also allowed in a set.
     fn class_escape(&mut self, c: char, start: usize) -> Result<Member, PatternError> {
         let ascii = self.flags.ascii;
         Ok(match c {
@@ -105,13 +105,13 @@ impl Reader<'_> {
             }
             'N' => Member::Char('N'),
             c if c.is_ascii_alphabetic() => {
-                return Err(PatternError::new(format!("there is no escape `\\{c}`"), start));
+                return Err(PatternError::new(format!("unknown escape `\\{c}`"), start));
             }
             c => Member::Char(c),
         })
     }
 
-    /// A character by its code in so many hexadecimal digits.
+    /// A character by its code in this many hexadecimal digits.
     fn code(&mut self, digits: usize, start: usize) -> Result<char, PatternError> {
         let place = self.place();
         let hex: String = self.rest().chars().take(digits).take_while(char::is_ascii_hexdigit).collect();
@@ -122,10 +122,10 @@ impl Reader<'_> {
         u32::from_str_radix(&hex, 16)
             .ok()
             .and_then(char::from_u32)
-            .ok_or_else(|| PatternError::new(format!("U+{hex} is no character"), start))
+            .ok_or_else(|| PatternError::new(format!("U+{hex} is not a character"), start))
     }
 
-    /// `\p{Lu}`, `\pL`, `\p{^Lu}`; where nothing of the kind follows, the letter `p`.
+    /// `\p{Lu}`, `\pL`, `\p{^Lu}`; if nothing of the kind follows, the letter `p`.
     fn property(&mut self, negated: bool) -> Result<Member, PatternError> {
         let letter = Member::Char(if negated { 'P' } else { 'p' });
         let place = self.place();
@@ -146,7 +146,7 @@ impl Reader<'_> {
             None => (name, false),
         };
         let Some(mut set) = class::property(&name) else {
-            return Err(PatternError::new(format!("there is no property `{name}` here"), place));
+            return Err(PatternError::new(format!("unknown property `{name}`"), place));
         };
         self.go_to(place + length);
         if negated != caret {
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(Member::Set(set))
     }
 
-    /// A set, from behind its `[` on.
+    /// A set, from the character after its `[` on.
     pub(super) fn set(&mut self) -> Result<Node, PatternError> {
         let negated = self.eat("^");
         let mut set = ClassUnicode::empty();
@@ -189,7 +189,7 @@ impl Reader<'_> {
         Ok(Node::Class(Class::new(&set)))
     }
 
-    /// The upper end of a range, where `-` and a single character follow.
+    /// The upper end of a range, if `-` and a single character follow.
     fn range_end(&mut self) -> Result<Option<char>, PatternError> {
         let start = self.place();
         if !self.eat("-") || self.peek() == Some(']') {
@@ -205,7 +205,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The next member; `None` behind the `]` that ends the set, which as its first character is itself.
+    /// The next member; `None` after the `]` that ends the set; as the first character, `]` is a literal.
     fn member(&mut self, first: bool) -> Result<Option<Member>, PatternError> {
         let start = self.place();
         let Some(c) = self.next() else {
@@ -235,9 +235,9 @@ impl Reader<'_> {
                         }
                         Member::Char(char::from_u32(code).unwrap_or('\0'))
                     }
-                    '8' | '9' => return Err(PatternError::new(format!("there is no escape `\\{c}` in a set"), start)),
+                    '8' | '9' => return Err(PatternError::new(format!("unknown escape `\\{c}` in a set"), start)),
                     'g' | 'm' | 'M' | 'z' | 'A' | 'Z' | 'B' | 'G' | 'K' | 'X' | 'R' | 'L' => {
-                        return Err(PatternError::new(format!("there is no escape `\\{c}` in a set"), start));
+                        return Err(PatternError::new(format!("unknown escape `\\{c}` in a set"), start));
                     }
                     c => self.class_escape(c, start)?,
                 }
@@ -246,7 +246,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// `[:alpha:]`, from behind its `[` on.
+    /// `[:alpha:]`, from the character after its `[` on.
     fn posix(&mut self) -> Result<Option<ClassUnicode>, PatternError> {
         let start = self.place();
         if self.eat(":") {
@@ -254,7 +254,7 @@ impl Reader<'_> {
             let name = self.take_while(|c| c.is_ascii_alphanumeric() || c == '_').to_owned();
             if self.eat(":]") {
                 let set = class::property(&name);
-                let mut set = set.ok_or_else(|| PatternError::new(format!("there is no class `{name}`"), start))?;
+                let mut set = set.ok_or_else(|| PatternError::new(format!("unknown class `{name}`"), start))?;
                 if negated {
                     set.negate();
                 }

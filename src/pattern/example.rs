@@ -23,13 +23,13 @@ const SHOWN: [char; 10] = ['a', ' ', '\n', 'b', '0', '<', '>', '"', '.', 'é'];
 struct Draft {
     text: String,
     groups: Vec<(u32, String)>,
-    /// Where the groups begin that are not at their end yet.
+    /// The starts of the groups that are still open.
     begun: Vec<usize>,
 }
 
 impl Pattern {
     /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats are
-    /// taken as seldom as they may be and up to twice more; what a look-ahead asks for stands behind the match.
+    /// taken as seldom as they may be and up to twice more; the text of a look-ahead is written after the match.
     pub(crate) fn examples(&self) -> Vec<String> {
         let Ok(reading) = self.reading() else { return Vec::new() };
         let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
@@ -118,7 +118,7 @@ impl Expander<'_> {
             Node::Look { node, behind: false, .. } => {
                 thin(drafts.iter().cloned().chain(self.expand(node, drafts.clone())).collect())
             }
-            // What stands before a match is for the caller to write.
+            // The caller writes the text before a match.
             Node::Look { .. } => drafts,
             Node::IfGroup { yes, no, .. } => {
                 thin(self.expand(yes, drafts.clone()).into_iter().chain(self.expand(no, drafts)).collect())

@@ -1,4 +1,4 @@
-//! What a search has found out about places of its text, so that no attempt finds it out again.
+//! A memo of a search: facts about positions of its text, so that no attempt computes them again.
 
 use super::class::Class;
 use super::hay::Hay;
@@ -6,7 +6,7 @@ use super::hay::Hay;
 /// No more failures than these many words have bits for are noted; those of further places are found out again.
 const MAX_WORDS: usize = 1 << 23;
 
-/// What loops, runs and looks are known to do. It holds for one text.
+/// The known results of loops, runs and looks. They hold for one text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// Whether an attempt took so long that every failure is worth noting.

@@ -12,7 +12,7 @@ impl Reader<'_> {
             return Err(if verb {
                 self.refused("a backtracking verb such as `(*SKIP)`", start)
             } else {
-                self.error("there is nothing that `*` could repeat")
+                self.error("`*` has nothing to repeat")
             });
         }
         if !self.eat("?") {
@@ -48,7 +48,7 @@ impl Reader<'_> {
         Ok(Some(node))
     }
 
-    /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from behind its `(?` on.
+    /// `(?R)`, `(?1)`, `(?+1)`, `(?-1)` or `(?&name)`, from the character after its `(?` on.
     fn call(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
         let place = self.at;
         let name = self.take_while(|c| c != ')').to_owned();
@@ -186,7 +186,7 @@ impl Reader<'_> {
         Ok(node)
     }
 
-    /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from behind the second parenthesis on.
+    /// `(?(1)yes|no)`, `(?(name)yes|no)` or `(?(?=look)yes|no)`, from the character after the second parenthesis on.
     fn condition(&mut self) -> Result<Node, PatternError> {
         let place = self.at;
         for (mark, behind, negate) in
@@ -214,7 +214,7 @@ impl Reader<'_> {
             (_, Some(number)) => number,
             _ if name.is_empty() => return Err(PatternError::new("the condition names no group", place)),
             _ => {
-                // A group that comes later: a number that no group has stands in for it.
+                // A group that comes later is represented by an unused number.
                 let placeholder = u32::MAX - self.named_tests.len() as u32;
                 self.named_tests.push((name, placeholder, place));
                 placeholder
@@ -257,12 +257,12 @@ impl Reader<'_> {
         if self.eat(")") {
             self.skip_layout()?;
             if let Some(c @ ('*' | '+' | '?')) = self.peek() {
-                return Err(self.error(format!("there is nothing that `{c}` could repeat")));
+                return Err(self.error(format!("`{c}` has nothing to repeat")));
             }
             return Ok(None);
         }
         if !self.eat(":") {
-            return Err(self.error("this is no group of the dialect"));
+            return Err(self.error("this is not a group of the dialect"));
         }
         let node = self.scoped()?;
         self.flags = before;
@@ -276,14 +276,14 @@ impl Reader<'_> {
                 continue;
             }
             if self.rest().starts_with("V1") {
-                return Err(self.refused("version 1 behaviour (`(?V1)`)", self.at));
+                return Err(self.refused("version 1 behavior (`(?V1)`)", self.at));
             }
             match self.peek() {
                 Some(c) if "imsxaufbeprwL".contains(c) => {
                     letters.push(c);
                     self.next();
                 }
-                Some(c) if c.is_ascii_alphabetic() => return Err(self.error(format!("there is no flag `{c}`"))),
+                Some(c) if c.is_ascii_alphabetic() => return Err(self.error(format!("unknown flag `{c}`"))),
                 _ => return Ok(letters),
             }
         }

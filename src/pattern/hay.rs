@@ -1,4 +1,4 @@
-/// What stands behind the last character there is.
+/// The state after the last character so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     /// More may come.

@@ -1,11 +1,11 @@
 //! Runs a [program](super::program) at one place of a text that may still grow.
 //!
-//! It backtracks, as Python's `regex` does, so it finds the same match with the same groups. What it adds: where it has to
+//! It backtracks, as Python's `regex` does, so it finds the same match with the same groups. In addition, if it has to
 //! know a character that is not there yet it stops with its whole state kept, and goes on from there when more text has
-//! come. So nothing is read twice because it was held, and a match is reported only where no continuation of the text
+//! come. So nothing is read twice because it was held, and a match is reported only if no continuation of the text
 //! could change it.
 //!
-//! What has failed at a place fails there again, wherever the attempt began, unless the pattern refers back to its groups.
+//! A state that failed at a position fails there again, wherever the attempt began, unless the pattern refers back to its groups.
 //! Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns linear in the
 //! text. Others, with back-references, calls, counted groups, or groups and looks that are not entered again, may need
 //! more. Every step is charged by what it costs, and every character that it walks over, so that such a search ends in an
@@ -24,22 +24,22 @@ const MAX_CALLS: usize = 100_000;
 /// Each call keeps what the groups were before it; more of that than this is too much.
 const MAX_CALLED_SLOTS: usize = 4_000_000;
 
-/// What a step costs, in units of work; a unit is about a nanosecond.
+/// The cost of a step, in units of work; a unit is about a nanosecond.
 const STEP: u64 = 3;
 
-/// What it costs besides to ask or to note whether a place is known to fail.
+/// The extra cost of a query or an entry in the memo of failures.
 pub(super) const MEMO: usize = 6;
 
-/// What it costs besides to begin a run, or to let it give back or take more.
+/// The extra cost of beginning a run, or of shrinking or extending it.
 const RUN: usize = 10;
 
-/// What it costs besides to count a round of a group, or to put a place into a register.
+/// The extra cost of counting a round of a group, or of setting a register.
 const COUNT: usize = 2;
 
-/// So many bytes are compared or searched for a unit of work.
+/// The number of bytes that are compared or searched for a unit of work.
 pub(super) const BYTES_PER_UNIT: usize = 16;
 
-/// What a call of a group costs besides, and each slot that it keeps.
+/// The extra cost of a call of a group, and of each slot that it keeps.
 const CALL: usize = 60;
 
 /// After an attempt of more steps than this every failure is noted.
@@ -58,7 +58,7 @@ pub(super) enum Outcome {
     Exhausted,
 }
 
-/// What an attempt can come back to, or has to undo on its way back.
+/// A choice that an attempt can return to, or a change to undo on the way back.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Frame {
     /// Another way from a place.
@@ -110,7 +110,7 @@ pub(super) enum Frame {
 #[derive(Clone, Debug)]
 struct Called {
     group: usize,
-    /// Where to go on behind it.
+    /// The continuation after it.
     back: usize,
     /// The call it was called from.
     within: usize,
@@ -126,19 +126,19 @@ pub(super) struct Attempt {
     pub(super) search_start: usize,
     /// How many steps it has taken.
     steps: u64,
-    /// What the last step cost besides.
+    /// The extra cost of the last step.
     extra: u64,
     /// Which matches of nothing do not count.
     refused: Refused,
     /// Whether it is on its way back to another choice.
     pub(super) failing: bool,
-    /// The run it is in the middle of: where that began, and how many characters it has.
+    /// The current run: its start, and the number of its characters.
     pub(super) run: Option<(usize, u32)>,
     pub(super) stack: Vec<Frame>,
     /// Every call so far; `call` is one more than the number of the one it is in.
     calls: Vec<Called>,
     call: usize,
-    /// Where the match begins.
+    /// The start of the match.
     kept: usize,
     slots: Vec<usize>,
     registers: Vec<usize>,
@@ -150,7 +150,7 @@ pub(super) enum Refused {
     /// All count.
     #[default]
     None,
-    /// One that consumes nothing from where the attempt began.
+    /// One that consumes nothing from the start of the attempt on.
     Here,
     /// Any, also one that `\K` makes empty.
     All,
@@ -176,17 +176,17 @@ impl Attempt {
         self.charge((program.slots + program.registers) / 4);
     }
 
-    /// Where the attempt began.
+    /// The start of the attempt.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// Where the match begins, which `\K` may have moved.
+    /// The start of the match, which `\K` may have moved.
     pub fn kept(&self) -> usize {
         self.kept
     }
 
-    /// Where the match ends.
+    /// The end of the match.
     pub fn end(&self) -> usize {
         self.at
     }
@@ -432,7 +432,7 @@ impl Attempt {
         }
     }
 
-    /// Goes back to the last choice. `Some` where there is none, or where the next one needs more text.
+    /// Returns to the last choice. `Some` if there is none, or if the next one needs more text.
     fn backtrack(&mut self, program: &Program, hay: Hay<'_>, facts: &mut Facts) -> Option<Outcome> {
         let Some(frame) = self.stack.pop() else { return Some(Outcome::Fail) };
         match frame {
@@ -481,7 +481,7 @@ impl Attempt {
         None
     }
 
-    /// Drops a frame and the choices behind it, but keeps what undoes slots and registers.
+    /// Drops a frame and the choices after it, but keeps what undoes slots and registers.
     fn cut(&mut self, frame: usize) {
         self.charge(self.stack.len().saturating_sub(frame) * 2);
         let mut kept = frame;
@@ -536,7 +536,7 @@ impl Attempt {
         self.go_on(*matched, at);
     }
 
-    /// Goes on behind a look, or fails.
+    /// Continues after a look, or fails.
     fn go_on(&mut self, next: Option<usize>, at: usize) {
         self.failing = next.is_none();
         if let Some(next) = next {
@@ -544,7 +544,7 @@ impl Attempt {
         }
     }
 
-    /// The end of a group: back behind the call, if this is the group that was called last. The groups are again what
+    /// The end of a group: back to the instruction after the call, if this is the group that was called last. The groups are again what
     /// they were before it.
     fn return_from(&mut self, group: usize) {
         let called =

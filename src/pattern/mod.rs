@@ -1,7 +1,7 @@
 //! One pattern in the dialect of Python's `regex` module, as response templates write it: V0, DOTALL, Unicode.
 //!
 //! Two ways to use it. Over text that is all there: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream the parser
-//! asks the same pattern whether anything in the text so far could still become a match, and from where.
+//! asks the same pattern whether anything in the text so far could still become a match, and from which position.
 
 mod class;
 mod compare;
@@ -86,7 +86,7 @@ impl Dialect {
 pub struct PatternError {
     /// What is wrong.
     pub message: String,
-    /// Where in the pattern, in bytes.
+    /// The position in the pattern, in bytes.
     pub offset: usize,
     /// Whether Python's `regex` takes the pattern, and it is refused as it cannot be run exactly as there.
     pub is_unsupported: bool,
@@ -199,12 +199,12 @@ impl Pattern {
         self.parts.can_be_empty
     }
 
-    /// How many characters before a match it may have to see; `None` where there is no bound.
+    /// How many characters before a match it may have to see; `None` if there is no bound.
     pub fn reach_behind(&self) -> Option<usize> {
         self.parts.reach_behind
     }
 
-    /// The leftmost match that begins at `from` or later. What stands before `from` is seen by look-behinds.
+    /// The leftmost match that begins at `from` or later. Look-behinds see the text before `from`.
     pub fn find_at<'t>(&self, text: &'t str, from: usize) -> Result<Option<Match<'t>>, TooMuchWork> {
         let mut search = Search::default();
         search.begin(self, from, false);
@@ -212,7 +212,7 @@ impl Pattern {
     }
 
     /// The matches from left to right, as `finditer` gives them: none overlaps another, and one of nothing may follow
-    /// right behind another match.
+    /// right after another match.
     pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
         Matches { pattern: self.clone(), text, search: Search::default(), finished: false }
     }
@@ -244,7 +244,7 @@ impl Pattern {
         self.parts.starts.telling_bytes().has(byte)
     }
 
-    /// What a match may have before the byte that tells it, and nothing else.
+    /// The only text that a match may have before the byte that identifies it.
     pub(crate) fn leading_run(&self) -> Option<&LeadingRun> {
         self.parts.starts.leading_run()
     }
@@ -272,7 +272,7 @@ pub struct Match<'t> {
 }
 
 impl<'t> Match<'t> {
-    /// Where it starts and ends, in bytes.
+    /// Its start and end, in bytes.
     pub fn span(&self) -> (usize, usize) {
         self.span
     }
@@ -282,7 +282,7 @@ impl<'t> Match<'t> {
         self.text.get(self.span.0..self.span.1).unwrap_or("")
     }
 
-    /// The text of a named group, where it took part.
+    /// The text of a named group, if it took part.
     pub fn name(&self, name: &str) -> Option<&'t str> {
         self.names.iter().find(|(other, _)| &**other == name).map(|&(_, text)| text)
     }

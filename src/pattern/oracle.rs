@@ -15,7 +15,7 @@ use super::shape::Construct;
 use super::tree::Node;
 use super::*;
 
-/// What is done with a pattern that uses a construct the two engines differ on.
+/// The treatment of a pattern with a construct on which the two engines differ.
 #[derive(Clone, Copy)]
 enum Exception {
     /// It is compared on texts of these characters.
@@ -24,7 +24,7 @@ enum Exception {
     Skip,
 }
 
-/// Where the engines differ, and why.
+/// The differences between the engines, and why.
 const EXCEPTIONS: &[(Construct, Exception, &str)] = &[
     (
         Construct::EndAssertion,
@@ -72,7 +72,7 @@ fn theirs(source: &str) -> Option<fancy_regex::Regex> {
 }
 
 /// Whether it repeats, without a bound, what may match nothing. Python ends such a repeat after a turn that took nothing,
-/// even where another branch would have taken something; the other engine goes on with that branch.
+/// even if another branch would have taken something; the other engine continues with that branch.
 fn repeats_nothing(node: &Node) -> bool {
     match node {
         Node::Repeat { node, max, .. } => (max.is_none() && node.can_be_empty()) || repeats_nothing(node),
@@ -93,7 +93,7 @@ fn compare(source: &str, text: &str) -> bool {
     let Some(takes) = compared_on(&pattern) else { return false };
     let text: String = text.chars().filter(|&c| takes(c)).collect();
     let Some(other) = theirs(source) else { return false };
-    // The engines go on differently after a match of nothing, which is no matter of what matches where.
+    // The engines continue differently after an empty match, which does not concern the matches themselves.
     let mut at = 0;
     while at <= text.len() {
         let ours = pattern.find_at(&text, at).unwrap();
@@ -150,7 +150,7 @@ fn known_patterns() -> Vec<String> {
     found
 }
 
-/// Texts of which a pattern may match some: its own literals, taken apart, and what may stand between them.
+/// Texts of which a pattern may match some: its own literals, split up, and texts between them.
 fn pieces_of(source: &str) -> Vec<String> {
     let plain = source.replace('\\', "");
     let words = plain.split(|c: char| "()[]{}*+?|^$.".contains(c)).filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! What a pattern is made of in large: its literal marks, its groups, and what is between them.
+//! The outline of a pattern: its literal markers, its groups, and the parts between them.
 
 use super::class::Class;
 use super::tree::{Assertion, Greed, Node};
@@ -47,7 +47,7 @@ impl Pattern {
     }
 }
 
-/// Parts as a pattern again, in the dialect of response templates; `name` says which groups are named and what. None where
+/// Parts as a pattern again, in the dialect of response templates; `name` gives the names of groups. None if
 /// a part has no such form.
 pub(crate) fn source_of(parts: &[Part], name: &dyn Fn(usize, Option<&str>) -> Option<String>) -> Option<String> {
     let mut out = String::new();

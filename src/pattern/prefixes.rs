@@ -21,7 +21,7 @@ pub(super) fn prefixes(node: &Node) -> Option<Vec<String>> {
     extend(node, &mut all);
     let mut found: Vec<String> = all.into_iter().map(|prefix| prefix.text).collect();
     found.sort();
-    // What goes on with another literal says nothing new; in this order it comes after that one.
+    // A literal that begins with another adds nothing; in this order it comes after that one.
     found.dedup_by(|longer, shorter| longer.starts_with(&**shorter));
     let is_useful = found.len() <= MOST && found.iter().all(|literal| !literal.is_empty());
     is_useful.then_some(found)

@@ -11,7 +11,7 @@ pub(super) enum Inst {
     Class(Class),
     ClassBehind(Class),
     Run(Run),
-    /// Goes on at `first`, and at `second` where that fails. In a loop failures are always noted, elsewhere once attempts
+    /// Continues at `first`, and at `second` if that fails. In a loop failures are always recorded, elsewhere once attempts
     /// become long.
     Split {
         first: usize,
@@ -52,7 +52,7 @@ pub(super) enum Inst {
     },
     /// The match begins here.
     Keep,
-    /// Goes through a group and comes back behind this.
+    /// Calls a group and returns to the next instruction.
     Call {
         group: usize,
     },
@@ -74,7 +74,7 @@ pub(super) enum Inst {
         lazy: bool,
         exit: usize,
     },
-    /// Out of the loop where a round consumed nothing.
+    /// Leaves the loop if a round consumed nothing.
     LeaveIfEmpty {
         noted: usize,
         counter: Option<(usize, usize)>,
@@ -96,7 +96,7 @@ pub(super) struct Run {
     pub max: u32,
     pub greed: Greed,
     pub behind: bool,
-    /// The number under which places are noted where what follows fails.
+    /// The number under which positions are recorded at which the rest fails.
     pub memo: Option<usize>,
     /// The number under which it is remembered how far the run goes; the next one is for its least length.
     pub extent: Option<usize>,
@@ -117,17 +117,17 @@ pub(super) struct Program {
     pub insts: Vec<Inst>,
     pub slots: usize,
     pub registers: usize,
-    /// How many splits and bounded runs remember where they fail.
+    /// How many splits and bounded runs remember the positions at which they fail.
     pub splits: usize,
     /// How many runs do.
     pub runs: usize,
     /// How many numbers there are for how far runs go.
     pub extents: usize,
-    /// How many looks remember where they match.
+    /// How many looks remember the positions at which they match.
     pub spans: usize,
     /// Whether what fails at a place also fails there in a search that began elsewhere.
     pub depends_on_search_start: bool,
-    /// Where the groups that can be called begin.
+    /// The starts of the groups that can be called.
     pub entries: Vec<usize>,
 }
 

@@ -30,7 +30,7 @@ struct Flags {
     ascii: bool,
 }
 
-/// What a repeat after an item would repeat.
+/// The item that a repeat would repeat.
 #[derive(Clone, Copy, PartialEq)]
 enum Item {
     Place,
@@ -56,7 +56,7 @@ struct Reader<'p> {
     groups: Vec<Option<Width>>,
     /// The conditions by number, which may come before their group.
     conditions: Vec<(u32, usize)>,
-    /// How many groups there were where the outermost open look-behind began.
+    /// How many groups there were at the start of the outermost open look-behind.
     behind: Option<usize>,
     depth: usize,
 }
@@ -223,7 +223,7 @@ impl<'p> Reader<'p> {
     ) -> Result<(), PatternError> {
         let node = match items.pop() {
             None | Some((_, Item::Place)) => {
-                return Err(PatternError::new("there is nothing that this could repeat", start));
+                return Err(PatternError::new("this has nothing to repeat", start));
             }
             Some((_, Item::Repeat)) => {
                 return Err(PatternError::new("a repeat of a repeat; put the first into a group `(?:…)`", start));
@@ -241,7 +241,7 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; nothing where that is just itself.
+    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; nothing if it is a literal `{`.
     fn counts(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let here = self.at;
         if self.peek() == Some('}') {
@@ -338,7 +338,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// What follows a backslash outside of a set.
+    /// The text after a backslash outside of a set.
     fn escape(&mut self, start: usize) -> Result<(Node, Item), PatternError> {
         let Some(c) = self.next() else {
             return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
@@ -426,13 +426,13 @@ impl<'p> Reader<'p> {
                 return Err(PatternError { is_unsupported: true, ..PatternError::new(message, start) });
             }
             c if c.is_ascii_alphanumeric() => {
-                return Err(PatternError::new(format!("there is no escape `\\{c}`"), start));
+                return Err(PatternError::new(format!("unknown escape `\\{c}`"), start));
             }
             c => Member::Code(c as u32),
         })
     }
 
-    /// A character by its code in so many hexadecimal digits.
+    /// A character by its code in this many hexadecimal digits.
     fn code(&mut self, length: usize, start: usize) -> Result<Member, PatternError> {
         let hex = self.digits(length, |c| c.is_ascii_hexdigit());
         if hex.len() < length {
@@ -499,7 +499,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Whatever a parenthesis opens; nothing where it is a comment or sets flags.
+    /// The item that a parenthesis opens; nothing if it is a comment or sets flags.
     fn group(&mut self, start: usize, front: bool) -> Result<Option<Node>, PatternError> {
         if !self.eat('?') {
             return self.capture(None, start).map(Some);
@@ -640,7 +640,7 @@ impl<'p> Reader<'p> {
                     if is_off { &mut off } else { &mut on }.push(letter);
                 }
                 Some(letter) if letter.is_alphabetic() && !(on.is_empty() && off.is_empty()) => {
-                    return Err(self.error(format!("there is no flag `{letter}`")));
+                    return Err(self.error(format!("unknown flag `{letter}`")));
                 }
                 _ => return Err(self.error("this is not a group of Python's `re`")),
             }

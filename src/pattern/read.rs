@@ -173,7 +173,7 @@ impl<'p> Reader<'p> {
     }
 
     pub(super) fn refused(&self, what: &str, offset: usize) -> PatternError {
-        let message = format!("{what} cannot be run here exactly as Python's `regex` runs it");
+        let message = format!("{what} cannot be run exactly as Python's `regex` runs it");
         PatternError { is_unsupported: true, ..PatternError::new(message, offset) }
     }
 
@@ -214,7 +214,7 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// Passes comments, and white space where the flags say that it means nothing.
+    /// Skips comments, and white space if the flags make it insignificant.
     pub(super) fn skip_layout(&mut self) -> Result<(), PatternError> {
         loop {
             let start = self.at;
@@ -235,18 +235,18 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// One item, without its quantifier; `None` where it only set flags.
+    /// One item, without its quantifier; `None` if it only sets flags.
     fn atom(&mut self) -> Result<Option<Node>, PatternError> {
         let start = self.at;
         let Some(c) = self.next() else { return Ok(None) };
         Ok(Some(match c {
             '*' | '+' | '?' => {
-                return Err(PatternError::new(format!("there is nothing that `{c}` could repeat"), start));
+                return Err(PatternError::new(format!("`{c}` has nothing to repeat"), start));
             }
             '{' => {
                 self.at = start;
                 if self.counts()?.is_some() {
-                    return Err(PatternError::new("there is nothing that `{…}` could repeat", start));
+                    return Err(PatternError::new("`{…}` has nothing to repeat", start));
                 }
                 self.at = start + 1;
                 Node::Char('{')
@@ -341,7 +341,7 @@ impl<'p> Reader<'p> {
         Ok(Node::Repeat { node: Box::new(node), min, max, greed })
     }
 
-    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`; `None`, at the same place, where a `{` is just itself.
+    /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`; `None`, without moving, if the `{` is a literal.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let start = self.at;
         self.next();

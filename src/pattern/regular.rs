@@ -1,4 +1,4 @@
-//! What a pattern matches as a regular language, for grammars: places and captures are gone, looks are read generously.
+//! A pattern as a regular language, for grammars: without positions and captures, with look-arounds read generously.
 
 use super::PatternError;
 use super::class::Class;
@@ -46,14 +46,14 @@ impl Regular {
     }
 }
 
-/// What the text of a delimiter can be; whether it has to stand at the beginning of the text.
+/// The texts that a delimiter matches; whether it must be at the beginning of the text.
 pub(crate) fn of_delimiter(source: &str) -> Result<(Regular, bool), PatternError> {
     let reading = read::read(source)?;
     let anchored = matches!(first(&reading.node), Some(Node::Assert(Assertion::Start)));
     Ok((generous(&reading.node), anchored))
 }
 
-/// What a `pattern` of JSON Schema lets through, not anchored unless it says so; nothing where it is not regular.
+/// The texts that a `pattern` of JSON Schema accepts, not anchored unless it says so; nothing if it is not regular.
 pub(crate) fn of_schema(source: &str) -> Result<Option<Regular>, PatternError> {
     let Reading { node, .. } = read::read_of_schema(source)?;
     Ok(anchored(&node, true, true))
@@ -90,7 +90,7 @@ fn class(class: &Class) -> Regular {
     let mut joined: Vec<(u32, u32)> = Vec::new();
     for (low, high) in ranges {
         match joined.last_mut() {
-            // What lies between is no character.
+            // The code points between are not characters.
             Some(last) if last.1 + 1 == low || (last.1, low) == (0xD7FF, 0xE000) => last.1 = high,
             _ => joined.push((low, high)),
         }
@@ -98,7 +98,7 @@ fn class(class: &Class) -> Regular {
     Regular::Class(joined)
 }
 
-/// At least what the pattern matches: what a look ahead wants is text, a look behind stands for all before it.
+/// A superset of the pattern's matches: a look-ahead counts as text, a look-behind as any text before it.
 fn generous(node: &Node) -> Regular {
     match node {
         Node::Empty | Node::Keep => Regular::Empty,
@@ -115,7 +115,7 @@ fn generous(node: &Node) -> Regular {
                     Node::Look { node, behind: true, negate: false } => {
                         let behind = generous(node);
                         let known = Regular::Concat(all);
-                        // Both have to end here: the one that says more stands for them.
+                        // Both have to end here: the stricter one replaces them.
                         all = if behind.least() >= known.least() { vec![behind] } else { vec![known] };
                     }
                     item => all.push(generous(item)),
@@ -175,7 +175,7 @@ fn has_places(node: &Node) -> bool {
     }
 }
 
-/// Exactly what it matches; nothing where that is not regular.
+/// Exactly its matches; nothing if they are not regular.
 fn exact(node: &Node) -> Option<Regular> {
     Some(match node {
         Node::Empty => Regular::Empty,

@@ -7,11 +7,11 @@ use super::next_bytes::NextBytes;
 use super::program::{Run, SHORT_RUN};
 use super::tree::Greed;
 
-/// What it costs besides to walk a byte backward, in units of work.
+/// The extra cost of walking a byte backward, in units of work.
 const BACKWARD: usize = 2;
 
 impl Attempt {
-    /// Takes a run of characters; false where it needs more text.
+    /// Takes a run of characters; false if it needs more text.
     pub(super) fn run_ahead(&mut self, run: &Run, hay: Hay<'_>, facts: &mut Facts) -> bool {
         let (start, mut count) = match self.run.take() {
             Some(begun) => begun,
@@ -56,7 +56,7 @@ impl Attempt {
             Greed::Greedy if self.at > start => {
                 let high = self.at;
                 let low = self.least_end(run, start, hay, facts);
-                // What is known to fail when the run ends there need not be tried again.
+                // Ends of the run that are known to fail need not be tried again.
                 let failed =
                     run.memo.and_then(|memo| facts.runs.get(memo)).filter(|(from, to)| *from <= high && high <= *to);
                 if let Some(&(from, _)) = failed {
@@ -70,7 +70,7 @@ impl Attempt {
                 let low = self.at;
                 let bounded = run.extent.filter(|_| !run.is_unbounded());
                 let failed = bounded.zip(run.memo).and_then(|(extent, memo)| Some((extent, facts.runs.get(memo)?)));
-                // Where what follows is known to fail it need not be tried again.
+                // Positions at which the rest is known to fail need not be tried again.
                 if let Some((number, &(_, to))) = failed.filter(|(_, (from, to))| *from <= low && low <= *to) {
                     let extent = self.charged(facts.extent(number, &run.class, hay, start, run.max, to));
                     self.stack.push(Frame::Grow { pc, low, at: extent.end, count: extent.count });
@@ -98,13 +98,13 @@ impl Attempt {
         (length, counted as u32)
     }
 
-    /// What a bounded run takes, its cost charged.
+    /// The characters that a bounded run takes, with their cost charged.
     fn charged(&mut self, (extent, cost): (Extent, usize)) -> Extent {
         self.charge(MEMO + cost);
         extent
     }
 
-    /// Where a greedy run ends that has taken only as much as it must.
+    /// The end of a greedy run that has taken only its minimum.
     fn least_end(&mut self, run: &Run, start: usize, hay: Hay<'_>, facts: &mut Facts) -> usize {
         match run.extent.filter(|_| run.min > SHORT_RUN && !run.is_unbounded()) {
             Some(_) if run.min == run.max => self.at,
@@ -132,7 +132,7 @@ impl Attempt {
         (length, counted as u32)
     }
 
-    /// The same where it is known of a later stretch that the run takes it and ends with it, so that a run that is begun
+    /// The same if a later stretch is known to belong to the run and to end it, so that a run that is begun
     /// further and further to the front is not read to its end each time.
     fn take_up_to(&mut self, run: &Run, hay: Hay<'_>, low: usize, high: usize) -> (usize, u32) {
         let before = hay.after(self.at).get(..low - self.at).unwrap_or("");
@@ -156,7 +156,7 @@ impl Attempt {
             }
             return;
         }
-        // Where what follows is known to fail it need not be tried again.
+        // Positions at which the rest is known to fail need not be tried again.
         let known =
             run.memo.and_then(|memo| facts.runs.get(memo)).copied().filter(|(from, to)| from <= to && *from < at);
         let at = match known {
@@ -182,7 +182,7 @@ impl Attempt {
         }
     }
 
-    /// Lets a lazy run take characters until what follows could match; false where it needs more text.
+    /// Lets a lazy run take characters until the rest could match; false if it needs more text.
     pub(super) fn grow(
         &mut self,
         run: &Run,
@@ -246,7 +246,7 @@ impl Attempt {
         }
         let pc = self.pc as u32;
         match run.greed {
-            // Behind, a run shrinks upwards: `low` is the place it may go up to.
+            // In a look-behind, a run shrinks upwards: `low` is the limit.
             Greed::Greedy => self.stack.push(Frame::Shrink { pc, low: high, at: self.at, high }),
             Greed::Lazy => self.stack.push(Frame::Grow { pc, low: self.at, at: self.at, count }),
             Greed::Possessive => {}

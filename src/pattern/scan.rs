@@ -30,7 +30,7 @@ impl Pattern {
 }
 
 impl<'t> Scan<'t> {
-    /// The next match; none where there are no more.
+    /// The next match; none if there are no more.
     pub fn next(&mut self) -> Result<Option<Taken<'t>>, TooMuchWork> {
         let hay = Hay { text: self.text, base: 0, edge: Edge::End };
         let Found::Match { start, end } = self.search.advance(&self.pattern, hay)? else { return Ok(None) };
@@ -46,12 +46,12 @@ impl<'t> Scan<'t> {
 }
 
 impl<'t> Taken<'t> {
-    /// Where the match starts and ends, in bytes.
+    /// The start and end of the match, in bytes.
     pub fn span(&self) -> (usize, usize) {
         self.span
     }
 
-    /// The text of a group by its number, 0 being the whole match; none where the group took no part.
+    /// The text of a group by its number, 0 being the whole match; none if the group did not take part.
     pub fn group(&self, number: usize) -> Option<&'t str> {
         let (start, end) = match number.checked_sub(1) {
             None => self.span,

@@ -9,21 +9,21 @@ const FUEL: u64 = 12_000_000;
 /// The work it may do besides for each byte of the text.
 const FUEL_PER_BYTE: u64 = 500;
 
-/// What a search knows by now.
+/// The result of a search so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The leftmost match, whatever follows.
     Match { start: usize, end: usize },
-    /// Everything before this place is ruled out; whether a match begins here only more text can tell.
+    /// Everything before this position is ruled out; only more text can decide whether a match begins here.
     Waits { start: usize },
     /// Everything there is is ruled out.
     Nothing,
 }
 
-/// A search for the leftmost match in a text that is still growing. It goes on where it stopped.
+/// A search for the leftmost match in a growing text. It resumes at the point where it stopped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
-    /// Where the search began.
+    /// The start of the search.
     from: usize,
     /// The next place to try.
     at: usize,
@@ -32,9 +32,9 @@ pub(crate) struct Search {
     /// Whether no match of nothing counts anywhere.
     never_empty: bool,
     run_end: usize,
-    /// The work it may do, where the caller sets a bound of its own.
+    /// The work it may do, if the caller sets a bound of its own.
     budget: Option<u64>,
-    /// What attempts need and leave; most searches of a parser never make one.
+    /// The buffers of attempts; most searches of a parser never make one.
     work: Option<Box<Work>>,
 }
 
@@ -43,11 +43,11 @@ struct Work {
     attempt: Attempt,
     facts: Facts,
     spent: u64,
-    /// What the last look found, and in how much text.
+    /// The result of the last look, and the length of the text it saw.
     looked: Option<(Extent, Found)>,
 }
 
-/// Where a text that was looked at ends, and whether that is its end for good.
+/// The end of the text that was seen, and whether it is final.
 type Extent = (usize, bool);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Search {
         }
     }
 
-    /// Where the last attempt began.
+    /// The start of the last attempt.
     fn attempt_start(&self) -> usize {
         self.work.as_ref().map_or(0, |work| work.attempt.start())
     }
@@ -121,7 +121,7 @@ impl Search {
         self.begin(pattern, from, self.not_empty && from == self.from);
     }
 
-    /// Where a match may begin, or begins, as far as it is known.
+    /// The position at which a match may begin, or begins, as far as it is known.
     pub fn pending(&self) -> Option<usize> {
         match self.state {
             State::Looking => None,
@@ -129,7 +129,7 @@ impl Search {
         }
     }
 
-    /// Goes on with all the text there is: `text`, whose first byte stands at `base`, and behind it, unless it has
+    /// Continues with all the text there is: `text`, whose first byte is at `base`, and after it, unless it has
     /// `ended`, what is still to come.
     pub fn resume(&mut self, pattern: &Pattern, text: &str, base: usize, ended: bool) -> Result<Found, TooMuchWork> {
         self.advance(pattern, Hay { text, base, edge: if ended { Edge::End } else { Edge::Open } })
@@ -164,7 +164,7 @@ impl Search {
                 Outcome::Exhausted => break Err(TooMuchWork),
                 Outcome::NeedsMore => {
                     self.state = State::Waiting { start };
-                    // A partial match of `regex` begins where `\\K` put it.
+                    // A partial match of `regex` begins at its `\\K`.
                     let start = if hay.edge == Edge::Partial { attempt.kept() } else { start };
                     break Ok(Found::Waits { start });
                 }
@@ -221,7 +221,7 @@ impl Search {
         Ok(found)
     }
 
-    /// What the last look found, where a look from this place on would find it too: in the same text, at or behind the
+    /// The result of the last look, if a look from this position on would find it, too: in the same text, at or after the
     /// place. Without this a text of many regions would be gone through to its end for each of them.
     fn seen(&self, pattern: &Pattern, from: usize, extent: Extent) -> Option<Found> {
         let (looked, found) = self.work.as_ref()?.looked?;

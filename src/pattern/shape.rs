@@ -1,4 +1,4 @@
-//! What a pattern is made of, for advice about it.
+//! The constructs of a pattern, for advice about it.
 
 use super::Pattern;
 use super::tree::{Assertion, Greed, Node};
@@ -48,17 +48,17 @@ pub(crate) enum Explosion {
     Branches,
 }
 
-/// What a pattern is made of.
+/// The constructs of a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// What it uses, in the order of [`Construct`].
+    /// The constructs, in the order of [`Construct`].
     pub constructs: Vec<Construct>,
     /// Why it may explode.
     pub explosion: Option<Explosion>,
 }
 
 impl Construct {
-    /// What a reader calls it.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Construct::LookAhead => "look-ahead",
@@ -85,7 +85,7 @@ impl Construct {
 }
 
 impl Pattern {
-    /// What it is made of.
+    /// Its constructs.
     pub(crate) fn shape(&self) -> Shape {
         let mut shape = Shape::default();
         if let Ok(reading) = self.reading() {
@@ -99,7 +99,7 @@ impl Pattern {
 }
 
 impl Shape {
-    /// What only the text tells, as the tree has forgotten how it was written.
+    /// Constructs that only the source shows, because the tree has lost them.
     fn read_text(&mut self, source: &str) {
         let mut rest = source.char_indices().peekable();
         while let Some((at, c)) = rest.next() {
@@ -189,7 +189,7 @@ fn explodes(inner: &Node) -> Option<Explosion> {
         // `(x*)*`: any number of turns of the outer repeat can share what the inner one takes.
         Node::Repeat { max: None, greed, .. } if *greed != Greed::Possessive => Some(Explosion::Nested),
         Node::Concat(items) => {
-            // `(x*y?)*`: the inner repeat can stand next to itself.
+            // `(x*y?)*`: the inner repeat can follow itself.
             let loose = |item: &Node| matches!(unwrapped(item), Node::Repeat { max: None, greed, .. } if *greed != Greed::Possessive);
             let at = items.iter().position(loose)?;
             let others = items.iter().enumerate().filter(|(index, _)| *index != at);

@@ -1,4 +1,4 @@
-//! Where in a text a match could begin at all. It may name places where none begins, and passes over none where one does.
+//! The prefilter: positions at which a match could begin. It has no false negatives; it may have false positives.
 
 use memchr::memmem;
 
@@ -15,7 +15,7 @@ const WORTH_A_LITERAL_SEARCH: usize = 48;
 pub(super) struct Starts {
     /// The bytes with which a match can begin.
     pub bytes: Bytes,
-    /// Whether a match can begin behind the last character.
+    /// Whether a match can begin after the last character.
     pub at_end: bool,
     kind: Kind,
 }
@@ -143,7 +143,7 @@ impl LeadingRun {
 #[derive(Clone, Debug)]
 pub(super) struct Bytes {
     table: Box<[bool; 256]>,
-    /// The members, where they are at most three.
+    /// The members, if they are at most three.
     few: Option<Vec<u8>>,
 }
 
@@ -178,7 +178,7 @@ impl Starts {
         Self::with(node, run_then)
     }
 
-    /// The filter; `special` makes one for what neither a byte nor literals tell.
+    /// The filter; `special` makes one if neither a byte nor literals identify a match.
     fn with(node: &Node, special: impl Fn(&Node) -> Option<Kind>) -> Self {
         let mut found = Beginning::default();
         if found.add(node) || found.anything {
@@ -200,7 +200,7 @@ impl Starts {
         matches!(self.kind, Kind::First)
     }
 
-    /// What a match may have before the first of the [bytes that make it one](Self::telling_bytes).
+    /// The text that a match may have before the first of its [identifying bytes](Self::telling_bytes).
     pub fn leading_run(&self) -> Option<&LeadingRun> {
         match &self.kind {
             Kind::Run { run, .. } => Some(run),
@@ -216,7 +216,7 @@ impl Starts {
         }
     }
 
-    /// The first place from `at` on where a match could begin. `run_end` remembers the end of a run across calls.
+    /// The first position from `at` on at which a match could begin. `run_end` remembers the end of a run across calls.
     pub fn next(&self, hay: Hay<'_>, at: usize, run_end: &mut usize) -> Option<usize> {
         let bytes = hay.bytes_after(at);
         let found = match &self.kind {
@@ -261,7 +261,7 @@ impl Literals {
         is_worth_it.then_some(Self { all, common })
     }
 
-    /// Where a literal is, or at the end of what there is may have begun.
+    /// The position of a literal, or of one that may have begun at the end of the text so far.
     fn next(&self, starts: &Bytes, edge: Edge, bytes: &[u8]) -> Option<usize> {
         let fits = |rest: &[u8]| {
             self.all.iter().any(|literal| rest.starts_with(literal) || (edge != Edge::End && literal.starts_with(rest)))
@@ -273,7 +273,7 @@ impl Literals {
                 match self.common.find(bytes.get(at..)?) {
                     Some(offset) if fits(bytes.get(at + offset..)?) => return Some(at + offset),
                     Some(offset) => at += offset + 1,
-                    // What all begin with may itself have only begun.
+                    // The common beginning may be incomplete itself.
                     None => at = bytes.len() + 1 - common,
                 }
             }
@@ -288,7 +288,7 @@ impl Literals {
     }
 }
 
-/// What a match can begin with.
+/// The possible beginnings of a match.
 struct Beginning {
     table: [bool; 256],
     at_end: bool,
@@ -317,7 +317,7 @@ impl Beginning {
 
     /// Adds what several nodes in a row can begin with. What a look ahead sees and what follows it has to begin alike.
     fn add_all(&mut self, items: &[Node]) -> bool {
-        // What the looks ahead so far have all seen.
+        // The text that all look-aheads so far have seen.
         let mut seen: Option<Self> = None;
         for item in items {
             let mut own = Self::default();
@@ -355,7 +355,7 @@ impl Beginning {
         self.anything |= other.anything;
     }
 
-    /// Adds what a node can begin with; true where what follows it counts as well.
+    /// Adds the possible beginnings of a node; true if those of the next node count as well.
     fn add(&mut self, node: &Node) -> bool {
         match node {
             Node::Empty | Node::Keep => true,
@@ -405,7 +405,7 @@ fn first_byte(c: char) -> u8 {
     c.encode_utf8(&mut [0; 4]).bytes().next().unwrap_or(0)
 }
 
-/// Whether every match begins where the text does.
+/// Whether every match begins at the start of the text.
 fn begins_the_text(node: &Node) -> bool {
     match node {
         Node::Assert(Assertion::Start) => true,

@@ -37,7 +37,7 @@ pub(super) enum Node {
     IfLook { look: Box<Node>, behind: bool, yes: Box<Node>, no: Box<Node> },
 }
 
-/// What a repeat prefers.
+/// The preference of a repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greed {
     Greedy,
@@ -66,7 +66,7 @@ pub(super) enum Assertion {
     WordStart,
     /// `\M`
     WordEnd,
-    /// `\G`: where the search began.
+    /// `\G`: the start of the search.
     SearchStart,
 }
 
@@ -85,12 +85,12 @@ impl Node {
         }
     }
 
-    /// How many characters before a match it may have to see: the reach of its look-behinds; `None` where unbounded.
+    /// How many characters before a match it may have to see: the reach of its look-behinds; `None` if unbounded.
     pub fn reach_behind(&self) -> Option<usize> {
         self.reach().map(|(behind, _)| behind)
     }
 
-    /// The reach behind its start, and the most characters it consumes (`usize::MAX`: no bound).
+    /// The reach before its start, and the most characters it consumes (`usize::MAX`: no bound).
     fn reach(&self) -> Option<(usize, usize)> {
         let several = |items: &[Node]| {
             items.iter().try_fold((0, 0), |(behind, length), item| {

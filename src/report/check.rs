@@ -37,12 +37,12 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     let shown: HashSet<usize> = told(false).chain(told(true)).map(|(index, _)| index).collect();
     let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, reports, &shown))];
     if told(false).next().is_some() {
-        sections.push(Section::new("failures", "What does not hold", move |html| {
+        sections.push(Section::new("failures", "Failures", move |html| {
             told(false).for_each(|(index, report)| case(html, index, report, true));
         }));
     }
     if told(true).next().is_some() {
-        sections.push(Section::new("doubts", "What holds, with a remark", move |html| {
+        sections.push(Section::new("doubts", "Passed with notes", move |html| {
             told(true).for_each(|(index, report)| case(html, index, report, false));
         }));
     }
@@ -57,12 +57,12 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// A row for each case; the first thing that is wrong stands beside it.
+/// A row for each case, with its first problem.
 fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
     html.of_class("div", "wide", |html| {
         html.of_class("table", "", |html| {
             html.of_class("tr", "", |html| {
-                for title in ["", "case", "file", "what there is to say"] {
+                for title in ["", "case", "file", "findings"] {
                     html.element("th", &[("scope", "col")], |html| html.text(title));
                 }
             });
@@ -126,7 +126,7 @@ fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
     html.gap();
 }
 
-/// What a case expects beside what came of it, where that is not the same.
+/// The expectation of a case beside its actual result, if they differ.
 fn difference(html: &mut Html, report: &Report<'_>) {
     let pair = match (report.entry, &report.meaning) {
         (Entry::Case(_, Ok(case)), Some(Meaning::Output(meaning))) => {

@@ -1,4 +1,4 @@
-//! A text with its regions in color, each named where it begins, so that color alone says nothing.
+//! A text with its regions in color, each named where it begins, so that no information is shown by color alone.
 
 use std::ops::Range;
 
@@ -27,11 +27,11 @@ pub(super) fn color(field: usize) -> String {
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub span: Range<usize>,
-    /// Nothing where it is left out.
+    /// Nothing if it is omitted.
     pub part: Option<Part>,
 }
 
-/// What a recorded text is made of once all is read: the end of the prompt, then the output, its middle left out where it
+/// The parts of a recorded text once all is read: the end of the prompt, then the output, its middle omitted if it
 /// is long.
 pub(super) fn runs(recording: &Recording) -> Vec<Run> {
     let text = recording.text();
@@ -62,17 +62,17 @@ pub(super) fn runs(recording: &Recording) -> Vec<Run> {
     runs
 }
 
-/// The first place from here on where a character begins.
+/// The first character boundary from here on.
 fn boundary(text: &str, from: usize) -> usize {
     (from..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// What stands for text that is left out.
+/// The placeholder of omitted text.
 fn left_out(span: &Range<usize>) -> String {
-    format!("\n… {} bytes are left out here …\n", span.len())
+    format!("\n… {} bytes omitted …\n", span.len())
 }
 
-/// Where places of a recorded text stand on the page, in UTF-16 units of what [`text`] writes: the unit of scripts.
+/// The positions of a recorded text on the page, in UTF-16 units of what [`text`] writes: the unit of scripts.
 /// `places` are sorted.
 pub(super) fn offsets(recording: &Recording, runs: &[Run], places: &[usize]) -> Vec<usize> {
     let width = |text: &str| text.encode_utf16().count();

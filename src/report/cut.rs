@@ -1,4 +1,4 @@
-//! The cut of an output that changes what transformers answers, where there is one.
+//! The cut of an output that changes what transformers answers, if there is one.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::replay::{Hunt, Recording, Run, Worst};
 /// How many bytes are parsed in search of a cut: a page is made in an instant. `backchat replay` searches on.
 const WORK: usize = 8 << 20;
 
-/// What was found: the output read whole, and cut.
+/// The output parsed whole, and cut.
 pub(super) struct Found {
     output: Output,
-    /// The characters of the output to cut behind.
+    /// The characters of the output to cut after.
     cuts: Vec<isize>,
 }
 
@@ -52,7 +52,7 @@ fn cut_at(places: &[isize]) -> String {
 pub(super) fn write(html: &mut Html, found: &Found) {
     html.of_class("p", "", |html| {
         html.text(&format!("Transformers gives another message when the output is {}. ", cut_at(&found.cuts)));
-        html.prose("The stable mode of Backchat does not depend on cuts; `backchat lint` says which pattern does it.");
+        html.prose("The stable mode of Backchat does not depend on cuts; `backchat lint` reports the pattern that causes this.");
     });
     if let [whole, cut] = found.output.sides.as_slice() {
         let message = |side: &Side| Value::Object(side.recording.message(side.recording.end()));

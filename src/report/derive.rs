@@ -35,7 +35,7 @@ pub fn derivation(name: &str, source: &str, derivation: &Derivation, options: &O
     };
     let mut sections = Vec::new();
     if derivation.response_template.is_some() {
-        sections.push(Section::new("found", "What it reads", |html| {
+        sections.push(Section::new("found", "Summary", |html| {
             html.of_class("ul", "", |html| {
                 for line in derivation.summary().into_iter().chain(derivation.samples_line()) {
                     html.of_class("li", "", |html| html.prose(&line));
@@ -101,12 +101,12 @@ fn body<'a>(
     turn.into_iter().chain(template).chain(evidence).chain(proof)
 }
 
-/// What each reader makes of the draft.
+/// The verdict of each reader on the draft.
 fn readers(html: &mut Html, readers: &[Reading]) {
     html.of_class("div", "wide", |html| {
         html.of_class("table", "", |html| {
             html.of_class("tr", "", |html| {
-                for title in ["reader", "takes it", "what goes wrong there", "with another draft"] {
+                for title in ["reader", "accepts it", "problems", "alternative draft"] {
                     html.element("th", &[("scope", "col")], |html| html.text(title));
                 }
             });

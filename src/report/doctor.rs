@@ -13,20 +13,20 @@ use crate::json::Value;
 
 /// The groups of facts: what their value says, and what a page calls that.
 const GROUPS: [(&str, &str, &str); 5] = [
-    ("dropped", "drops without a word", "bad"),
+    ("dropped", "drops silently", "bad"),
     ("printed", "prints as the word None", "bad"),
     ("refused", "refuses", "doubtful"),
-    ("escaped", "writes as a JSON string once more", "doubtful"),
+    ("escaped", "writes as a JSON string again", "doubtful"),
     ("rendered", "takes", "good"),
 ];
 
-/// What an examination found, and what it was made with.
+/// The result of an examination, and its input.
 pub struct Examined<'a> {
     /// The facts.
     pub report: &'a Report,
     /// The chat template.
     pub template: &'a ChatTemplate,
-    /// What it was rendered with.
+    /// The options of the renders.
     pub options: &'a Options,
     /// In how many conversations its generation blocks agree with its mask, or why they do not; nothing without blocks.
     pub blocks: Option<Result<usize, String>>,
@@ -54,14 +54,14 @@ pub fn doctor(name: &str, examined: &Examined<'_>) -> String {
         let write = |html: &mut Html| told(html, &traps, examined.blocks.as_ref());
         sections.push(Section::new("traps", "Traps", write));
     }
-    sections.push(Section::new("facts", "What it takes", |html| facts(html, report, &exhibits)));
+    sections.push(Section::new("facts", "Facts", |html| facts(html, report, &exhibits)));
     let departures: Vec<(&Fact, String)> = report
         .facts
         .iter()
         .filter_map(|fact| Some((fact, doctor::departure(fact, examined.template, examined.options)?)))
         .collect();
     if !departures.is_empty() {
-        sections.push(Section::new("prefixes", "Where renders part", move |html| {
+        sections.push(Section::new("prefixes", "Where renders differ", move |html| {
             departures.iter().for_each(|(fact, words)| departure(html, fact, words));
         }));
     }
@@ -155,7 +155,7 @@ fn departure(html: &mut Html, fact: &Fact, words: &str) {
     let rest = |text: &str| text.get(agreed.len()..).unwrap_or("").to_owned();
     let (first, second) = (rest(shorter), rest(longer));
     let pieces = [Piece::Same(agreed), Piece::First(&first), Piece::Second(&second)];
-    columns(html, ["the shorter chat", "the chat that goes on"], &pieces);
+    columns(html, ["the shorter chat", "the longer chat"], &pieces);
 }
 
 /// A conversation as it was given, and its render or the refusal.

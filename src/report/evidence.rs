@@ -34,7 +34,7 @@ pub(super) fn write(html: &mut Html, evidence: &[Evidence]) {
 /// The two renders, taken apart at their differences.
 fn pieces(evidence: &Evidence) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
-    // Between two differences both renders run alike, so a place in one tells the place in the other.
+    // Between two differences both renders are the same, so a position in one gives the position in the other.
     let (mut at, mut other) = (0, 0);
     for change in &evidence.changes {
         let alike = change.at.saturating_sub(other);

@@ -1,4 +1,4 @@
-//! A page is made of markup that stands in this crate's source and of text that enters escaped: there is no way to write
+//! A page consists of markup from this crate's source and of text that enters escaped: there is no way to write
 //! anything else.
 //!
 //! Tags, attribute names and what a page inlines are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
@@ -31,7 +31,7 @@ impl Html {
         self.out.push('>');
     }
 
-    /// An element of one class, or of none where the class is empty.
+    /// An element of one class, or of none if the class is empty.
     pub fn of_class(&mut self, tag: &'static str, class: &str, inside: impl FnOnce(&mut Self)) {
         let attributes = [("class", class)];
         self.element(tag, if class.is_empty() { &[] } else { &attributes }, inside);
@@ -50,7 +50,7 @@ impl Html {
     /// A block that keeps white space.
     pub fn pre(&mut self, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
         self.element("pre", attributes, |html| {
-            // A reader of HTML drops the line break behind the tag, which is the text's own where this one is not there.
+            // A reader of HTML drops the line break after the tag, which would be the text's own without this one.
             html.out.push('\n');
             inside(html);
         });
@@ -87,7 +87,7 @@ impl Html {
         self.out.push('>');
     }
 
-    /// A line break between blocks, for whoever reads the source.
+    /// A line break between blocks, for readers of the source.
     pub fn gap(&mut self) {
         self.out.push('\n');
     }

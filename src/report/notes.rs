@@ -1,10 +1,10 @@
-//! What else there is to say: limits, losses, warnings.
+//! The remaining notes: limits, losses, warnings.
 
 use super::html::Html;
 use super::page::Section;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 
-/// The section of notes, where there are any. What fails has a place of its own on the page.
+/// The section of notes, if there are any. What fails has a place of its own on the page.
 pub(super) fn section(diagnostics: &[Diagnostic]) -> Option<Section<'_>> {
     let is_told = |diagnostic: &&Diagnostic| diagnostic.id != "derive-unproved";
     let told: Vec<&Diagnostic> = diagnostics.iter().filter(is_told).collect();

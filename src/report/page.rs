@@ -1,4 +1,4 @@
-//! What every page has: its head with the policy that nothing is loaded and nothing else runs, its title, its contents.
+//! The frame of every page: a head whose policy forbids loading and running anything else, the title, the contents.
 
 use super::html::Html;
 
@@ -33,7 +33,7 @@ impl Mood {
 
 /// The head of a page.
 pub(super) struct Head<'a> {
-    /// What the page is about, in words of ours.
+    /// The subject of the page, in Backchat's own words.
     pub title: &'a str,
     /// The file or the model it is about.
     pub name: &'a str,

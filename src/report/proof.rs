@@ -1,4 +1,4 @@
-//! A proof as a grid of conversations, and each conversation with where its parts lie.
+//! A proof as a grid of conversations, and each conversation with the positions of its parts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -60,9 +60,9 @@ impl Proof {
 impl Shown {
     fn mood(&self) -> (Mood, &'static str, &'static str) {
         match self.conversation.fate {
-            Fate::Passed => (Mood::Good, "✓", "came back as it went in"),
+            Fate::Passed => (Mood::Good, "✓", "parses back exactly"),
             Fate::Lost(_) => (Mood::Doubtful, "~", "loses something to the wire format"),
-            Fate::Failed(_) => (Mood::Bad, "✗", "came back differently"),
+            Fate::Failed(_) => (Mood::Bad, "✗", "parses back differently"),
         }
     }
 
@@ -77,9 +77,9 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     let verdict = &proof.verdict;
     html.of_class("p", "", |html| {
         html.text(&format!(
-            "{} conversations were rendered, their last turn was cut out and parsed back: whole and one character at a \
-             time, with the stop token and without it. {} came back as they went in, {} lost something to the wire format, \
-             {} came back differently.",
+            "{} conversations were rendered. The last turn of each was cut out and parsed whole and one character at a \
+             time, with and without the stop token. {} parse back exactly, {} lose something to the wire format, \
+             {} parse back differently.",
             verdict.cases,
             verdict.passed,
             verdict.lost(),
@@ -96,7 +96,7 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     }
     html.of_class("div", "wide", |html| {
         html.of_class("table", "grid", |html| {
-            html.tag("caption", "", "Each mark opens its conversation.");
+            html.tag("caption", "", "Each cell opens its conversation.");
             html.of_class("tr", "", |html| {
                 html.element("th", &[("scope", "col")], |html| html.text("said, after …"));
                 for column in &columns {
@@ -116,7 +116,7 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
     });
 }
 
-/// The place of a word in a list of words, to which it is added where it is new.
+/// The index of a word in a list, to which it is added if it is new.
 fn position<'w>(words: &mut Vec<&'w str>, word: &'w str) -> usize {
     words.iter().position(|known| *known == word).unwrap_or_else(|| {
         words.push(word);
@@ -135,10 +135,10 @@ fn mark(html: &mut Html, proof: &Proof, index: usize) {
     html.element("a", &attributes, |html| html.text(sign));
 }
 
-/// What fails and what is lost, a cause at a time.
+/// Failures and losses, one cause at a time.
 fn causes(html: &mut Html, verdict: &Verdict) {
     if !verdict.failures.is_empty() {
-        html.tag("h3", "", "What fails");
+        html.tag("h3", "", "Failures");
         html.of_class("ul", "notes", |html| {
             for failure in &verdict.failures {
                 html.of_class("li", "bad", |html| {
@@ -151,7 +151,7 @@ fn causes(html: &mut Html, verdict: &Verdict) {
         });
     }
     if !verdict.losses.is_empty() {
-        html.tag("h3", "", "What the wire format loses");
+        html.tag("h3", "", "Losses");
         html.of_class("ul", "notes", |html| {
             for loss in &verdict.losses {
                 html.of_class("li", "doubtful", |html| {
@@ -205,7 +205,7 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
     }
 }
 
-/// How many failures stand before this one.
+/// The number of failures before this one.
 fn index_of_failure(proof: &Proof, index: usize) -> usize {
     let before = proof.conversations.iter().take(index);
     before.filter(|shown| matches!(shown.conversation.fate, Fate::Failed(_))).count()
@@ -218,7 +218,7 @@ fn passed(html: &mut Html, shown: &Shown) {
     match &shown.conversation.fate {
         Fate::Lost(loss) => {
             html.of_class("p", "help", |html| html.prose(&loss.message));
-            sides::values(html, ["what went in", "what came back"], &shown.conversation.expected, &got);
+            sides::values(html, ["expected", "parsed"], &shown.conversation.expected, &got);
         }
         Fate::Passed | Fate::Failed(_) => sides::json(html, &got),
     }
@@ -231,18 +231,18 @@ fn failed(html: &mut Html, shown: &Shown, failure: &Failure) {
     }
     html.of_class("div", "sides", |html| {
         html.of_class("figure", "", |html| {
-            html.tag("figcaption", "", "where the parts lie");
+            html.tag("figcaption", "", "positions of the parts");
             expected(html, shown);
         });
         html.of_class("figure", "", |html| {
-            html.tag("figcaption", "", "how it is read");
+            html.tag("figcaption", "", "how it was parsed");
             colors::text(html, &shown.recording);
         });
     });
-    sides::values(html, ["what went in", "what came back"], &failure.expected, &failure.got);
+    sides::values(html, ["expected", "parsed"], &failure.expected, &failure.got);
 }
 
-/// The turn with the parts of its message where they lie.
+/// The turn with the parts of its message at their positions.
 fn expected(html: &mut Html, shown: &Shown) {
     let text = &shown.conversation.text;
     let fields = shown.recording.template().fields();
@@ -263,7 +263,7 @@ fn expected(html: &mut Html, shown: &Shown) {
     });
 }
 
-/// Where the texts of a message lie in the turn it was rendered as, in order.
+/// The positions of a message's texts in its rendered turn, in order.
 fn places<'m>(text: &str, message: &'m Value) -> Vec<(usize, usize, &'m str)> {
     let mut places = Vec::new();
     for (key, value) in message.as_object().into_iter().flatten().filter(|(key, _)| *key != "role") {
@@ -280,7 +280,7 @@ fn places<'m>(text: &str, message: &'m Value) -> Vec<(usize, usize, &'m str)> {
     places
 }
 
-/// The texts of a value that stand in a turn: its own, or the names and arguments of its calls.
+/// The texts of a value that occur in a turn: its own, or the names and arguments of its calls.
 fn strings<'v>(value: &'v Value, take: &mut impl FnMut(&'v str)) {
     match value {
         Value::String(text) => take(text),

@@ -23,9 +23,9 @@ const OUTPUTS: usize = 40;
 /// An output, read once, or twice to be compared.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How it is read: once, or in two ways that stand side by side.
+    /// How it is read: once, or in two ways side by side.
     pub sides: Vec<Side>,
     /// The message it should give.
     pub expected: Option<Object>,
@@ -36,9 +36,9 @@ pub struct Output {
 /// One way to read an output.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// What it is called where there are two.
+    /// Its name, if there are two.
     pub name: String,
-    /// What happened.
+    /// The recording.
     pub recording: Recording,
 }
 
@@ -68,7 +68,7 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
     };
     let line = match outputs {
         [output] => verdict(output),
-        _ => format!("{count} of {} outputs are read as they should be", outputs.len()),
+        _ => format!("{count} of {} outputs are in order", outputs.len()),
     };
     let head = Head { title: "Replay of", name, badge: (badge, worst), line: &line };
     let mut sections = Vec::new();
@@ -95,7 +95,7 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
     page(&head, sections)
 }
 
-/// What became of an output, in a sentence.
+/// The result of an output, in a sentence.
 fn verdict(output: &Output) -> String {
     let Some(Side { recording, .. }) = output.sides.first() else { return String::new() };
     match (&output.expected, output.mood()) {
@@ -135,7 +135,7 @@ pub(super) fn stepper(html: &mut Html, output: &Output) {
         }
     });
     if let (Some(expected), Some(side), Mood::Bad) = (&output.expected, output.sides.first(), output.mood()) {
-        html.tag("h3", "", "What is not as expected");
+        html.tag("h3", "", "Differences from the expectation");
         let got = Value::Object(side.recording.message(side.recording.end()));
         sides::values(html, ["expected", "got"], &Value::Object(expected.clone()), &got);
     }
@@ -186,9 +186,7 @@ fn events(html: &mut Html, recording: &Recording, wrong: &[usize], is_expected: 
                         let left_out = recording.row_count() - MOST;
                         html.of_class("tr", "", |html| {
                             html.element("td", &[("colspan", "4")], |html| {
-                                html.text(&format!(
-                                    "… {left_out} events are left out here; `backchat replay` shows them"
-                                ));
+                                html.text(&format!("… {left_out} events omitted; `backchat replay` shows them"));
                             });
                         });
                     }
@@ -237,7 +235,7 @@ fn event(html: &mut Html, recording: &Recording, row: usize, mark: &str) {
     });
 }
 
-/// What was held longest in some feeds, and why.
+/// The text that was held longest in some feeds, and why.
 fn held(html: &mut Html, recording: &Recording, feeds: std::ops::Range<usize>) {
     let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
     let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };

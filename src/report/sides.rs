@@ -10,9 +10,9 @@ use crate::json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
     Same(&'t str),
-    /// What only the first text has.
+    /// The part that only the first text has.
     First(&'t str),
-    /// What only the second text has.
+    /// The part that only the second text has.
     Second(&'t str),
 }
 
@@ -57,7 +57,7 @@ fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
     }
     let place = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
     html.lines(text.get(..place(head)).unwrap_or(""));
-    html.tag("span", "fold", &format!("… {} characters that are the same …", count - head - tail));
+    html.tag("span", "fold", &format!("… {} identical characters …", count - head - tail));
     html.lines(text.get(place(count - tail)..).unwrap_or(""));
 }
 
@@ -83,7 +83,7 @@ pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: 
     columns(html, titles, &pieces);
 }
 
-/// Where the lines of a text begin, and its end.
+/// The starts of the lines of a text, and its end.
 fn line_starts(text: &str) -> Vec<usize> {
     let ends = text.split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();

@@ -1,6 +1,6 @@
-//! What the script of a page steps through: moments of a recording as plain data.
+//! The data of a page's script: the steps of a recording, as plain data.
 //!
-//! Places are UTF-16 units of the text on the page. Sentences are told once and named by their number. The message grows by
+//! Places are UTF-16 units of the text on the page. Sentences are stored once and referred to by number. The message grows by
 //! one operation for each region that closed, whose value is JSON as it is shown.
 
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ pub const MOST: usize = 2_000;
 /// The longest value of a message as it grows, in characters.
 const VALUE: usize = 4_000;
 
-/// What stands for values that are left out.
+/// The placeholder of omitted values.
 const LEFT_OUT: &str = "… more …";
 
 /// The first and the last of many things.
@@ -96,7 +96,7 @@ impl Steps {
     }
 }
 
-/// What a stretch is, as a number: 0 the prompt, 1 what no field takes, 2 left out, then two for each field.
+/// The kind of a stretch, as a number: 0 the prompt, 1 text of no field, 2 omitted, then two for each field.
 fn code(part: Option<Part>) -> usize {
     match part {
         Some(Part::Prompt) => 0,
@@ -116,7 +116,7 @@ fn shown(text: &str) -> Value {
     crate::diagnostic::escape(text).into_owned().into()
 }
 
-/// Sentences, each told once.
+/// Sentences, each stored once.
 #[derive(Default)]
 struct Words {
     told: Vec<Value>,
@@ -135,10 +135,10 @@ impl Words {
 
 /// How the message grows.
 struct Growth {
-    /// `[key, how, value]`, where how is `=` (takes the place), `+` (one more in a list), `&` (joined to the text) or `-`
+    /// `[key, how, value]`, where how is `=` (replaces), `+` (one more in a list), `&` (joined to the text) or `-`
     /// (taken out).
     operations: Vec<Value>,
-    /// How many operations there are after so many regions.
+    /// How many operations there are after this many regions.
     after: Vec<usize>,
 }
 
@@ -173,7 +173,7 @@ impl Growth {
             }
             growth.after.push(growth.operations.len());
         }
-        // What is empty in the end is no part of the message.
+        // Values that are empty at the end are not part of the message.
         let kept = recording.message(recording.end());
         for key in keys.keys().filter(|key| !kept.contains_key(key)) {
             growth.push(key, "-", &Value::Null);
@@ -181,7 +181,7 @@ impl Growth {
         growth
     }
 
-    /// How many operations a moment has behind it.
+    /// How many operations a moment has after it.
     fn operations_at(&self, recording: &Recording, moment: Moment) -> usize {
         match moment == recording.end() {
             true => self.operations.len(),
@@ -195,7 +195,7 @@ impl Growth {
         self.operation(key, how, &json);
     }
 
-    /// A text that is joined to the one before it: the inside of its JSON, behind that of the join.
+    /// A text that is joined to the one before it: the inside of its JSON, after that of the join.
     fn join(&mut self, key: &str, value: &Value, join: &str) {
         let inside = |text: &Value| {
             let json = text.to_string();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What the reference would raise.
+/// The error that the reference would raise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -53,9 +53,9 @@ impl ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaError {
-    /// What the reference would raise.
+    /// The error that the reference would raise.
     pub kind: ErrorKind,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The node, as a JSON path from the schema's root: `$.properties.tool_calls.items`.
     pub path: String,

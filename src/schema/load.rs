@@ -1,6 +1,6 @@
 //! From JSON to a schema, with every complaint at its place.
 //!
-//! What the reference only finds out when it gets there, such as a pattern that does not compile, is no complaint here:
+//! Errors that the reference raises only while parsing, such as a pattern that does not compile, are not reported here:
 //! the schema loads, and fails where the reference would.
 
 use super::node::{Additional, Node, Parser, Regex, Substitution};
@@ -41,7 +41,7 @@ const NOTES: &[&str] = &["title", "description", "$schema", "$id", "$comment", "
 pub struct Loaded {
     /// The schema.
     pub schema: Schema,
-    /// What its author should know about it.
+    /// Warnings for its author.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -117,7 +117,7 @@ impl Loader<'_> {
         };
         if depth > MAX_DEPTH {
             let message = format!("the schema is nested more than {MAX_DEPTH} nodes deep");
-            self.complain(&path, message, "no message is nested that deep; does the schema hold itself?");
+            self.complain(&path, message, "no message is nested that deep; does the schema contain itself?");
             return None;
         }
         let at = |key: &str| path.key(key);
@@ -187,7 +187,7 @@ impl Loader<'_> {
                     let regex = Regex::new(pattern);
                     let replacement = match &regex.pattern {
                         Ok(pattern) => Replacement::read(replacement, pattern),
-                        // What it is does not matter: the pattern fails first.
+                        // Its kind does not matter: the pattern fails first.
                         Err(_) => Err("the pattern does not compile".to_owned()),
                     };
                     substitutions.push(Substitution { regex, replacement });
@@ -206,7 +206,7 @@ impl Loader<'_> {
             Some(Value::Object(arguments)) => Some(arguments),
             Some(other) => {
                 let message = format!("`x-parser-args` must be an object, not {}", other.kind());
-                self.complain(&path, message, "write `{}`, or leave the key out");
+                self.complain(&path, message, "write `{}`, or remove the key");
                 None
             }
         };

@@ -31,7 +31,7 @@ impl Schema {
         Self { root: Arc::new(root) }
     }
 
-    /// What the schema says of the message itself.
+    /// The node of the message itself.
     pub(crate) fn root(&self) -> &Node {
         &self.root
     }

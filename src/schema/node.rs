@@ -34,7 +34,7 @@ pub(crate) struct Parser {
     pub transform: Option<(String, Result<Expression, String>)>,
 }
 
-/// What is done with keys that are not among the properties.
+/// The treatment of keys that are not among the properties.
 #[derive(Clone, Debug)]
 pub(crate) enum Additional {
     /// Left out.
@@ -57,7 +57,7 @@ pub(crate) struct Node {
     pub iterator: Option<Regex>,
     pub key_value: Option<Regex>,
     pub parser: Option<Parser>,
-    /// The value of `type`; null where there is none.
+    /// The value of `type`; null if there is none.
     pub kind: Value,
     pub default: Option<Value>,
     pub properties: Option<Vec<(String, Node)>>,
@@ -70,7 +70,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The type, where it is a string.
+    /// The type, if it is a string.
     pub fn type_name(&self) -> Option<&str> {
         self.kind.as_str()
     }

@@ -18,20 +18,20 @@ const ROOM: usize = 1 << 20;
 const ROOM_PER_BYTE: usize = 4;
 
 impl Schema {
-    /// The message that the schema reads in an output; null where it does not match.
+    /// The message that the schema reads in an output; null if it does not match.
     pub fn parse(&self, output: &str) -> Result<Value, SchemaError> {
         parse_node(self.root(), output)
     }
 }
 
-/// What a node reads in a text.
+/// Reads a text with a node.
 pub(crate) fn parse_node(node: &Node, text: &str) -> Result<Value, SchemaError> {
     let steps = STEPS + STEPS_PER_BYTE * text.len() as u64;
     let room = ROOM + ROOM_PER_BYTE * text.len();
     Run { steps, room }.node(node, Content::Text(Cow::Borrowed(text)))
 }
 
-/// What a node is given.
+/// The input of a node.
 enum Content<'t> {
     Text(Cow<'t, str>),
     /// Anything else.
@@ -83,7 +83,7 @@ impl Run {
         self.typed(node, content)
     }
 
-    /// The content after the node's patterns; none where the node is null for want of a match.
+    /// The content after the node's patterns; none if the node is null for want of a match.
     fn patterns<'t>(&mut self, node: &Node, content: Content<'t>) -> Result<Option<Content<'t>>, SchemaError> {
         if !node.has_regex {
             return Ok(Some(content));
@@ -108,7 +108,7 @@ impl Run {
         }
         if let Some(regex) = &node.iterator {
             if node.type_name() != Some("array") {
-                return Err(fail(node, ErrorKind::Node, "`x-regex-iterator` works in a node of type `array` only"));
+                return Err(fail(node, ErrorKind::Node, "`x-regex-iterator` works only in a node of type `array`"));
             }
             let mut items = Vec::new();
             self.each(node, regex, &content, |found, pattern| {
@@ -122,7 +122,7 @@ impl Run {
         }
         if let Some(regex) = &node.key_value {
             if node.type_name() != Some("object") {
-                return Err(fail(node, ErrorKind::Node, "`x-regex-key-value` works in a node of type `object` only"));
+                return Err(fail(node, ErrorKind::Node, "`x-regex-key-value` works only in a node of type `object`"));
             }
             let mut entries = Object::new();
             self.each(node, regex, &content, |found, pattern| {
@@ -130,7 +130,7 @@ impl Run {
                     let (_, group) = pattern.named_groups().iter().find(|(known, _)| &**known == name)?;
                     found.group(*group as usize)
                 };
-                // Where the groups are wrong in themselves, that is what the reference says first.
+                // Wrong groups are the first error of the reference.
                 if pattern.named_groups().is_empty() {
                     groups(node, pattern, found)?;
                 }
@@ -149,7 +149,7 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// What the first match takes; none where there is no match.
+    /// The first match; none if there is none.
     fn search<'t>(
         &mut self,
         node: &Node,
@@ -212,7 +212,7 @@ impl Run {
     fn parser<'t>(&mut self, node: &Node, parser: &Parser, content: Content<'t>) -> Result<Content<'t>, SchemaError> {
         let name = parser.name.as_str().unwrap_or("");
         if !matches!(name, "json" | "gemma4-tool-call") {
-            let message = format!("there is no parser `{}`", parser.name.as_str().unwrap_or(parser.name.kind()));
+            let message = format!("unknown parser `{}`", parser.name.as_str().unwrap_or(parser.name.kind()));
             return Err(fail(node, ErrorKind::Parser, message));
         }
         let mut text = match content {
@@ -241,7 +241,7 @@ impl Run {
             other => return Err(fail(node, ErrorKind::Node, format!("`type` must be a string, not {}", other.kind()))),
         };
         let wrong = |content: &Content<'_>| {
-            let message = format!("the node is of type `{wanted}`, and its content is {}", content.kind());
+            let message = format!("the node is of type `{wanted}`, but its content is {}", content.kind());
             Err(fail(node, ErrorKind::Type, message))
         };
         match (wanted, content) {
@@ -266,7 +266,7 @@ impl Run {
                 _ => Err(fail(node, ErrorKind::Value, format!("{} is not a bool", shown(&text)))),
             },
             ("string" | "integer" | "number" | "boolean", content) => wrong(&content),
-            _ => Err(fail(node, ErrorKind::Node, format!("there is no type `{wanted}`"))),
+            _ => Err(fail(node, ErrorKind::Node, format!("unknown type `{wanted}`"))),
         }
     }
 
@@ -309,14 +309,14 @@ impl Run {
                 }
             }
             Content::Value(other) => {
-                let message = format!("the node is of type `object`, and its content is {}", other.kind());
+                let message = format!("the node is of type `object`, but its content is {}", other.kind());
                 return Err(fail(node, ErrorKind::Type, message));
             }
         }
         let missing: Vec<_> =
             node.required.iter().filter(|key| !object.contains_key(key)).map(|key| format!("`{key}`")).collect();
         if !missing.is_empty() {
-            return Err(fail(node, ErrorKind::Required, format!("required and absent: {}", missing.join(", "))));
+            return Err(fail(node, ErrorKind::Required, format!("required keys are missing: {}", missing.join(", "))));
         }
         Ok(Value::Object(object))
     }
@@ -327,7 +327,7 @@ impl Run {
             return Ok(Value::List(Vec::new()));
         }
         let not_a_list = |content: &Value| {
-            let message = format!("the node is of type `array`, and its content is {}", content.kind());
+            let message = format!("the node is of type `array`, but its content is {}", content.kind());
             Err(fail(node, ErrorKind::Type, message))
         };
         if let Some(item_node) = &node.items {
@@ -345,7 +345,7 @@ impl Run {
             other => return not_a_list(&other),
         };
         if items.len() != item_nodes.len() {
-            let message = format!("there are {} items, and {} in `prefixItems`", items.len(), item_nodes.len());
+            let message = format!("there are {} items, but {} in `prefixItems`", items.len(), item_nodes.len());
             return Err(fail(node, ErrorKind::Count, message));
         }
         let parsed: Result<Vec<_>, _> =
@@ -354,7 +354,7 @@ impl Run {
     }
 }
 
-/// What a match is to a schema: its named groups that took part, or else its only group.
+/// The value of a match: its named groups that took part, or else its only group.
 fn groups<'t>(node: &Node, pattern: &Pattern, found: &Taken<'t>) -> Result<Content<'t>, SchemaError> {
     let named = pattern.named_groups();
     if !named.is_empty() {
@@ -364,7 +364,7 @@ fn groups<'t>(node: &Node, pattern: &Pattern, found: &Taken<'t>) -> Result<Conte
     }
     match pattern.group_count() {
         1 => Ok(found.group(1).map_or(Content::Value(Value::Null), |text| Content::Text(Cow::Borrowed(text)))),
-        0 => Err(fail(node, ErrorKind::Groups, "the pattern has no group that takes the value")),
+        0 => Err(fail(node, ErrorKind::Groups, "the pattern has no group for the value")),
         count => {
             Err(fail(node, ErrorKind::Groups, format!("the pattern has {count} groups without names; one is needed")))
         }
@@ -384,7 +384,7 @@ fn too_much(node: &Node, regex: &Regex, error: TooMuchWork) -> SchemaError {
 }
 
 fn no_string(node: &Node, reader: &str, kind: &str) -> SchemaError {
-    fail(node, ErrorKind::Input, format!("the node has {reader} that reads text, and its content is {kind}"))
+    fail(node, ErrorKind::Input, format!("the node has {reader} that reads text, but its content is {kind}"))
 }
 
 fn read(node: &Node, text: &str, number: Result<Number, Reason>) -> Result<Value, SchemaError> {

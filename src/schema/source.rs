@@ -1,6 +1,6 @@
-//! Where schemas are kept: wherever a response template may be, and under `response_schema` in a model's config.
+//! The sources of schemas: wherever a response template may be, and under `response_schema` in a model's config.
 //!
-//! A file may hold either; the template wins where it holds both.
+//! A file may hold either; the template wins if it holds both.
 
 use super::{Loaded, load};
 use crate::diagnostic::{Diagnostic, Place, Sources};
@@ -17,15 +17,15 @@ pub struct OpenedSchema {
     /// The text of the file, for excerpts.
     #[doc(hidden)]
     pub sources: Sources,
-    /// Where the schema is in the file.
+    /// The position of the schema in the file.
     #[doc(hidden)]
     pub path: Path,
-    /// Where its values are in the file.
+    /// The positions of its values in the file.
     #[doc(hidden)]
     pub places: json::Places,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A response template.
@@ -35,7 +35,7 @@ pub enum Source {
 }
 
 /// Reads a response template or a response schema from its own JSON, from a `tokenizer_config.json` that holds one, from
-/// a model folder, or from standard input where `name` is `-`.
+/// a model folder, or from standard input if `name` is `-`.
 pub fn open(name: &str) -> Result<Source, SourceError> {
     let (file, text) = templates::read(name)?;
     from_text(file, text)
@@ -61,7 +61,7 @@ pub fn from_text(file: String, text: String) -> Result<Source, SourceError> {
 
 type Found = (Loaded, Path, json::Places);
 
-/// The schema of a text; none where it holds none, or a template as well.
+/// The schema of a text; none if it holds none, or a template as well.
 fn schema_in(file: &str, text: &str) -> Option<Result<Found, Vec<Diagnostic>>> {
     let (document, entries) = json::read_entries(text).ok()?;
     let entry = |name: &str| entries.iter().flatten().rfind(|entry| entry.name == name);
@@ -86,7 +86,7 @@ fn schema_in(file: &str, text: &str) -> Option<Result<Found, Vec<Diagnostic>>> {
     Some(loaded.map(|loaded| (loaded, path, places)))
 }
 
-/// What a value that was read already holds, as a row carries it: an empty object is a schema that takes everything.
+/// The content of a value that was already read, as in a row: an empty object is a schema that accepts everything.
 #[doc(hidden)]
 pub fn holds_schema(value: &Value) -> bool {
     format_of(value) == Format::Schema || value.as_object().is_some_and(|entries| entries.is_empty())

@@ -65,7 +65,7 @@ impl Replacement {
                     }
                 }
                 'g' => Some(group_named(&mut chars, pattern)?),
-                c if c.is_ascii_alphabetic() => return Err(format!("there is no escape `\\{c}` in a replacement")),
+                c if c.is_ascii_alphabetic() => return Err(format!("unknown escape `\\{c}` in a replacement")),
                 c => {
                     text.push('\\');
                     push(&mut text, c)
@@ -92,7 +92,7 @@ impl Replacement {
         self.0.iter().map(part).collect()
     }
 
-    /// What it writes before a group and after it, where that is all it writes.
+    /// The text it writes before and after a group, if it writes nothing else.
     pub fn around(&self, group: usize) -> Option<(String, String)> {
         let text = self.filled(&|other| if other == group { "\0".to_owned() } else { String::new() });
         let (before, after) = text.split_once('\0')?;

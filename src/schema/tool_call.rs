@@ -16,7 +16,7 @@ static KEY: LazyLock<Option<(Pattern, Replacement)>> = LazyLock::new(|| {
     Some((pattern, replacement))
 });
 
-/// The text as JSON, where it is well formed.
+/// The text as JSON, if it is well formed.
 pub(super) fn to_json(text: &str, budget: &mut u64) -> Result<String, TooMuchWork> {
     let mut strings = Vec::new();
     let mut bare = String::with_capacity(text.len());
@@ -36,7 +36,7 @@ pub(super) fn to_json(text: &str, budget: &mut u64) -> Result<String, TooMuchWor
     Ok(put_back(&bare, &strings))
 }
 
-/// Puts each string back, as JSON, where its number is.
+/// Puts each string back, as JSON, in the place of its number.
 fn put_back(bare: &str, strings: &[&str]) -> String {
     let mut out = String::with_capacity(bare.len());
     let mut rest = bare;

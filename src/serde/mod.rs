@@ -1,7 +1,7 @@
 //! Serde's traits for what the library gives and takes, and the bridge to `serde_json`.
 //!
 //! Numbers keep their text in both directions when the format is JSON read or written by `serde_json`, and keys keep
-//! their order. Where a target cannot hold a number, converting to it fails; nothing is rounded silently.
+//! their order. If a target cannot hold a number, converting to it fails; nothing is rounded silently.
 //!
 //! ```
 //! use backchat::{Parser, Template, Value};

@@ -1,5 +1,5 @@
 //! `Serialize` for values, events, messages, templates and reports: the same keys in the same order as `to_value` and
-//! the command give, without building a [`Value`] first where events are streamed.
+//! the command give, without building a [`Value`] first for streamed events.
 
 use serde_core::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 

@@ -5,7 +5,7 @@ use crate::pattern::{Construct, Pattern};
 /// An engine of another language.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// What people call it.
+    /// Its usual name.
     pub name: &'static str,
     kind: Kind,
 }
@@ -14,7 +14,7 @@ pub struct Engine {
 enum Kind {
     /// The parser of Rust's `regex` is asked.
     RustRegex,
-    /// What it has not is listed, and whether its look-behinds need a bound.
+    /// The constructs it lacks are listed, and whether its look-behinds need a bound.
     Lacks { constructs: &'static [Construct], bounded_looks: bool },
 }
 
@@ -48,7 +48,7 @@ pub static ENGINES: [Engine; 4] = [
     },
     Engine {
         name: "Swift",
-        // The expressions of ICU, on which `NSRegularExpression` stands.
+        // The expressions of ICU, on which `NSRegularExpression` is based.
         kind: Kind::Lacks {
             constructs: &[
                 Construct::Recursion,
@@ -63,7 +63,7 @@ pub static ENGINES: [Engine; 4] = [
 ];
 
 impl Engine {
-    /// Why it refuses a pattern; `None` where it takes it.
+    /// Why it refuses a pattern; `None` if it takes it.
     pub fn check(&self, pattern: &Pattern) -> Option<String> {
         let constructs = pattern.shape().constructs;
         let name = |lacked: &[Construct]| {
@@ -82,7 +82,7 @@ impl Engine {
                 Some(match error {
                     regex_syntax::Error::Parse(error) => error.kind().to_string(),
                     regex_syntax::Error::Translate(error) => error.kind().to_string(),
-                    _ => "a construct that it does not know".to_owned(),
+                    _ => "an unknown construct".to_owned(),
                 })
             }
         }

@@ -1,16 +1,16 @@
-//! What a template must keep to for a reader: the checks of this room, said in advance for whoever writes templates.
+//! The limits of a template for a reader: the checks of this room, in advance, for code that writes templates.
 
 use super::{CONTENT, Reader, THINKING, TOOL_CALLS};
 
-/// What a template must keep to. The patterns themselves are asked one by one:
+/// The limits of a template. Patterns are checked one by one:
 /// [`Reader::check_pattern`](super::Reader::check_pattern).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The only fields there may be; any where absent.
+    /// The only fields allowed; any if absent.
     pub fields: Option<&'static [&'static str]>,
-    /// The only keys `defaults` may have; any where absent.
+    /// The only keys allowed in `defaults`; any if absent.
     pub defaults: Option<&'static [&'static str]>,
-    /// What the field for reasoning must be called; as one likes where absent.
+    /// The required name of the field for reasoning; any if absent.
     pub reasoning: Option<&'static str>,
     /// Whether the fields for content and reasoning may have a `join`.
     pub joins_text: bool,
@@ -20,7 +20,7 @@ pub struct Limits {
     pub repeats_reasoning: bool,
     /// Whether open and close patterns may look ahead or behind.
     pub looks_around: bool,
-    /// Whether reasoning must open and close with literals, which the reader needs to know where it begins and ends.
+    /// Whether reasoning must open and close with literals, which the reader needs to find its beginning and end.
     pub literal_reasoning: bool,
     /// Whether `tool_calls` must have an `open`.
     pub calls_need_open: bool,

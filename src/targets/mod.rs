@@ -1,7 +1,7 @@
 //! Who reads response templates, and what each reader refuses, drops or misreads: the same facts for advice about a
 //! template (`lint --target`) and for writing one within a reader's limits.
 //!
-//! A [`Target`] is a name people ask for. It stands for one [`Reader`], or for several that must all take the template.
+//! A [`Target`] is a name for one [`Reader`], or for several that must all accept the template.
 //!
 //! ```
 //! use backchat::Template;
@@ -29,11 +29,11 @@ pub use refusal::{Caution, Reason, Refusal, Role};
 
 use crate::template::Template;
 
-/// What the readers call the model's reasoning.
+/// The readers' name of the model's reasoning.
 pub const THINKING: &str = "thinking";
-/// What they call the answer's text.
+/// Their name of the answer's text.
 pub const CONTENT: &str = "content";
-/// What they call the calls of tools.
+/// Their name of tool calls.
 pub const TOOL_CALLS: &str = "tool_calls";
 
 /// A program that reads response templates.
@@ -103,17 +103,17 @@ impl Reader {
         format!("{} {}", self.name(), self.version())
     }
 
-    /// Why it refuses a template; empty where it loads it.
+    /// Why it refuses a template; empty if it loads it.
     pub fn check(self, template: &Template) -> Vec<Refusal> {
         match self {
-            // What they refuse does not load here either.
+            // Patterns that they refuse do not load here either.
             Self::Transformers | Self::Trl => Vec::new(),
             Self::Vllm | Self::Sglang => serving::check(self, template),
             Self::Smg => smg::check(template),
         }
     }
 
-    /// Why it refuses a pattern in a role; `None` where it takes it.
+    /// Why it refuses a pattern in a role; `None` if it takes it.
     pub fn check_pattern(self, source: &str, role: Role) -> Option<String> {
         match self {
             Self::Smg => smg::check_pattern(source, role),
@@ -121,7 +121,7 @@ impl Reader {
         }
     }
 
-    /// What goes wrong there with a template that it loads.
+    /// Problems there with a template that it loads.
     pub fn cautions(self, template: &Template) -> Vec<Caution> {
         match self {
             Self::Transformers | Self::Smg => Vec::new(),
@@ -131,7 +131,7 @@ impl Reader {
         }
     }
 
-    /// What a template must keep to for this reader to take and use it.
+    /// The limits of a template that this reader accepts and uses.
     pub fn limits(self) -> Limits {
         Limits::of(self)
     }

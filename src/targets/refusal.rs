@@ -1,4 +1,4 @@
-//! What a reader says against a template: that it refuses it, or what goes wrong with it.
+//! The objections of a reader to a template: why it refuses it, or what it drops or misreads.
 
 use super::Reader;
 use crate::json::Path;
@@ -10,13 +10,13 @@ pub struct Refusal {
     pub reader: Reader,
     /// The value that it refuses, as a path in the template.
     pub place: Path,
-    /// What kind of thing it refuses.
+    /// The kind of construct that it refuses.
     pub reason: Reason,
     /// The reader's own words.
     pub words: String,
 }
 
-/// What kind of thing a reader refuses.
+/// The kind of construct that a reader refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
@@ -32,7 +32,7 @@ pub enum Reason {
     Pattern,
     /// Open and close of a field that can both match nothing.
     EmptyMatch,
-    /// A value that would stand in the message twice.
+    /// A value that would occur in the message twice.
     SharedValue,
     /// An argument of a content parser.
     Argument,
@@ -43,17 +43,17 @@ pub enum Reason {
 /// Something that goes wrong in a reader that loads the template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caution {
-    /// Where it goes wrong.
+    /// The reader that has the problem.
     pub reader: Reader,
-    /// The value that makes it go wrong, as a path in the template; the root where something is missing.
+    /// The value that makes it go wrong, as a path in the template; the root if something is missing.
     pub place: Path,
-    /// What happens.
+    /// The effect.
     pub effect: String,
-    /// What to write instead.
+    /// The replacement.
     pub help: String,
 }
 
-/// What a pattern is there for. Readers search the text for a delimiter while it still grows, and for the others only
+/// The role of a pattern. Readers search the text for a delimiter while it still grows, and for the others only
 /// when all of it is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {

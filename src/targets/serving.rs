@@ -50,7 +50,7 @@ pub(super) fn check(reader: Reader, template: &Template) -> Vec<Refusal> {
     refusals
 }
 
-/// What goes wrong in vLLM with a template that it loads.
+/// Problems in vLLM with a template that it loads.
 pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
     let mut cautions = neither(Reader::Vllm, template);
     if let Some(thinking) = template.field(THINKING) {
@@ -64,21 +64,21 @@ pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
         if thinking.repeats {
             cautions.push(caution(
                 path.key("repeats"),
-                "with `repeats` reasoning never counts as ended, so structured output never starts",
-                "leave `repeats` out of `thinking`",
+                "with `repeats`, reasoning never counts as ended, so structured output never starts",
+                "remove `repeats` from `thinking`",
             ));
         }
         if let Some(Delimiter::Pattern(_)) = thinking.close {
             cautions.push(caution(
                 path.key("close_pattern"),
-                "with a pattern for its end, thinking budgets do not work, and structured output reads the prompt again at every token",
+                "with a closing pattern, thinking budgets do not work, and structured output reads the prompt again at every token",
                 "close `thinking` with literals: `\"close\": [\"</think>\"]`",
             ));
         }
         if let Some(Delimiter::Pattern(_)) = thinking.open {
             cautions.push(caution(
                 path.key("open_pattern"),
-                "with a pattern for its beginning, vLLM does not know the text that starts reasoning",
+                "with an opening pattern, vLLM does not know the text that starts reasoning",
                 "open `thinking` with a literal",
             ));
         }
@@ -87,7 +87,7 @@ pub(super) fn vllm_cautions(template: &Template) -> Vec<Caution> {
     cautions
 }
 
-/// What goes wrong in SGLang with a template that it loads.
+/// Problems in SGLang with a template that it loads.
 pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     let mut cautions = neither(Reader::Sglang, template);
     let mut caution = |place: Path, effect: String, help: &str| {
@@ -98,7 +98,7 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
         && template.field(TOOL_CALLS).is_some()
         && let Some(marked) = content.filter(|content| content.open.is_some() || content.close.is_some())
     {
-        let effect = "without a field `thinking` the marks of `content` stay in the text";
+        let effect = "without a field `thinking`, the markers of `content` stay in the text";
         let place = field_path(CONTENT).key(written(marked.close.as_ref().or(marked.open.as_ref()), marked));
         caution(place, effect.to_owned(), "start the server with `--reasoning-parser response_template`");
     }
@@ -107,7 +107,7 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
     match &calls.close {
         None => caution(
             path,
-            "no close ends a call, and a call that reaches the end of the text is dropped".to_owned(),
+            "calls have no `close`, and a call that reaches the end of the text is dropped".to_owned(),
             "give `tool_calls` a `close`",
         ),
         Some(Delimiter::Literals { .. }) => {}
@@ -115,11 +115,11 @@ pub(super) fn sglang_cautions(template: &Template) -> Vec<Caution> {
             let place = path.key("close_pattern");
             let looks = [Construct::LookAhead, Construct::LookBehind];
             if pattern.shape().constructs.iter().any(|construct| looks.contains(construct)) {
-                let effect = "calls are read from what the reasoning pass leaves: where this looks at a mark of `content`, the call is dropped";
-                caution(place, effect.to_owned(), "let the close take the mark instead of looking at it");
+                let effect = "calls are read from the text that the reasoning pass leaves: if this looks at a marker of `content`, the call is dropped";
+                caution(place, effect.to_owned(), "make the close match the marker instead of looking at it");
             } else if let Some(stop) = content.and_then(|content| ends_with_turn(pattern, content)) {
                 let effect = format!(
-                    "a call that only {} ends is dropped: the server cuts stop tokens off that are no literal of the close",
+                    "a call that ends only with {} is dropped: the server strips stop tokens that are not literals of the close",
                     Value::from(stop)
                 );
                 caution(place, effect, "close with literals: `\"close\": [\"</call>\", \"<|end|>\"]`");
@@ -155,19 +155,19 @@ fn neither(reader: Reader, template: &Template) -> Vec<Caution> {
     if template.field(THINKING).is_some() || template.field(TOOL_CALLS).is_some() {
         return Vec::new();
     }
-    let effect = "without a field `thinking` or `tool_calls` neither of its parsers can be selected";
-    let help = "call the field for reasoning `thinking` and the one for calls `tool_calls`";
+    let effect = "without a field `thinking` or `tool_calls`, neither of its parsers can be selected";
+    let help = "name the field for reasoning `thinking` and the field for calls `tool_calls`";
     vec![Caution { reader, place: Path::root().key("fields"), effect: effect.to_owned(), help: help.to_owned() }]
 }
 
-/// Calls that are no `{"function": {"name": …, "arguments": …}}` are dropped, all of a region at once.
+/// Calls that are not `{"function": {"name": …, "arguments": …}}` are dropped, all of a region at once.
 fn flat_calls(reader: Reader, template: &Template) -> Option<Caution> {
     let field = template.field(TOOL_CALLS)?;
     let path = field_path(TOOL_CALLS);
     let key = |shape: &Shape, key: &str| match shape {
         Shape::Object(entries) => entries.get(key).cloned(),
         Shape::Literal(Value::Object(entries)) => entries.get(key).cloned().map(Shape::Literal),
-        // What fills a hole only the text tells.
+        // Only the text decides the value of a placeholder.
         Shape::Placeholder(_) => Some(shape.clone()),
         _ => None,
     };

@@ -47,7 +47,7 @@ fn refusal(place: Path, reason: Reason, words: String) -> Refusal {
     Refusal { reader: Reader::Smg, place, reason, words }
 }
 
-/// What it said, and what kind of thing that is about.
+/// Its message, and the kind of construct that it is about.
 struct Why {
     reason: Reason,
     words: String,

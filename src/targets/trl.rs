@@ -1,4 +1,4 @@
-//! TRL: it parses with transformers and then wants a list of calls; where anything fails, the whole output is content.
+//! TRL: it parses with transformers and then needs a list of calls; if anything fails, the whole output becomes content.
 
 use super::{Caution, Reader, TOOL_CALLS};
 use crate::json::Path;
@@ -14,13 +14,13 @@ pub(super) fn cautions(template: &Template) -> Vec<Caution> {
     match (field.repeats, each) {
         (true, true) => caution(
             path.key("transform_each"),
-            "`tool_calls` becomes a list of lists, so the whole output is given as content",
-            "use `repeats` for one call a region, or `transform_each` for a region that holds the list",
+            "`tool_calls` becomes a list of lists, so the whole output becomes content",
+            "use `repeats` for one call per region, or `transform_each` for a region that holds the list",
         ),
         (false, false) => caution(
             path,
-            "`tool_calls` is not a list, so the whole output is given as content",
-            "add `\"repeats\": true`, or `transform_each` where the region holds a list of calls",
+            "`tool_calls` is not a list, so the whole output becomes content",
+            "add `\"repeats\": true`, or `transform_each` if the region holds a list of calls",
         ),
         _ => Vec::new(),
     }

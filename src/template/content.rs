@@ -12,7 +12,7 @@ pub enum ContentParser {
     Int,
     /// A double, as Python's `float` reads it.
     Float,
-    /// True where the body is `true` or `1`.
+    /// True if the body is `true` or `1`.
     Bool,
     /// JSON, or a dialect of it.
     Json,
@@ -54,7 +54,7 @@ impl ContentParser {
 /// A content parser with its arguments, ready to run.
 ///
 /// The reference looks at most arguments only when a region closes. So what it would find wrong there is a warning of the
-/// loader's, and stands here as the reason why a region will give no value.
+/// loader's, and is kept here as the reason why every region will be malformed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ContentSpec {
@@ -86,7 +86,7 @@ pub enum ContentSpec {
     KvLines(KvLinesArgs),
     /// Its arguments are such that no body gives a value.
     Unusable {
-        /// The parser asked for, where it is one.
+        /// The parser asked for, if it is one.
         parser: Option<ContentParser>,
         /// Why every region fails.
         reason: String,
@@ -98,20 +98,20 @@ pub enum ContentSpec {
 pub struct JsonArgs {
     /// Whether the body is trimmed.
     pub strip: bool,
-    /// Whether keys may stand without quotes.
+    /// Whether keys may lack quotes.
     pub unquoted_keys: bool,
     /// Pairs of marks that enclose a string, beside `"`.
     pub string_delims: Vec<(String, String)>,
-    /// Whether a body that is no JSON is given as text.
+    /// Whether a body that is not JSON is given as text.
     pub allow_non_json: bool,
 }
 
 /// Arguments of `xml-inline`.
 #[derive(Clone, Debug)]
 pub struct XmlInlineArgs {
-    /// Finds each tagged value. Only where it matches something must it have a group `key`.
+    /// Finds each tagged value. It needs a group `key` only if it matches.
     pub tag_pattern: Pattern,
-    /// What each value is read with; the value's own text where absent.
+    /// The content parser of each value; without it, values are text.
     pub value_parser: Option<Arc<ContentSpec>>,
     /// Whether a key's second value makes a list.
     pub merge_duplicates: bool,
@@ -120,18 +120,18 @@ pub struct XmlInlineArgs {
 /// Arguments of `kv-lines`.
 #[derive(Clone, Debug)]
 pub struct KvLinesArgs {
-    /// What separates two lines; any run of white space where absent.
+    /// The text that separates two lines; any run of white space if absent.
     pub line_sep: Option<String>,
-    /// What separates a key from its value, or why no line can be split.
+    /// The text that separates a key from its value, or why no line can be split.
     pub kv_sep: Result<String, String>,
     /// Whether lines, keys and values are trimmed.
     pub strip: bool,
-    /// What each value is read with; the value's own text where absent.
+    /// The content parser of each value; without it, values are text.
     pub value_parser: Option<Arc<ContentSpec>>,
 }
 
 impl ContentSpec {
-    /// Which parser it is, where it is one.
+    /// Which parser it is, if it is one.
     pub fn parser(&self) -> Option<ContentParser> {
         Some(match self {
             Self::Text { .. } => ContentParser::Text,

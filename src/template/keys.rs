@@ -7,11 +7,11 @@ use super::ContentParser;
 pub(crate) struct Key {
     pub name: &'static str,
     pub kind: Kind,
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub about: &'static str,
 }
 
-/// What the value of a key must be.
+/// The kind of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The number 1.
@@ -51,59 +51,59 @@ const fn key(name: &'static str, kind: Kind, about: &'static str) -> Key {
 /// Keys of the template itself.
 pub(crate) const TEMPLATE: &[Key] = &[
     key("version", Kind::Version, "The version of the format."),
-    key("defaults", Kind::Object, "Values present in every message, such as its role."),
-    key(
-        "start_anchor",
-        Kind::Literals,
-        "The prompt is cut after the last of these; what follows belongs to the message.",
-    ),
+    key("defaults", Kind::Object, "Values that every message has, such as its role."),
+    key("start_anchor", Kind::Literals, "The message begins after the last occurrence of any of these in the prompt."),
     key("start_anchor_pattern", Kind::Pattern, "The same as `start_anchor`, as a pattern."),
     key("fields", Kind::Fields, "One entry for each key of the message."),
 ];
 
 /// Keys of a field.
 pub(crate) const FIELD: &[Key] = &[
-    key("open", Kind::Literals, "What opens a region. A field with no opening takes the text outside every other."),
+    key("open", Kind::Literals, "Opens a region. A field without an opening takes the text outside the other regions."),
     key("open_pattern", Kind::Pattern, "The same as `open`, as a pattern; named groups can be used in `transform`."),
-    key("close", Kind::Literals, "What closes a region. A field with no closing runs to the end of the output."),
+    key("close", Kind::Literals, "Closes a region. A field without a closing runs to the end of the output."),
     key("close_pattern", Kind::Pattern, "The same as `close`, as a pattern."),
     key("repeats", Kind::Flag, "Whether the field is a list and each region appends to it."),
-    key("join", Kind::TextOrNull, "With `repeats`: text regions are glued into one string with this between them."),
+    key("join", Kind::TextOrNull, "With `repeats`: joins text regions into one string with this between them."),
     key("optional", Kind::Flag, "Whether the message may lack the field; `true` by default."),
-    key("content", Kind::ContentParser, "How the body of a region becomes a value; `text` by default."),
+    key(
+        "content",
+        Kind::ContentParser,
+        "The content parser that turns the body of a region into a value; `text` by default.",
+    ),
     key("content_args", Kind::ContentArgs, "Arguments of the content parser."),
     key(
         "transform",
         Kind::Shape,
-        "A shape for the value. A string that is wholly `{name}` or `{name.key}` is replaced by `content` or a capture.",
+        "The shape of the value. A string that is exactly `{name}` or `{name.key}` is replaced by `content` or a capture.",
     ),
-    key("transform_each", Kind::Flag, "Whether the value is a list of objects and the shape is applied to each."),
+    key("transform_each", Kind::Flag, "Whether `transform` is applied to each object of a list."),
 ];
 
-const STRIP: Key = key("strip", Kind::Flag, "Whether white space around the body is dropped; `true` by default.");
+const STRIP: Key = key("strip", Kind::Flag, "Whether white space around the body is removed; `true` by default.");
 
 const VALUE_PARSER_ARGUMENT: Key =
-    key("value_parser", Kind::ValueParser, "What each value is read with; where absent it stays text.");
+    key("value_parser", Kind::ValueParser, "The content parser of each value; without it, values are text.");
 
 const SCALAR_ARGUMENTS: &[Key] = &[STRIP];
 
 const JSON_ARGUMENTS: &[Key] = &[
     STRIP,
-    key("unquoted_keys", Kind::Flag, "Whether keys may stand without quotes."),
-    key("string_delims", Kind::Pairs, "Pairs of marks that enclose a string."),
-    key("allow_non_json", Kind::Flag, "Whether a body that is not JSON is given as text."),
+    key("unquoted_keys", Kind::Flag, "Whether keys may lack quotes."),
+    key("string_delims", Kind::Pairs, "Pairs of delimiters that enclose a string."),
+    key("allow_non_json", Kind::Flag, "Whether a body that is not JSON becomes text."),
 ];
 
 const XML_INLINE_ARGUMENTS: &[Key] = &[
-    key("tag_pattern", Kind::Pattern, "Finds each value; its groups are `key` and `value`."),
+    key("tag_pattern", Kind::Pattern, "Matches each entry; its groups are `key` and `value`."),
     VALUE_PARSER_ARGUMENT,
-    key("merge_duplicates", Kind::Flag, "Whether the second value of a key makes a list."),
+    key("merge_duplicates", Kind::Flag, "Whether the values of a repeated key become a list."),
 ];
 
 const KV_LINES_ARGUMENTS: &[Key] = &[
     key("line_sep", Kind::LineSeparator, "What separates two lines; a newline by default."),
     key("kv_sep", Kind::Separator, "What separates a key from its value; `:` by default."),
-    key("strip", Kind::Flag, "Whether white space around lines, keys and values is dropped; `true` by default."),
+    key("strip", Kind::Flag, "Whether white space around lines, keys and values is removed; `true` by default."),
     VALUE_PARSER_ARGUMENT,
 ];
 

@@ -1,4 +1,4 @@
-//! What a response template is: the typed model, loading with exact places for every complaint, canonical writing.
+//! Response templates: the typed model, loading with the exact position of every problem, canonical writing.
 
 mod content;
 mod keys;

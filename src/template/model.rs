@@ -28,7 +28,7 @@ pub(super) struct Parts {
     pub defaults: Object,
     pub start_anchor: Delimiter,
     pub fields: Vec<Field>,
-    /// What the parser makes of the template once, for all parsers of it.
+    /// Data that the parser computes once for all parsers of the template.
     pub prepared: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct Parts {
 pub struct Field {
     /// The key of the message.
     pub name: String,
-    /// What opens a region; absent in the implicit field, which takes the text outside every other region.
+    /// The opening delimiter; absent in the implicit field, which takes the text outside every other region.
     #[doc(hidden)]
     pub open: Option<Delimiter>,
-    /// What closes it; where absent it runs to the end of the output.
+    /// The closing delimiter; without it, a region runs to the end of the output.
     #[doc(hidden)]
     pub close: Option<Delimiter>,
     /// Whether the field is a list, to which each region appends.
@@ -54,14 +54,14 @@ pub struct Field {
     /// How the body becomes a value.
     #[doc(hidden)]
     pub content: ContentSpec,
-    /// What shape the value gets.
+    /// The shape of the value.
     #[doc(hidden)]
     pub transform: Option<Transform>,
     /// The arguments of `content` as they were written.
     pub(super) content_args: Value,
 }
 
-/// What marks a place in the text, compiled.
+/// A compiled delimiter.
 #[derive(Clone, Debug)]
 pub enum Delimiter {
     /// Any of some strings.
@@ -83,7 +83,7 @@ impl Delimiter {
         }
     }
 
-    /// The strings, where it was written as such.
+    /// The strings, if it was written as such.
     pub fn literals(&self) -> Option<&[String]> {
         match self {
             Self::Literals { literals, .. } => Some(literals),
@@ -97,7 +97,7 @@ impl Template {
         Self { parts: Arc::new(parts) }
     }
 
-    /// What is made of the template, once for all its clones. It must not hold the template, which would hold itself.
+    /// Data computed once for all clones of the template. It must not hold the template, which would hold itself.
     pub(crate) fn prepared<P: Any + Send + Sync>(&self, make: impl Fn(&Self) -> P) -> Arc<P> {
         let prepared = self.parts.prepared.get_or_init(|| Arc::new(make(self)));
         prepared.clone().downcast().unwrap_or_else(|_| Arc::new(make(self)))
@@ -124,13 +124,13 @@ impl Template {
         self.fields().iter().find(|field| field.name == name)
     }
 
-    /// The field that takes the text outside every other region, where there is one.
+    /// The field that takes the text outside every other region, if there is one.
     pub fn implicit_field(&self) -> Option<&Field> {
         self.fields().iter().find(|field| field.open.is_none())
     }
 }
 
-/// Two templates are equal where they are written equally.
+/// Two templates are equal if they are written equally.
 impl PartialEq for Template {
     fn eq(&self, other: &Self) -> bool {
         self.to_value() == other.to_value()

@@ -24,7 +24,7 @@ pub enum Shape {
     Object(Map<Shape>),
 }
 
-/// What stands between the braces of `"{name.key.key}"`.
+/// The text between the braces of `"{name.key.key}"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholder {
     /// `content`, or a named group of the open pattern; under `transform_each` also a key of the element.

@@ -1,4 +1,4 @@
-//! How tool calls are written, told from renders of one, two and three of them.
+//! The form of tool calls, inferred from renders of one, two and three of them.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn;
 use crate::json::Value;
 
-/// What is known of the turn around the calls.
+/// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
     /// Everything up to the first text of the turn itself.
     pub header: &'w dyn Fn(&Trace) -> usize,
@@ -20,7 +20,7 @@ pub(crate) struct Around<'w> {
     pub thought: Option<&'w Reasoning>,
 }
 
-/// Finds how calls are written; nothing where renders do not show them.
+/// Finds how calls are written; nothing if renders do not show them.
 pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_>) -> Option<Calls> {
     let mut best: Option<(usize, Manner, Setting, bool)> = None;
     for ids_hold_names in [false, true] {
@@ -48,7 +48,7 @@ pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_
     Finder { prober, setting, ids_hold_names, around }.find(manner)
 }
 
-/// How well calls show in this manner; the less the better, nothing where they do not.
+/// How well calls show in this manner: less is better; nothing if they do not.
 fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
     let answer = Answer::calls(calls(1, ids_hold_names));
     let messages = [super::conversation::Message::User(needle::USER.to_owned()), {
@@ -154,7 +154,7 @@ impl Finder<'_> {
         })
     }
 
-    /// What stands before the first call and after the last one, wherever they stand.
+    /// The text before the first call and after the last one, at any position.
     fn outside(&self, one: &Trace, located: &Located) -> (String, String, Option<String>) {
         let start = (self.around.header)(one).min(located.range.start);
         let mut pre = one.get(start..located.range.start).to_owned();
@@ -180,7 +180,7 @@ impl Finder<'_> {
                 }
             }
         }
-        // Where every call follows a thought, an empty one at least, its end is none of the calls' marks.
+        // If every call follows a thought, even an empty one, the end of the thought is not a mark of the calls.
         let close = self.around.thought.map_or("", |thought| thought.close.trim());
         if let Some(at) = pre.rfind(close).filter(|_| !close.is_empty()) {
             pre.drain(..at + close.len());
@@ -191,7 +191,7 @@ impl Finder<'_> {
         (pre, post, end)
     }
 
-    /// What stands between two calls.
+    /// The text between two calls.
     fn between(&self, two: &Trace, pairs: Option<&Pairs>) -> Option<String> {
         let made = calls(2, self.ids_hold_names);
         let first = locate(two, 0, made.first()?, pairs)?;
@@ -199,14 +199,14 @@ impl Finder<'_> {
         (first.range.end <= second.range.start).then(|| two.get(first.range.end..second.range.start).to_owned())
     }
 
-    /// What follows the last of several calls.
+    /// The text after the last of several calls.
     fn after_last(&self, trace: &Trace, count: usize, pairs: Option<&Pairs>) -> Option<String> {
         let made = calls(count, self.ids_hold_names);
         let last = locate(trace, count - 1, made.last()?, pairs)?;
         Some(trace.get(last.range.end..trace.text.len()).to_owned())
     }
 
-    /// Whether two calls stand in one JSON array.
+    /// Whether two calls are in one JSON array.
     fn array(&self, two: &Trace) -> Option<()> {
         list_with(two, 2)
     }
@@ -301,7 +301,7 @@ fn push(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// How the arguments of a call stand in one value.
+/// The form of a call's arguments if they are one value.
 fn whole(trace: &Trace, call: usize) -> Option<Whole> {
     trace.of_call(call).find_map(|slot| match slot.kind {
         Kind::Arguments(_, whole) => Some(whole),
@@ -309,7 +309,7 @@ fn whole(trace: &Trace, call: usize) -> Option<Whole> {
     })
 }
 
-/// How long what stands before the first key is, as part of the arguments.
+/// The length of the text before the first key, as part of the arguments.
 fn opening(pairs: &Pairs) -> usize {
     pairs.cut.open.len() + pairs.braces.as_ref().map_or(0, |(open, _)| open.len())
 }
@@ -324,14 +324,14 @@ fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
     if rest.starts_with(&close) { close.len() } else { 0 }
 }
 
-/// How many bytes of a call stand before its first slot and after its last one.
+/// The number of bytes of a call before its first slot and after its last one.
 fn margins(one: &Trace, located: &Located) -> (usize, usize) {
     let start = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
     let end = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
     (start.saturating_sub(located.range.start), located.range.end.saturating_sub(end))
 }
 
-/// The bytes of a call: from its first value to its last, or all of the object they stand in.
+/// The bytes of a call: from its first value to its last, or all of the object they are in.
 fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Option<Located> {
     let slots: Vec<&Slot> = trace.of_call(index).collect();
     let start = slots.iter().map(|slot| slot.range.start).min()?;
@@ -359,14 +359,14 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
     let object = objects.last();
     Some(match object {
         Some((range, object)) => {
-            // What the object lacks, such as an id in front, still belongs to the call.
+            // Parts outside the object, such as an id before it, still belong to the call.
             Located { range: range.start.min(start)..range.end.max(end), object: Some(object) }
         }
         None => Located { range: start..end, object: None },
     })
 }
 
-/// Where a JSON object holds the parts of a call.
+/// The places of the parts of a call in a JSON object.
 fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     let entries = value.as_object()?;
     let arguments = Value::Object(call.arguments.clone());
@@ -388,7 +388,7 @@ fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     Some(ObjectBody { name: Some(name), arguments, id, keys, in_array: false })
 }
 
-/// A key that says it is an id, where the template writes ids of its own.
+/// A key that is named as an id, if the template writes ids of its own.
 fn made_id(value: &Value) -> Option<Vec<String>> {
     value.as_object()?.iter().find_map(|(key, value)| {
         let is_named = key == "id" || key.ends_with("_id") || key.ends_with("Id");
@@ -408,7 +408,7 @@ fn path_to(value: &Value, test: &dyn Fn(&Value) -> bool) -> Option<Vec<String>> 
     })
 }
 
-/// Whether so many calls stand in one JSON array.
+/// Whether this many calls are in one JSON array.
 fn list_with(trace: &Trace, count: usize) -> Option<()> {
     let names = (0..count).map(|call| trace.slot(Kind::Name(call))).collect::<Option<Vec<_>>>()?;
     let first = names.first()?.range.start;
@@ -422,19 +422,19 @@ fn list_with(trace: &Trace, count: usize) -> Option<()> {
     })
 }
 
-/// What stands before the object of a call, given what stands before its first slot in another render.
+/// The text before the object of a call, given the text before its first slot in another render.
 fn pre_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     let first = one.of_call(0).map(|slot| slot.range.start).min().unwrap_or(located.range.start);
     gap.get(..gap.len().saturating_sub(first - located.range.start)).unwrap_or(gap)
 }
 
-/// The same behind it.
+/// The same after it.
 fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     let last = one.of_call(0).map(|slot| slot.range.end).max().unwrap_or(located.range.end);
     gap.get(located.range.end - last..).unwrap_or(gap)
 }
 
-/// Takes the end of the turn off what follows the last call; what takes its place there, where it is another mark.
+/// Removes the end of the turn from the text after the last call; gives the marker that replaces it there, if any.
 fn own_end(post: &mut String, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
@@ -461,7 +461,7 @@ fn own_end(post: &mut String, end: &str) -> Option<String> {
     Some(last)
 }
 
-/// The readings of what stands before, between and after calls.
+/// The readings of the text before, between and after calls.
 fn cut(pre: &str, mid: &str, post: &str) -> Vec<Cut> {
     let open = marks::shared_end(mid, pre);
     let close = marks::shared_start(mid, post);
@@ -518,7 +518,7 @@ fn count(pieces: &mut Vec<Piece>, others: &[Piece]) {
     *pieces = counted;
 }
 
-/// Where two texts differ in one number that goes up by one.
+/// The position at which two texts differ in one number that goes up by one.
 fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
     let start: usize = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
     let digits = |text: &str| text.get(start..).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
@@ -532,7 +532,7 @@ fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
 }
 
 impl Trace {
-    /// Whether so many calls show.
+    /// Whether this many calls show.
     fn shows_calls(&self, count: usize) -> bool {
         (0..count).all(|call| self.of_call(call).next().is_some())
     }

@@ -1,4 +1,4 @@
-//! Conversations to render, and the manners in which chat templates want them written down.
+//! Conversations to render, and the forms in which chat templates accept them.
 
 use crate::json::{Object, Value};
 
@@ -11,7 +11,7 @@ pub(crate) enum Message {
     Tool { id: String, name: String, content: String },
 }
 
-/// What an assistant said.
+/// The answer of an assistant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub content: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) enum Carrier {
     Block { kind: String, key: String },
 }
 
-/// What people call the key, or the kind of block, that holds what a model thought.
+/// The usual names of the key, or the kind of block, that holds a model's reasoning.
 const REASONING_WORDS: [&str; 4] = ["reason", "think", "thought", "analysis"];
 
 /// Whether a name, or a mark, says that it is about reasoning.
@@ -93,7 +93,7 @@ pub(crate) struct Manner {
     pub bare_tools: bool,
 }
 
-/// What stands for content that an answer does not have.
+/// The form of content that an answer does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absent {
     Empty,
@@ -102,7 +102,7 @@ pub(crate) enum Absent {
 }
 
 impl Manner {
-    /// What most templates take.
+    /// The form that most templates accept.
     pub const USUAL: Manner =
         Manner { content_parts: false, arguments_text: false, absent: Absent::Empty, bare_tools: false };
 

@@ -1,4 +1,4 @@
-//! The wire of a chat template as other rooms hold it.
+//! The wire of a chat template, as other rooms use it.
 
 use super::conversation::{Answer, Manner, Message};
 use super::probe::{Prober, Setting, needle};
@@ -17,7 +17,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Finds the wire of a chat template by rendering; nothing where it shows no content. The variables hold for every
+    /// Finds the wire of a chat template by rendering; nothing if it shows no content. The variables hold for every
     /// render, such as `eos_token`; `now` is what `strftime_now` sees.
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let mut prober = Prober::new(template, variables, now);

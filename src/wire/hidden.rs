@@ -31,7 +31,7 @@ fn prefill(prompts: &[Prompt], test: impl Fn(&str) -> bool) -> Option<&str> {
     marks.find(|mark| marks::stands_out(mark) && test(mark))
 }
 
-/// Reasoning that a prompt opens and nothing shows: taken only where the mark says so itself.
+/// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so.
 fn opened(prompts: &[Prompt]) -> Option<Reasoning> {
     let open = prefill(prompts, speaks_of_reasoning)?;
     // A prompt that closes it at once shows the closing mark too.

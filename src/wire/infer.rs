@@ -11,7 +11,7 @@ use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, S
 use super::trace::{Kind, Trace};
 use super::turn::{self, Leads, trace};
 
-/// Infers how a chat template writes the model's turn; nothing where it shows no content.
+/// Infers how a chat template writes the model's turn; nothing if it shows no content.
 pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     let manner = prober.manner;
     prober.offered = Some(other_tools(manner));
@@ -24,7 +24,7 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     if let Some(eos) = reads.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
         && let Some(at) = end.find(eos)
     {
-        // What stands behind the token a model stops with begins the next turn, but for white space.
+        // The text after the stop token begins the next turn, except for white space.
         let rest = end.get(at + eos.len()..).unwrap_or("");
         end.truncate(end.len() - rest.trim_start().len());
     }
@@ -55,7 +55,7 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
             prompts.push(prompt);
         }
     }
-    // What begins turns does not end one.
+    // Text that begins turns does not end one.
     let next = prompts.first().and_then(|prompt| marks::first(&prompt.header)).filter(|mark| marks::stands_out(mark));
     if let Some(at) = next.and_then(|mark| end.find(mark)).filter(|at| end.get(..*at).is_some_and(marks::stands_out)) {
         end.truncate(at);
@@ -67,7 +67,7 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     if let Some(rest) = end.strip_prefix(content.close.as_str()) {
         end = rest.to_owned();
     }
-    // What the prompt writes anyway opens nothing.
+    // Text that the prompt writes anyway opens nothing.
     let is_written =
         |prompt: &Prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(content.open.trim());
     if prompts.iter().all(is_written) {
@@ -106,7 +106,7 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops })
 }
 
-/// Tools that no probe calls, so that no needle stands in the list a prompt prints.
+/// Tools that no probe calls, so that the list in a prompt contains no needle.
 fn other_tools(manner: Manner) -> crate::json::Value {
     let call = super::conversation::Call {
         id: String::new(),
@@ -122,7 +122,7 @@ fn manner_of_calls(prober: &Prober, setting: &Setting) -> Option<()> {
     trace.of_call(0).next().map(|_| ())
 }
 
-/// Where in a render the turn's own text begins.
+/// The start of the turn's own text in a render.
 fn begin_of(trace: &Trace, prompts: &[Prompt]) -> usize {
     let lead = trace.lead();
     let headers = prompts.iter().filter(|prompt| prompt.after == History::User).map(|prompt| {
@@ -160,7 +160,7 @@ fn thought(prober: &mut Prober, reads: &Reads, end: &str) -> Option<Thought> {
         }
     }
     prober.carrier = None;
-    // What stands after the answer, or is set off from it by nothing, is no reasoning.
+    // Text after the answer, or not separated from it, is not reasoning.
     found.retain(|(_, _, trace)| {
         let Some(at) = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning) else { return false };
         at == 0
@@ -191,7 +191,7 @@ fn thoughts() -> [Answer; 3] {
     ]
 }
 
-/// Parts what stands around reasoning from what stands around content.
+/// Separates the text around reasoning from the text around content.
 fn parts(
     prober: &Prober,
     plain: &Trace,
@@ -222,13 +222,13 @@ fn parts(
     let mut open = shown.lead().get(begin(shown)..).unwrap_or("").to_owned();
     let gap = between(shown);
     let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
-    // A thought may be shown where there is none.
+    // A template may show a thought that was not given.
     let (empty, opened) = match emptied(&lead, open.trim(), mark.trim()) {
         Some((empty, rest)) => (Some(empty.to_owned()), rest.to_owned()),
         None => (None, lead.clone()),
     };
     let (own, rest) = closed(&gap, mark.trim());
-    // What stands there only before content belongs to content.
+    // Text that is there only before content belongs to content.
     let is_contents = both.is_some()
         && beside.as_ref().is_some_and(|beside| !between(beside).contains(rest.trim()) && opened.trim().is_empty());
     let close = match gap.strip_suffix(opened.as_str()).filter(|_| both.is_some()) {
@@ -281,14 +281,14 @@ fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l st
     Some(lead.split_at(after + rest.len() - rest.trim_start().len()))
 }
 
-/// What follows reasoning, parted behind its closing mark and the white space there.
+/// The text after reasoning, split after its closing mark and the white space there.
 fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
     let after = gap.find(mark).map_or(gap.len(), |at| at + mark.len());
     let rest = gap.get(after..).unwrap_or("");
     gap.split_at_checked(after + rest.len() - rest.trim_start().len()).unwrap_or((gap, ""))
 }
 
-/// What stands between reasoning and the value after it.
+/// The text between reasoning and the value after it.
 fn between(trace: &Trace) -> String {
     let at = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning).unwrap_or(0);
     match (trace.slots.get(at), trace.slots.get(at + 1)) {
@@ -349,7 +349,7 @@ fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     content.open.insert_str(0, &mark);
 }
 
-/// Where content stands beside a call, and what surrounds it there.
+/// The position of content beside a call, and the text around it there.
 fn place(
     prober: &Prober,
     calls: &Calls,
@@ -373,7 +373,7 @@ fn place(
             if is_thought {
                 // An empty thought is none of content's marks.
             } else if open.is_empty() && !content.open.trim().is_empty() {
-                // What surrounds it elsewhere does not open it.
+                // Text that surrounds it elsewhere does not open it.
                 let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
                 content.after_reasoning = Some(around);
             } else if open != content.open.trim() && marks::stands_out(open) {

@@ -1,6 +1,6 @@
 //! Text cut into marks: the smallest stretches that no two parts of a wire share.
 //!
-//! Looks suggest only where a cut may lie, never what a mark means. A bracketed word is one mark, whatever the brackets'
+//! Looks suggest only the position of a cut, never the meaning of a mark. A bracketed word is one mark, whatever the brackets'
 //! script; a word between two equal signs is one; so is a bracket that a value interrupts. White space parts anywhere.
 
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use regex_syntax::hir::{Class, HirKind};
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
 
-/// Where a mark ends, of which a text does not tell: the plainest reading first.
+/// The ends of a mark that a text leaves open: the plainest reading first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segmentation {
     /// Every bracketed word is a mark.
@@ -49,13 +49,13 @@ pub(crate) fn marks(text: &str) -> Vec<&str> {
     found
 }
 
-/// What two texts begin with in common, in whole marks.
+/// The common beginning of two texts, in whole marks.
 pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
     let shared: usize = marks(a).iter().zip(marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
     a.get(..shared).unwrap_or("")
 }
 
-/// What two texts end with in common, in whole marks.
+/// The common end of two texts, in whole marks.
 pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
     let (ours, theirs) = (marks(a), marks(b));
     let pairs = ours.iter().rev().zip(theirs.iter().rev());
@@ -131,7 +131,7 @@ fn length(text: &str, first: char) -> usize {
     same + if "@#$%~^".contains(first) { word } else { 0 }
 }
 
-/// How far a mark goes on in plain words and another bracket of its kind; up to the end where a value interrupts it.
+/// How far a mark continues in plain words and another bracket of its kind; up to the end if a value interrupts it.
 fn spanned(rest: &str, open: char) -> usize {
     let words = run(rest, |c| is_word(c) || " =\"'.-".contains(c));
     let begins = rest.starts_with(is_word) && words <= LONGEST;
@@ -143,7 +143,7 @@ fn spanned(rest: &str, open: char) -> usize {
     }
 }
 
-/// A bracket with what it encloses; up to the end of the text where a value interrupts it.
+/// A bracket with its content; up to the end of the text if a value interrupts it.
 fn bracketed(text: &str, open: char) -> Option<usize> {
     let from = run(text, |c| c == open);
     let after = text.get(from..)?;

@@ -1,7 +1,7 @@
 //! How a chat template writes conversations down, found out by rendering: probes, traces, and the structure they show.
 //!
-//! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; where the
-//! needles land tells what the template writes around each value, and shapes that differ in one thing tell which text
+//! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; the
+//! positions of the needles show the text around each value, and shapes that differ in one thing show which text
 //! belongs to it. `structure::Wire` is the outcome.
 
 mod calls;

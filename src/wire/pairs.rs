@@ -1,4 +1,4 @@
-//! How arguments are written that stand key by key: what surrounds each, and how values of each type are spelled.
+//! The form of arguments that are written key by key: the text around each, and the spelling of values of each type.
 
 use super::conversation::Answer;
 use super::marks;
@@ -63,10 +63,10 @@ fn braces(pairs: &mut Pairs, after: &str) {
     pairs.braces = Some((open, after.get(..=end).unwrap_or("}").to_owned()));
 }
 
-/// Values as they stand.
+/// Values as they are.
 const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
 
-/// Cuts what stands before, between and after arguments; what a call without any writes settles where it is open.
+/// Cuts the text before, between and after arguments; a call without arguments decides open questions.
 fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
     let longest = marks::shared_start(between, tail);
     let marks: Vec<&str> = marks::marks(longest);
@@ -130,7 +130,7 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let texts: Vec<(&str, &Value, String)> =
         samples.iter().filter_map(|(kind, value)| Some((*kind, value, shown(value)?))).collect();
     let Some((_, _, string)) = texts.iter().find(|(kind, ..)| *kind == "string") else { return };
-    // What stands around every value, whatever its type.
+    // The text around every value of any type.
     let mut lead = string.find("Qz").unwrap_or(0);
     let mut tail = string.len() - lead - shapes::value(0, 0).len();
     for (_, _, text) in texts.iter().filter(|(kind, ..)| *kind != "odd") {

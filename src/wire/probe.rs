@@ -1,4 +1,4 @@
-//! Rendering probes: conversations whose every value is a needle, written in a manner the template takes.
+//! Rendering probes: conversations whose every value is a needle, in a form that the template accepts.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::conversation::{Answer, Call, Carrier, Manner, Message};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
 use crate::json::{Object, Value};
 
-/// Strings that cannot occur by accident, so that where one lands tells what surrounds it.
+/// Strings that cannot occur by accident, so that their position shows the text around a value.
 pub(crate) mod needle {
     pub const SYSTEM: &str = "Qzsystemq";
     pub const USER: &str = "Qzuserq";
@@ -40,20 +40,20 @@ pub(crate) struct Prober<'t> {
     options: RenderOptions,
     pub manner: Manner,
     pub carrier: Option<Carrier>,
-    /// Whether a tool is offered even where none is called: some templates cannot do without.
+    /// Whether a tool is offered even if none is called: some templates require it.
     pub always_tools: bool,
     /// The tools to offer instead of those the conversation calls.
     pub offered: Option<Value>,
     memory: Rc<Memory>,
 }
 
-/// What probers of one template share.
+/// The state that probers of one template share.
 #[derive(Default)]
 struct Memory {
     renders: Cell<usize>,
     /// Whether a render used up its allowance: no other is tried then.
     exhausted: Cell<bool>,
-    /// What the template raised, each complaint once.
+    /// The errors of the template, each once.
     refused: RefCell<Vec<String>>,
     /// Renders by their context.
     known: RefCell<HashMap<u64, Option<String>>>,
@@ -101,17 +101,17 @@ impl<'t> Prober<'t> {
         self.memory.renders.get()
     }
 
-    /// What the template raised, each complaint once.
+    /// The errors of the template, each once.
     pub fn refused(&self) -> Vec<String> {
         self.memory.refused.borrow().clone()
     }
 
-    /// What the template raises on an answer with content, where it takes none in any manner.
+    /// The error of the template on an answer with content, if it accepts none in any manner.
     pub fn refuses_answers(&self) -> Option<RenderError> {
         self.refuses(Answer::content(needle::CONTENT))
     }
 
-    /// What the template raises on a call, where it takes none in any manner.
+    /// The error of the template on a call, if it accepts none in any manner.
     pub fn refuses_calls(&self) -> Option<RenderError> {
         self.refuses(Answer::calls(vec![call(0, 1)]))
     }
@@ -131,7 +131,7 @@ impl<'t> Prober<'t> {
         names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
     }
 
-    /// Renders in this prober's manner or, where the template refuses that, in the first one it takes.
+    /// Renders in this prober's manner or, if the template refuses that, in the first one it accepts.
     pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
         self.render_in(self.manner, messages, setting, generation_prompt).or_else(|| {
             Manner::all()
@@ -197,7 +197,7 @@ impl<'t> Prober<'t> {
     }
 }
 
-/// What tells one context from another.
+/// The key of a context.
 fn key(context: &Object) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     hash_object(context, &mut hasher);

@@ -1,4 +1,4 @@
-//! What a chat template is seen to read: switches, keys that may carry reasoning, and the texts it names.
+//! The recorded reads of a chat template: switches, keys that may carry reasoning, and the texts it names.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::probe::{Prober, Setting, after_tool, call, needle};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 
-/// What the template is known to read before any probe.
+/// The reads of the template that are known before any probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
     /// The switches one at a time, after a setting that touches none.

@@ -1,4 +1,4 @@
-//! What is asked of a template: answers whose every value is a needle, in as many shapes as tell parts apart.
+//! The probes: answers whose every value is a needle, in enough shapes to distinguish the parts.
 
 use super::conversation::{Answer, Call, Message};
 use super::probe::needle;

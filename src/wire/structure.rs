@@ -1,7 +1,7 @@
-//! What a wire is: the text a chat template writes around each value of a conversation, as a typed structure.
+//! The wire: the text that a chat template writes around each value of a conversation, as a typed structure.
 //!
-//! Every text is exact, white space included. Where renders leave open at which sign one part ends and the next begins,
-//! the readings stand in a ranked list, the plainest first; whoever uses the structure picks one.
+//! Every text is exact, white space included. If renders leave open at which sign one part ends and the next begins,
+//! the readings form a ranked list, the plainest first; the user of the structure picks one.
 
 use super::conversation::{Carrier, Manner};
 use super::probe::Setting;
@@ -16,13 +16,13 @@ pub(crate) struct Wire {
     pub reasoning: Option<Reasoning>,
     pub content: Content,
     pub calls: Option<Calls>,
-    /// What ends the model's turn after content, white space included; empty where nothing does.
+    /// The end of the model's turn after content, white space included; empty if there is none.
     pub end: String,
     /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
     pub stops: Vec<String>,
 }
 
-/// What the model's turn may follow.
+/// The messages that the model's turn may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum History {
     User,
@@ -36,11 +36,11 @@ pub(crate) enum History {
 pub(crate) struct Prompt {
     pub after: History,
     pub setting: Setting,
-    /// What introduces the turn, in the prompt and in a render of the whole turn alike; empty where nothing does.
+    /// The header of the turn, the same in the prompt and in a render of the whole turn; empty if there is none.
     pub header: String,
-    /// What the prompt writes of the turn itself, such as the mark that opens reasoning.
+    /// The prompt's own part of the turn, such as the mark that opens reasoning.
     pub prefill: String,
-    /// The end of what stands before the header, as far as every history of this kind shares it.
+    /// The end of the text before the header, as far as every history of this kind shares it.
     pub before: String,
     /// Whether renders of the whole turn lack the header.
     pub header_in_prompt_only: bool,
@@ -49,18 +49,18 @@ pub(crate) struct Prompt {
 /// How reasoning is set off.
 #[derive(Clone, Debug)]
 pub(crate) struct Reasoning {
-    /// What opens it; empty where it begins with the turn.
+    /// The opening; empty if it begins with the turn.
     pub open: String,
-    /// What closes it before content, and before calls where that is something else.
+    /// The closing before content, and before calls if that differs.
     pub close: String,
     pub close_before_calls: Option<String>,
-    /// What stands for reasoning where there is none, as `open` and `close` of an empty thought; nothing mostly.
+    /// The text in place of absent reasoning, as `open` and `close` of an empty thought; usually nothing.
     pub empty: Option<String>,
     /// The message keys or blocks the template reads it from.
     pub carriers: Vec<Carrier>,
     pub setting: Setting,
     pub source: Source,
-    /// Marks that surround the answer where there is reasoning, and are absent elsewhere.
+    /// Marks that surround the answer if there is reasoning, and are absent otherwise.
     pub answer_marks: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Reasoning {
     }
 }
 
-/// What gave reasoning away.
+/// The source of the knowledge about reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Renders show it between its marks.
@@ -89,20 +89,20 @@ pub(crate) enum Source {
     Asked,
 }
 
-/// How content stands.
+/// The form of content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Content {
-    /// What opens it where it stands alone; empty where nothing does.
+    /// The opening if it is alone; empty if there is none.
     pub open: String,
-    /// What closes it before the turn's end.
+    /// The closing before the end of the turn.
     pub close: String,
-    /// What opens and closes it after reasoning, and beside calls, where that is something else.
+    /// The opening and closing after reasoning, and beside calls, if they differ.
     pub after_reasoning: Option<(String, String)>,
     pub beside_calls: Option<(String, String)>,
     pub place: Place,
 }
 
-/// Where content stands in a turn that has calls.
+/// The position of content in a turn that has calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Place {
     #[default]
@@ -120,17 +120,17 @@ pub(crate) struct Calls {
     pub body: Body,
     /// How many calls one turn was seen to hold: 1, or 3 for any number.
     pub most: usize,
-    /// What ends a turn with calls, where that is not what ends one with content.
+    /// The end of a turn with calls, if it differs from that of one with content.
     pub end: Option<String>,
     pub manner: Manner,
     pub setting: Setting,
-    /// Whether the name stands on the wire only inside the id that was given.
+    /// Whether the wire has the name only inside the given id.
     pub ids_hold_names: bool,
-    /// How many bytes of a call stand before its first value and after its last one.
+    /// The number of bytes of a call before its first value and after its last one.
     pub margins: (usize, usize),
 }
 
-/// One reading of a repeated part: where the text around and between its items is cut.
+/// One reading of a repeated part: the cuts of the text around and between its items.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Cut {
     /// Once before the first item.
@@ -145,7 +145,7 @@ pub(crate) struct Cut {
     pub section_close: String,
 }
 
-/// What one call says, between the `open` and `close` of its cut.
+/// The body of a call, between the `open` and `close` of its cut.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Body {
     /// Up to the arguments.
@@ -153,14 +153,14 @@ pub(crate) struct Body {
     pub arguments: Arguments,
     /// After the arguments.
     pub tail: Vec<Piece>,
-    /// Where the pieces together are one JSON object, its keys; the pieces stand in it as they are listed.
+    /// If the pieces together are one JSON object, its keys; the pieces are in it in the listed order.
     pub object: Option<ObjectBody>,
 }
 
 /// A call that is one JSON object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObjectBody {
-    /// The way to the name; nothing where the name is itself the key of the arguments.
+    /// The path of the name; nothing if the name is itself the key of the arguments.
     pub name: Option<Vec<String>>,
     pub arguments: Vec<String>,
     pub id: Option<Vec<String>>,
@@ -202,7 +202,7 @@ pub(crate) enum Arguments {
 /// Arguments written key by key: a `Repeat` like the calls themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pairs {
-    /// `open` stands before the key, `close` after the value.
+    /// `open` comes before the key, `close` after the value.
     pub cut: Cut,
     /// From the key to the value.
     pub gap: String,
@@ -235,14 +235,14 @@ pub(crate) const KEY_AGAIN: char = '\u{1}';
 pub(crate) struct Values {
     pub strings: Encoding,
     pub others: Encoding,
-    /// Marks that stand around some strings only, as CDATA does.
+    /// Marks that surround some strings only, as CDATA does.
     pub frame: Option<(String, String)>,
     /// A word before the value that says its type.
     pub typed: Option<Typed>,
 }
 
 impl Values {
-    /// What stands around a string as part of its spelling.
+    /// The text around a string as part of its spelling.
     pub(crate) fn quotes(&self) -> (&str, &str) {
         match &self.strings {
             Encoding::Json => ("\"", "\""),

@@ -1,4 +1,4 @@
-//! A render of one turn as text and slots: where each value of the answer stands, and how it is spelled there.
+//! A render of one turn as text and slots: the position of each value of the answer, and its spelling there.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::conversation::Answer;
 use crate::json::{self, Value};
 use crate::python;
 
-/// What of an answer a slot holds.
+/// The part of an answer in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Content,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Arguments(usize, Whole),
 }
 
-/// How arguments are spelled that stand in one value.
+/// The spelling of arguments that are one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whole {
     Json,
@@ -49,7 +49,7 @@ pub(crate) struct Slot {
 /// A render from the end of the history on.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
-    /// What follows the history's own words.
+    /// The text after the history's own words.
     pub text: String,
     pub slots: Vec<Slot>,
 }
@@ -109,12 +109,12 @@ impl Trace {
         self.slot(kind).is_some()
     }
 
-    /// What stands before the first slot.
+    /// The text before the first slot.
     pub(crate) fn lead(&self) -> &str {
         self.get(0..self.slots.first().map_or(self.text.len(), |slot| slot.range.start))
     }
 
-    /// What stands after the last slot.
+    /// The text after the last slot.
     pub(crate) fn tail(&self) -> &str {
         self.get(self.slots.last().map_or(0, |slot| slot.range.end)..self.text.len())
     }
@@ -125,7 +125,7 @@ impl Trace {
     }
 }
 
-/// Where all arguments of a call stand in one value. Empty ones are looked for between its name and the next call's, or
+/// The position of a call's arguments if they are one value. Empty ones are looked for between its name and the next call's, or
 /// else before the name.
 fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
     let is_empty = arguments.as_object().is_some_and(|entries| entries.is_empty());
@@ -146,7 +146,7 @@ fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Who
     Some((Whole::Python, at..at + spelled.len()))
 }
 
-/// The JSON value that begins at a byte, and where it ends.
+/// The JSON value that begins at a byte, and its end.
 pub(crate) fn value_at(text: &str, at: usize) -> Option<(Value, usize)> {
     let (value, places) = json::read_with_places_at(text, at).ok()?;
     Some((value, places.value.end))

@@ -15,20 +15,20 @@ pub(crate) fn trace(prober: &Prober, after: History, answer: &Answer, setting: &
     Some(Trace::new(text.get(end_of(&text, after)?..)?, answer))
 }
 
-/// Where the last words of a history end.
+/// The end of the last words of a history.
 fn end_of(text: &str, after: History) -> Option<usize> {
     Some(text.rfind(after.last_needle())? + after.last_needle().len())
 }
 
-/// What stands before the first value in renders of whole turns.
+/// The text before the first value in renders of whole turns.
 #[derive(Default)]
 pub(crate) struct Leads {
     pub all: Vec<String>,
-    /// Where that value is reasoning.
+    /// Whether that value is reasoning.
     pub thought: Option<String>,
 }
 
-/// Finds how prompts end. `close` is the mark that closes reasoning, where renders show it.
+/// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
 pub(crate) fn prompts(
     prober: &Prober,
     settings: &[Setting],
@@ -49,14 +49,14 @@ pub(crate) fn prompts(
     prompts
 }
 
-/// What is known of turns before it is seen how prompts end.
+/// The known facts about turns before the ends of prompts are known.
 struct Known<'w> {
     leads: Leads,
     close: Option<&'w str>,
     last_only: Option<&'w str>,
 }
 
-/// What a prompt writes that no turn in the middle of a conversation begins with.
+/// The text of a prompt with which no turn in the middle of a conversation begins.
 fn last_only(prober: &Prober) -> Option<String> {
     let user = || Message::User(needle::USER.to_owned());
     let earlier = [user(), Message::Assistant(shapes::content()), Message::User(needle::LATER.to_owned())];
@@ -86,7 +86,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
     let (before, own) = tail.split_at_checked(begin).unwrap_or(("", tail));
     let mut cut = tail.len();
     let surplus = tail.get(shared.len()..).unwrap_or("");
-    // Renders may show what opens reasoning; if not, it stands among what they share with the prompt.
+    // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
     let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
     let thought = match marks::first(open) {
         Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
@@ -94,14 +94,14 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
         None => close
             .and_then(|close| mark_about(own, close))
             .map(|at| begin + at)
-            // Or among what the last turn alone begins with, where renders show it, too.
+            // Or it is part of the text that begins only the last turn, if renders show it, too.
             .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
     };
     let mut header_in_prompt_only = false;
     if let Some(at) = thought {
         cut = at;
     } else if !surplus.trim().is_empty() {
-        // What renders lack is the header where they have none at all, else part of the turn itself.
+        // The text that renders lack is the header if they have none, else part of the turn itself.
         header_in_prompt_only = close.is_some() || shared.len() <= begin;
         if !header_in_prompt_only {
             cut = shared.len();
@@ -120,7 +120,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
     })
 }
 
-/// Where in a text the first mark stands that shares a word with another.
+/// The position of the first mark of a text that shares a word with another.
 fn mark_about(text: &str, other: &str) -> Option<usize> {
     let mut at = 0;
     for mark in marks::marks(text) {
@@ -132,7 +132,7 @@ fn mark_about(text: &str, other: &str) -> Option<usize> {
     None
 }
 
-/// How much of what follows a history's last words ends that turn, where nothing says what the prompt adds: what follows
+/// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: the text after
 /// them before a user's message, too.
 fn end_of_turn(prober: &Prober, after: History, tail: &str) -> usize {
     let mut messages = shapes::history(after);
@@ -146,7 +146,7 @@ fn end_of_turn(prober: &Prober, after: History, tail: &str) -> usize {
     between().map_or(0, |between| marks::shared_start(tail, &between).len())
 }
 
-/// What follows content at the end of a turn, as far as it follows there before another turn, too.
+/// The text after content at the end of a turn, as far as it also comes before another turn.
 pub(crate) fn end(prober: &Prober, tail: &str) -> String {
     let messages = [
         Message::User(needle::USER.to_owned()),
@@ -169,7 +169,7 @@ pub(crate) fn end(prober: &Prober, tail: &str) -> String {
     }
 }
 
-/// The marks that begin what follows a turn, where nothing ends the turn itself.
+/// The marks that begin the text after a turn, if the turn itself has no end.
 pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
     let mut messages = vec![Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
     let last = match answer.calls.first() {
@@ -192,7 +192,7 @@ pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) ->
     marks::marks(rest).into_iter().find(|mark| marks::stands_out(mark)).map(str::to_owned)
 }
 
-/// What follows the last value of a turn at the end of a render.
+/// The text after the last value of a turn at the end of a render.
 fn turn_tail(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
     trace(prober, History::User, answer, setting).map(|trace| trace.tail().to_owned())
 }

@@ -1,4 +1,4 @@
-//! What renders show of the model's turn and nothing else tells: which parts stand in which order, word for word, and
+//! Facts about the model's turn that only renders show: the parts and their order, word for word, and
 //! how values of each type are spelled.
 
 use super::conversation::{Answer, Carrier, json_type};
@@ -16,14 +16,14 @@ use crate::python;
 pub(crate) struct Written {
     /// The turns that can follow each end of a prompt, the plainest first.
     pub groups: Vec<Group>,
-    /// The marks a model stops at, without those that stand inside of turns, too.
+    /// The marks at which a model stops, without those that also occur inside turns.
     pub stops: Vec<String>,
     /// Whether arguments come sorted by their keys, and those inside of a value.
     pub sorted: bool,
     pub sorted_inside: bool,
-    /// How values are spelled that stand key by key, by the JSON Schema name of their type.
+    /// The spelling of values that are written key by key, by the JSON Schema name of their type.
     pub spellings: Vec<Spelling>,
-    /// What stands before the first key, between two arguments and after the last one, where they are in braces.
+    /// The text before the first key, between two arguments and after the last one, if they are in braces.
     pub braced: Option<(String, String, String)>,
     /// Whether JSON is written without anything but ASCII.
     pub ascii: bool,
@@ -32,11 +32,11 @@ pub(crate) struct Written {
 /// One way a prompt can end, and the turns that can follow.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// What follows the history's last words in the prompt.
+    /// The text after the history's last words in the prompt.
     pub prompt: String,
     /// The same up to what the prompt writes of the turn itself.
     pub header: String,
-    /// What follows those words in renders of whole turns, up to the stop.
+    /// The text after those words in renders of whole turns, up to the stop.
     pub shapes: Vec<Shape>,
 }
 
@@ -61,7 +61,7 @@ impl Shape {
     }
 }
 
-/// How a value of one type stands between its key and what follows every value.
+/// The form of a value of one type, between its key and the text after every value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spelling {
     /// The JSON Schema name of the type.
@@ -202,7 +202,7 @@ fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) ->
     (!shapes.is_empty()).then_some(Group { prompt, header, shapes })
 }
 
-/// A trace as the parts of a turn; nothing where the template left something out.
+/// A trace as the parts of a turn; nothing if the template dropped a part.
 fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
     let mut regions: Vec<(std::ops::Range<usize>, Part)> = Vec::new();
     if answer.content.is_some() {
@@ -242,7 +242,7 @@ fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
     Some(Shape { parts })
 }
 
-/// The stops of the wire, each from its first mark that stands nowhere inside of a turn.
+/// The stops of the wire, each from its first mark that never occurs inside a turn.
 fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
     let mut inside: Vec<&str> = Vec::new();
     let mut between: Vec<&str> = Vec::new();
@@ -274,7 +274,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
             (marks::stands_out(mark) && !is_inside(mark.trim())).then_some((from, mark))
         });
         let own = match first {
-            // What begins the next turn is no part of the stop.
+            // The beginning of the next turn is not part of the stop.
             Some((from, mark)) if marks::marks(stop).len() > 1 => {
                 let last = stop.get(from..).unwrap_or(stop);
                 if last.trim() == mark.trim() { last } else { mark }
@@ -319,7 +319,7 @@ fn samples() -> [Value; 7] {
     ]
 }
 
-/// Writes a value of each type alone and looks at what stands around it.
+/// Writes a value of each type alone and examines the text around it.
 fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spelling> {
     let mut found: Vec<(Spelling, String)> = Vec::new();
     let key = shapes::key(0, 0);
@@ -339,7 +339,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spell
         let python = python || matches!(value, Value::Number(_)) && wire_is_python(wire);
         found.push((Spelling { kind: json_type(&value), before, after: String::new(), python }, after));
     }
-    // What follows every value is none of its spelling.
+    // The text after every value is not part of its spelling.
     let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| {
         let length = a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
         a.get(a.len() - usize::min(length, a.len())..).unwrap_or("").to_owned()
@@ -361,7 +361,7 @@ fn wire_is_python(wire: &Wire) -> bool {
     })
 }
 
-/// What stands around and between the members of an object that is no JSON.
+/// The text around and between the members of an object that is not JSON.
 fn braced(turned: &dyn Fn(Object) -> Option<Trace>) -> Option<(String, String, String)> {
     let pair = |at: usize| (shapes::key(0, at), Value::from(70001 + at));
     let trace = turned([pair(0), pair(1)].into_iter().collect())?;

@@ -147,7 +147,7 @@ fn several_outputs_at_once() {
     assert_eq!(without_times(&project.read("o.txt")), project.check(&["-q"]).out);
     let answer = project.check(&["--output", "o.unknown"]);
     assert_eq!(answer.code, 2);
-    assert!(answer.err.contains("name the format as well"), "{}", answer.err);
+    assert!(answer.err.contains("give the format as well"), "{}", answer.err);
     let answer = project.check(&["--output", "no/folder/o.xml"]);
     assert_eq!(answer.code, 2);
     assert!(answer.err.contains("cannot write the file"), "{}", answer.err);
@@ -184,7 +184,7 @@ fn an_output_cut_short_invents_no_call() {
     assert_eq!(
         answer.out,
         "a.fixture:5:1: error[check-truncated] the output cut off after character 7 gives a call of `a` that the full \
-         text does not have there\n"
+         text does not contain there\n"
     );
 }
 
@@ -195,7 +195,7 @@ fn a_stop_token_that_nothing_closes_leaks() {
     let answer = project.check(&["--format", "concise"]);
     assert_eq!(
         answer.out,
-        "a.fixture:6:1: error[check-stop] the message changes with `<eot>` behind the output: content: expected \"Hi\", \
+        "a.fixture:6:1: error[check-stop] the message changes with `<eot>` after the output: content: expected \"Hi\", \
          found \"Hi<eot>\"\n"
     );
 }
@@ -209,7 +209,7 @@ fn the_round_trip_finds_what_the_chat_template_drops() {
     let answer = project.check(&["--format", "concise"]);
     assert_eq!(
         answer.out,
-        "a.fixture:9:1: error[check-round-trip] the message changes on its way through the chat template: \
+        "a.fixture:9:1: error[check-round-trip] the message changes when it is rendered and parsed again: \
          reasoning_content: expected \"hm\", found nothing\n"
     );
     project.write("a.fixture", text.replace("stop:", "round-trip: without reasoning_content\nstop:"));
@@ -261,7 +261,7 @@ fn the_grammar_of_the_request_has_to_allow_the_output() {
     assert_eq!(check("<think>hm</think>Hi<end>", "yes").code, 0);
     let answer = check("Hi<think>hm</think><end>", "yes");
     assert_eq!(answer.code, 1);
-    let problem = "error[check-grammar] the grammar breaks at line 1, column 9 of the output";
+    let problem = "error[check-grammar] the grammar rejects the output at line 1, column 9";
     assert!(answer.out.contains(problem), "{}", answer.out);
     assert_eq!(check("Hi<think>hm</think><end>", "no").code, 0, "the message is as expected");
     let answer = check("Hi<end>", "perhaps");
@@ -417,15 +417,15 @@ fn truncations_that_cases_allow_are_one_note_for_each_template() {
         (
             0,
             "a.fixture:6:1: note[check-truncated] the output cut off after character 7 gives a call of `a` that the full \
-             text does not have there; 7 more cases of t.json too; also a.fixture#two, b.fixture#1, b.fixture#2, \
+             text does not contain there; 7 more cases of t.json too; also a.fixture#two, b.fixture#1, b.fixture#2, \
              b.fixture#3, b.fixture#4, b.fixture#5 and 1 more\n"
         )
     );
     let answer = project.check(&["--filter", "#one", "--format", "concise"]);
-    assert!(answer.out.ends_with("does not have there\n"), "{}", answer.out);
+    assert!(answer.out.ends_with("does not contain there\n"), "{}", answer.out);
     project.write("b.fixture", cases(&["1"]).replace("allow: check-truncated\n", ""));
     let answer = project.check(&["--format", "concise"]);
-    assert_eq!((answer.code, answer.out.lines().count()), (1, 2), "a failure stands alone: {}", answer.out);
+    assert_eq!((answer.code, answer.out.lines().count()), (1, 2), "a failure is not grouped: {}", answer.out);
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn ci_does_not_bless() {
     let project = Project::new(&[("a.fixture", &failing())]);
     let answer = project.check_with(&["--bless"], &[("CI", "true")]);
     assert_eq!(answer.code, 2);
-    assert!(answer.err.contains("bless on your machine, or add `--force`"), "{}", answer.err);
+    assert!(answer.err.contains("bless on your own machine, or add `--force`"), "{}", answer.err);
     assert_eq!(project.read("a.fixture"), failing());
     assert_eq!(project.check_with(&["--bless", "--force"], &[("CI", "true")]).code, 0);
 }
@@ -446,7 +446,11 @@ fn a_log_is_checked_for_everything_but_its_meaning() {
     let answer = project.check(&["--format", "concise"]);
     assert_eq!(answer.code, 1);
     assert_eq!(answer.out.lines().count(), 1, "{}", answer.out);
-    assert!(answer.out.starts_with("log.jsonl:2:1: error[check-problem] something is wrong with the output"));
+    assert!(
+        answer
+            .out
+            .starts_with("log.jsonl:2:1: error[check-problem] the output has a problem that the case does not expect")
+    );
 }
 
 #[test]
@@ -455,7 +459,7 @@ fn a_case_has_its_time() {
     let project = Project::new(&[("a.fixture", &text), ("b.fixture", &good())]);
     let answer = project.check(&["--timeout", "0", "--format", "concise"]);
     assert_eq!(answer.code, 1);
-    assert!(answer.out.contains("error[check-time] the case was not checked to its end"), "{}", answer.out);
+    assert!(answer.out.contains("error[check-time] the check of the case did not finish"), "{}", answer.out);
     assert_eq!(project.check(&["--timeout", "-1"]).code, 2);
 }
 
@@ -479,7 +483,7 @@ fn a_first_file_of_cases_is_made_from_a_model() {
     assert_eq!(project.check(&["cases"]).code, 0);
     let answer = project.check(&[&new[..], &["cases"]].concat());
     assert_eq!(answer.code, 2);
-    assert!(answer.err.contains("the file is there already"), "{}", answer.err);
+    assert!(answer.err.contains("the file already exists"), "{}", answer.err);
     assert_eq!(project.check(&[&new[..], &["cases/other.fixture"]].concat()).code, 0);
     assert_eq!(project.read("cases/other.fixture"), project.read("cases/model.fixture"));
 }
@@ -493,7 +497,7 @@ fn a_first_file_says_what_was_said_even_if_the_template_misreads_it() {
         (answer.code, answer.err.as_str()),
         (
             0,
-            "Wrote model.fixture: 11 cases, of which 3 fail: the template does not read them as they were said. \
+            "Wrote model.fixture: 11 cases, of which 3 fail: the template reads another message than the one that was rendered. \
              Next: backchat check model.fixture\n"
         )
     );
@@ -512,7 +516,7 @@ fn what_a_first_file_cannot_be_made_from_is_said() {
         (&["--new", "model"][..], "derive one with `backchat derive model -o response_template.json`"),
         (&["--new", "nowhere"], "a chat template is read from"),
         (&["--new", "model", "--template", "nowhere.json"], "nowhere.json"),
-        (&["--new", "silent.jinja", "--template", "t.json"], "shows no content of an assistant message"),
+        (&["--new", "silent.jinja", "--template", "t.json"], "does not render the content of assistant messages"),
         (&["--new", "model", "--bless"], "cannot be used with"),
     ] {
         let answer = project.check(arguments);
@@ -556,9 +560,9 @@ fn a_derived_template_that_is_no_longer_what_derive_gives_fails() {
         let answer = project.check(&[path, "--format", "concise"]);
         assert_eq!(answer.code, 1);
         assert!(
-            answer
-                .out
-                .contains("derived/g.json: error[check-drift] this is not what chat_templates/g.jinja derives to: "),
+            answer.out.contains(
+                "derived/g.json: error[check-drift] chat_templates/g.jinja derives to a different template: "
+            ),
             "{}",
             answer.out
         );

@@ -114,7 +114,7 @@ fn what_cannot_be_done_is_said_in_one_message() {
         (vec!["derive", lonely.to_str().unwrap(), "--write"], "no tokenizer_config.json"),
         (vec!["derive", "nowhere.jinja"], "nowhere.jinja"),
         (vec!["derive", "chat_templates/hermes.jinja", "--samples", samples.to_str().unwrap()], ":2:1"),
-        (vec!["derive", "tests/derive/no_content.jinja"], "shows no content"),
+        (vec!["derive", "tests/derive/no_content.jinja"], "does not render the content"),
         (vec!["derive", "tests/derive/runs_forever.jinja"], "runs for too long"),
     ] {
         let output = backchat(&arguments);

@@ -107,8 +107,8 @@ fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
     assert_eq!((code(&output), stdout(&output)), (1, "{\"role\": \"assistant\", \"content\": \"b\"}\n"));
     let told = parse(&[&template], "a<call>{oops}</call>b");
     insta::assert_snapshot!(stderr(&told), @r#"
-    note: without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt goes on after it, as one that opens reasoning does, give it with --prefix FILE, or an empty file where there is none
-    warning[malformed-region]: a region of `tool_calls` gives no value: not JSON: expected a key in double quotes, at "oops}"
+    note: without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none
+    warning[malformed-region]: a region of `tool_calls` could not be parsed: not JSON: expected a key in double quotes, at "oops}"
      --> <stdin>:1:8
       |
     1 | a<call>{oops}</call>b
@@ -122,19 +122,19 @@ fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
     let reference = parse(&[&template, "--mode", "reference"], "a<call>{oops}</call>b");
     assert_eq!((code(&reference), stdout(&reference)), (1, ""));
     insta::assert_snapshot!(stderr(&reference), @r#"
-    note: without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt goes on after it, as one that opens reasoning does, give it with --prefix FILE, or an empty file where there is none
+    note: without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none
     error[parse-failed]: at feed: field `tool_calls`: not JSON: expected a key in double quotes, at "oops}"
     --> <stdin>
-     = help: transformers raises here; in stable mode parsing goes on, and what is wrong is told
+     = help: transformers raises an error here; stable mode reports the problem and goes on
     "#);
     let required = file("required.json", TEMPLATE.replace("\"</think>\"", "\"</think>\", \"optional\": false"));
     let output = parse(&[required.to_str().unwrap()], "Hello");
     assert_eq!(code(&output), 1);
     insta::assert_snapshot!(stderr(&output), @r#"
-    note: without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt goes on after it, as one that opens reasoning does, give it with --prefix FILE, or an empty file where there is none
+    note: without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none
     warning[missing-field]: the required field `thinking` is missing from the output
     --> <stdin>
-     = help: compare the output with what opens the field; a field that may be absent is `"optional": true`
+     = help: compare the output with the delimiter that opens the field; set `"optional": true` if the field may be absent
     "#);
 }
 
@@ -199,20 +199,17 @@ fn every_row_gets_an_answer() {
     {"id": "a", "error": {"stage": "load", "message": "$: a response template must be an object, not null"}}
     {"id": "b", "error": {"stage": "load", "message": "fields: `fields` is empty"}}
     {"id": "c", "message": {"x": [null, null, 12345678901234567890123, "�"]}}
-    {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; leave it out where there is none"}}
+    {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; omit it if there is none"}}
     {"id": ["e"], "message": {}, "missing": ["x"]}
     {"id": 6, "error": {"stage": "load", "message": "`chunks` add up to 1 code points, and the text has 2"}}
     {"id": null, "message": {"role": "assistant", "content": "no id"}}
     {"id": null, "error": {"stage": "load", "message": "line 9, column 1: not valid JSON: expected a value"}}
     {"id": 9, "message": {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"n": 5}}}]}}
-    {"id": 10, "error": {"stage": "prefix", "message": "the tools must be a list, and are a number"}}
+    {"id": 10, "error": {"stage": "prefix", "message": "the tools must be a list, not a number"}}
     {"id": null, "error": {"stage": "load", "message": "line 12 is not UTF-8 at its byte 21"}}
     {"id": null, "error": {"stage": "load", "message": "line 13, column 20: not valid JSON: the string is never closed"}}
     "#);
-    assert_eq!(
-        stderr(&output),
-        "note: 8 of 12 rows have an error for an answer\nnote: of 12 rows, 1 lack required fields\n"
-    );
+    assert_eq!(stderr(&output), "note: 8 of 12 rows failed\nnote: of 12 rows, 1 lack required fields\n");
 }
 
 #[test]
@@ -250,10 +247,10 @@ fn hostile_input_is_bounded() {
         .map(|answer| answer.replace(&"[".repeat(deep), "[…").chars().take(200).collect::<String>())
         .collect();
     insta::assert_snapshot!(short.join("\n"), @r#"
-    {"id": 1, "message": {}, "malformed": [{"field": "x", "text": "[…", "reason": "not read: the JSON nests more than 990 levels deep"}]}
+    {"id": 1, "message": {}, "malformed": [{"field": "x", "text": "[…", "reason": "the JSON nests more than 990 levels deep"}]}
     {"id": null, "error": {"stage": "load", "message": "line 2, column 991: not valid JSON: lists and objects nest more than 990 deep here"}}
     {"id": 3, "message": {}}
-    {"id": 4, "error": {"stage": "load", "message": "fields.x.open_pattern: `open_pattern` is no valid pattern: a group is not closed: `)` is missing"}}
+    {"id": 4, "error": {"stage": "load", "message": "fields.x.open_pattern: `open_pattern` is not a valid pattern: a group is not closed: `)` is missing"}}
     {"id": 5, "message": {"x": ["", "", ""]}}
     {"id": 6, "message": {"x": [""]}}
     "#);
@@ -317,10 +314,7 @@ fn what_makes_an_answer_doubtful_is_said_beside_it() {
     {"id": 5, "error": {"stage": "load", "message": "no-such.json: cannot read the file: No such file or directory (os error 2)"}}
     {"id": 6, "message": {"role": "assistant", "content": "Hi"}}
     "#);
-    assert_eq!(
-        stderr(&output),
-        "note: 1 of 6 rows have an error for an answer\nnote: of 6 rows, 1 have malformed regions, 3 have notes\n"
-    );
+    assert_eq!(stderr(&output), "note: 1 of 6 rows failed\nnote: of 6 rows, 1 have malformed regions, 3 have notes\n");
     for (number, exit) in [(0, 1), (1, 1), (2, 1), (3, 1), (5, 0)] {
         let (_, output) = rows(&input[number], "doubtful.json", &["--strict"]);
         assert_eq!(code(&output), exit, "{}", input[number]);

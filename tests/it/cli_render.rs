@@ -121,7 +121,7 @@ not JSON
         .collect();
     let (code, out, said) = told(&render(folder.path(), &["--jsonl", "-"], &rows));
     assert_eq!(code, 0);
-    assert_eq!(said, "note: 7 of 9 rows have an error for an answer\n");
+    assert_eq!(said, "note: 7 of 9 rows failed\n");
     insta::assert_snapshot!(out);
     let (_, out, _) = told(&render(folder.path(), &["--jsonl", "-"], &many));
     let ids: Vec<Value> = out.lines().map(|line| json::read(line).unwrap().get("id").unwrap().clone()).collect();

@@ -165,6 +165,6 @@ fn a_sample_no_draft_explains_is_reported_with_its_place() {
     let derivation = derive(&read("space_before_thinking"), &told);
     assert_eq!(derivation.status, Status::Partial);
     assert_eq!(derivation.explained.departures[0].sample, "one");
-    let said = derivation.diagnostics.iter().any(|d| d.id == "derive-sample" && d.message.contains("from byte 16 on"));
+    let said = derivation.diagnostics.iter().any(|d| d.id == "derive-sample" && d.message.contains("from byte 16: "));
     assert!(said, "{}", shown(&derivation));
 }

@@ -83,7 +83,7 @@ fn every_reader_says_whether_it_takes_the_draft() {
         .collect();
     assert_eq!(refusing, [Reader::Vllm, Reader::Sglang]);
     let vllm = derivation.readers.iter().find(|reading| reading.reader == Reader::Vllm).unwrap();
-    assert_eq!(vllm.other, Some(("vllm", "gives one that vllm takes")));
+    assert_eq!(vllm.other, Some(("vllm", "gives a draft that vllm accepts")));
     assert!(vllm.describe().contains("['tool_plan']"), "{}", vllm.describe());
 }
 

@@ -1,20 +1,20 @@
-//! The README and the documents in `docs/` say what the command really does.
+//! The README and the documents in `docs/` show the real output of the command.
 //!
 //! Every fence marked `console` is run as a reader would run it: in one folder for each document, in the order of the
-//! document, with this project's `chat_templates/` and `examples/` in it. A line `$ …` is a command for `sh` (goes on
-//! behind a backslash), the lines below it are what comes to the terminal. A line `…` stands for any lines, `[..]` for
-//! anything in a line. A fence marked `console fails` is one whose last command does not exit with 0. A fence marked
+//! document, with this project's `chat_templates/` and `examples/` in it. A line `$ …` is a command for `sh` (continued
+//! after a backslash), and the lines below it are its output. A line `…` matches any lines, `[..]` anything in a
+//! line. A fence marked `console fails` is one whose last command does not exit with 0. A fence marked
 //! `text NAME` is the screen of the workbench of that name, and one marked `json FILE` is written to that file for the
 //! commands after it.
 //!
-//! `INSTA_UPDATE=always cargo test --test it docs::` writes what the commands say now into the documents; read the change.
+//! `INSTA_UPDATE=always cargo test --test it docs::` writes the current output of the commands into the documents; read the change.
 #![cfg(unix)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Stands for any lines.
+/// Matches any lines.
 const ELISION: &str = "…";
 
 /// Everything below this line of `docs/commands.md` is made from the command's own help.
@@ -44,7 +44,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A folder with what the documents' commands name.
+/// A folder with the files that the documents' commands use.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["chat_templates", "derived", "examples", "tests/fixtures"] {
@@ -55,7 +55,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// What a command says, standard error included, and whether it exits with 0.
+/// The output of a command, standard error included, and whether it exits with 0.
 fn run(command: &str, folder: &Path) -> (String, bool) {
     let binary = Path::new(env!("CARGO_BIN_EXE_backchat")).parent().unwrap().display();
     let path = std::env::var("PATH").unwrap_or_default();
@@ -69,17 +69,17 @@ fn run(command: &str, folder: &Path) -> (String, bool) {
     (String::from_utf8(output.stdout).unwrap(), output.status.success())
 }
 
-/// Whether a line is as expected, where `[..]` stands for anything.
+/// Whether a line is as expected; `[..]` matches anything.
 fn is_line(expected: &str, line: &str) -> bool {
     match expected.split_once("[..]") {
         None => expected == line,
-        Some((before, behind)) => line
+        Some((before, after)) => line
             .strip_prefix(before)
-            .is_some_and(|line| (0..=line.len()).any(|at| line.get(at..).is_some_and(|line| is_line(behind, line)))),
+            .is_some_and(|line| (0..=line.len()).any(|at| line.get(at..).is_some_and(|line| is_line(after, line)))),
     }
 }
 
-/// Whether lines are as expected, where a line `…` stands for any.
+/// Whether lines are as expected; a line `…` matches any lines.
 fn is_as_expected(expected: &[&str], lines: &[&str]) -> bool {
     match (expected.first(), lines.first()) {
         (None, None) => true,
@@ -89,7 +89,7 @@ fn is_as_expected(expected: &[&str], lines: &[&str]) -> bool {
     }
 }
 
-/// Runs the commands of a fence and gives the fence as it should stand, or what went wrong.
+/// Runs the commands of a fence and gives the fence as it should be, or the error.
 fn fence(body: &[&str], fails: bool, folder: &Path) -> Result<Vec<String>, String> {
     let mut written = Vec::new();
     let mut at = 0;
@@ -253,5 +253,5 @@ fn links_between_documents_lead_somewhere() {
 #[test]
 fn the_front_page_is_short() {
     let lines = fs::read_to_string(root().join("README.md")).unwrap().lines().count();
-    assert!(lines < 250, "README.md has {lines} lines; the rest belongs into docs/");
+    assert!(lines < 200, "README.md has {lines} lines; move the rest into docs/");
 }

@@ -384,9 +384,9 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
     let wrong = [
         (r##"{"$ref": "#/$defs/none"}"##, "leads nowhere"),
         (r##"{"$ref": "#/properties/p"}"##, "leads back to itself"),
-        (r#"{"type": "string", "pattern": "("}"#, "no regular expression"),
+        (r#"{"type": "string", "pattern": "("}"#, "not a regular expression"),
         (r#"{"type": "integer", "minimum": 2, "maximum": 1}"#, "nothing satisfies"),
-        (r#""text""#, "no schema"),
+        (r#""text""#, "not a schema"),
     ];
     for (schema, words) in wrong {
         let tools = tool(schema);
@@ -395,7 +395,7 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
         assert!(problems[0].message.contains(words), "{schema}: {}", problems[0].message);
         // One bad schema never takes the other tools down.
         let grammar = build(&model, &Choice::Auto, &tools, None);
-        assert!(grammar.notes().iter().any(|note| note.message.contains("left out")), "{schema}");
+        assert!(grammar.notes().iter().any(|note| note.message.contains("dropped")), "{schema}");
     }
 }
 

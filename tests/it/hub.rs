@@ -66,7 +66,7 @@ fn a_response_template_in_the_cache_is_read_and_never_written() {
     assert_eq!(run(&["lint", "some-org/model"]).status.code(), Some(1));
     let fixed = run(&["lint", "some-org/model", "--fix"]);
     assert_eq!(fixed.status.code(), Some(2));
-    assert!(String::from_utf8(fixed.stdout).unwrap().contains("the Hugging Face cache is not written to"));
+    assert!(String::from_utf8(fixed.stdout).unwrap().contains("the Hugging Face cache is read-only"));
     assert_eq!(fs::read_to_string(&config).unwrap(), text);
 }
 

@@ -25,7 +25,7 @@ fn what_is_read_and_how_it_is_written() {
 #[test]
 fn what_is_refused_and_where() {
     for (text, message, offset) in [
-        ("", "the text ends where a value should stand", 0),
+        ("", "the text ends before a value", 0),
         ("\u{feff}1", "the text begins with a byte order mark, which JSON does not allow", 0),
         ("[1,]", "expected a value", 3),
         ("[1 2]", "expected `,` or `]`", 3),

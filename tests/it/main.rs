@@ -52,6 +52,7 @@ mod rooms;
 mod schema;
 mod serde;
 mod source;
+mod svg;
 mod targets;
 mod terminal;
 mod wheel;

@@ -369,5 +369,5 @@ fn variables_that_nobody_gave_are_filled_and_named() {
     let proven = prove(&chat, &template(&[]), &Options::default());
     assert_eq!(proven.status, Status::Proved, "{}", proven.headline());
     let filled = &proven.diagnostics[0];
-    assert_eq!((filled.id, filled.help.as_deref()), ("derive-filled", Some("give it as it is: `--set place=…`")));
+    assert_eq!((filled.id, filled.help.as_deref()), ("derive-filled", Some("pass the real value: `--set place=…`")));
 }

@@ -48,7 +48,7 @@ fn without_a_terminal_the_pending_differences_are_listed() {
         out,
         "a.fixture#other content\n  the message differs: content: expected \"Hallo\", found \"Hello\"\n\
          a.fixture#no thought\n  the message differs: thought: expected nothing, found \"b\"\n\
-         a.fixture#unsaid\n  the case does not say which message its output means\n"
+         a.fixture#unsaid\n  the case has no expected message\n"
     );
     assert_eq!((code, err.as_str()), (1, "3 cases are pending; `backchat review` in a terminal decides one by one\n"));
     assert_eq!(fs::read_to_string(folder.path().join("a.fixture")).unwrap(), CASES, "no file is written");
@@ -155,7 +155,7 @@ mod in_a_terminal {
         session.press("q");
         assert_eq!(session.ends().code(), Some(1));
         session.is_given_back();
-        session.sees("1 settled elsewhere, 2 left undecided");
+        session.sees("1 resolved elsewhere, 2 left undecided");
     }
 
     #[test]

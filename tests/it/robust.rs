@@ -73,7 +73,7 @@ fn standard_output_that_is_full_is_an_error() {
         let output = backchat(arguments).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("cannot be written"), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write the result"), "{arguments:?}: {said}");
     }
 }
 

@@ -617,6 +617,35 @@ fn the_screens_of_the_document_are_what_is_drawn() {
     }
 }
 
+/// The picture of the README, drawn from a screen: `docs/workbench.svg`.
+#[test]
+fn the_picture_of_the_workbench_is_what_is_drawn() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("docs/workbench.svg");
+    let arguments = ["replay", "examples/broken/blank_line.fixture", "--theme", "dark"];
+    let binary = Path::new(env!("CARGO_BIN_EXE_backchat"));
+    let mut session = Session::start(binary, &arguments, root, (26, 100), None);
+    session.sees("x goes there");
+    session.press("x");
+    session.sees("event 12 is not as expected");
+    session.settles();
+    let title = "The workbench at the event that erased the content of the message";
+    let drawn = crate::svg::svg(session.screen.screen(), title);
+    roxmltree::Document::parse(&drawn).unwrap();
+    if blesses() {
+        fs::write(path, drawn).unwrap();
+    } else {
+        assert!(
+            drawn == fs::read_to_string(path).unwrap(),
+            "docs/workbench.svg: run INSTA_UPDATE=always cargo test --test it workbench::"
+        );
+    }
+}
+
+fn blesses() -> bool {
+    std::env::var_os("BACKCHAT_BLESS").is_some()
+}
+
 /// The screen that arguments and keys lead to. Where it is known it is waited for.
 fn screen_of(root: &Path, asked: &str, shown: &str) -> String {
     let (arguments, keys) = asked.split_once(" | ").unwrap_or((asked, ""));

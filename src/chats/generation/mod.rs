@@ -1,4 +1,4 @@
-//! A template with generation blocks: the same renders, byte for byte, and spans where the assistant wrote.
+//! A template with generation blocks: the same renders, byte for byte, and spans of the assistant's text.
 //!
 //! Markers between the pieces of the source show where each piece writes; the pieces whose markers lie at the ends of
 //! the masked spans get the tags. Nothing is printed that was not rendered and compared.
@@ -31,7 +31,7 @@ pub struct Patched {
 /// Why a template cannot be given generation blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotPatched {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Display for NotPatched {
 
 impl std::error::Error for NotPatched {}
 
-/// The conversations that show where the tags go, and more that only prove it.
+/// The conversations that show the places of the tags, and more that only prove them.
 const SHAPES: &[&str] = &[
     "UA",
     "SUA",
@@ -68,12 +68,12 @@ const SHAPES: &[&str] = &[
     "UqTA",
 ];
 
-/// What texts end with in the second half of the conversations.
+/// The end of the texts in the second half of the conversations.
 const OTHER_TEXT: &str = "\n\nSecond line, with <b> and {x}";
 
 /// How many places before a text are tried as the beginning of its span.
 const MOST_STARTS: usize = 200;
-/// How many pairs are held against every conversation for each choice.
+/// How many pairs are tested on every conversation for each choice.
 const MOST_CHECKS: usize = 300;
 
 /// A conversation to prove with.
@@ -86,7 +86,7 @@ struct Case {
 
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    /// Where the text before it ends.
+    /// The end of the text before it.
     header: usize,
     start: usize,
     text: usize,
@@ -128,17 +128,17 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
             Ok(conversations) => {
                 Ok(Patched { template: source.to_owned(), conversations, rewritten: Vec::new(), had_blocks: true })
             }
-            Err(message) => Err(not(format!("the template's own generation blocks do not hold: {message}"))),
+            Err(message) => Err(not(format!("the template's own generation blocks are wrong: {message}"))),
         };
     }
     let source = template.source();
     let pieces = source::cut(source);
     let traces = trace(&pieces, source, &cases, options)
-        .ok_or_else(|| not("the template reads what it has written: no place for a block can be found".to_owned()))?;
+        .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
     let singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip));
-    let mut message = "no place in the source begins where the assistant's text does and ends where it ends".to_owned();
+    let mut message = "no place in the source begins and ends with the assistant's text".to_owned();
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
-    // One block for each span where that is possible, else several that follow each other.
+    // One block for each span if possible, else several in a row.
     for pairs in singles.chain(several::choose(&pieces, &cases, &traces)) {
         if refuted.contains(&pairs) {
             continue;
@@ -190,10 +190,10 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
     cases
 }
 
-/// Where in a render each place of the source was reached, in order.
+/// The positions in a render at which each place of the source was reached, in order.
 type Trace = Vec<(usize, usize)>;
 
-/// The character that stands for a place of the source in a traced render.
+/// The character that represents a place of the source in a traced render.
 fn marker(place: usize) -> Option<char> {
     char::from_u32(0xF_0000 + u32::try_from(place).ok()?)
 }

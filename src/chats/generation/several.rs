@@ -67,7 +67,7 @@ fn uncovered(case: &Case) -> Vec<bool> {
 
 /// Every pair in one body that marks nothing but spans.
 fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Vec<Candidate> {
-    // Where each place was reached, in the order of the renders.
+    // The position in the renders at which each place was reached, in their order.
     let mut reached: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
     for (case, trace) in traces.iter().enumerate() {
         for (at, place) in trace {
@@ -105,7 +105,7 @@ fn candidates(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Vec<Candida
     found
 }
 
-/// What a pair marks.
+/// The text that a pair marks.
 enum Marked {
     Spans(Vec<(usize, usize, usize)>),
     /// Something else, and so does every longer pair.

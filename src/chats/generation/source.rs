@@ -1,6 +1,6 @@
 //! A template's source cut into pieces, and put together again with tags between them that change no white space.
 
-/// What a piece of the source is.
+/// The kind of a piece of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Data,
@@ -293,7 +293,7 @@ pub(super) fn marks(pieces: &[Piece], at: usize) -> (&'static str, &'static str)
     (left, right)
 }
 
-/// Puts pieces together, with a tag in front of some; an expression is cut only where a tag comes in between.
+/// Puts pieces together, with a tag in front of some; an expression is cut only if a tag comes in between.
 pub(super) fn join(pieces: &[Piece], from: usize, to: usize, tag: &dyn Fn(usize) -> Option<String>) -> String {
     let mut out = String::new();
     let mut at = from;

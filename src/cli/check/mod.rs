@@ -29,37 +29,38 @@ use crate::template::source::replace_file;
   backchat check --new ./my-model tests/fixtures
   backchat check --output report.xml --output report.sarif
 
-Exit status: 0 every case holds, 1 a case does not hold, 2 a case or the command could not run, 4 no case was selected.
-`docs/fixtures.md` says how fixtures are written.")]
+Exit codes: 0 every case passes, 1 a case fails, 2 a case or the command could not run,
+4 no case was selected.
+`docs/fixtures.md` describes the format of fixtures.")]
 pub struct Check {
     #[command(flatten)]
     cases: Cases,
-    /// Write what each output means into its case; `=new` only where the case says nothing yet
+    /// Write the message of each output into its case; `=new` fills only empty expectations
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     bless: Option<Bless>,
-    /// Bless also where the variable CI is set
+    /// Bless even if the variable CI is set
     #[arg(long, requires = "bless")]
     force: bool,
     /// Print the names of the cases and check nothing
     #[arg(long)]
     list: bool,
-    /// Stop at the first case that does not hold
+    /// Stop at the first case that fails
     #[arg(long)]
     fail_fast: bool,
-    /// Only the K-th of N parts of the cases
+    /// Check only the K-th of N parts of the cases
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
-    /// What random chunkings are drawn from
+    /// Set the seed of random chunkings
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
-    /// What to make of answers of transformers that depend on how the text is cut
+    /// Set how to report answers of transformers that depend on how the text is cut
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     reference: Level,
-    /// What to make of a run in which no case was selected
+    /// Set the result of a run that selects no case
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     no_tests: NoTests,
-    /// Write a first file of cases, in PATH: everyday turns as the chat template of a model folder, .jinja file,
-    /// tokenizer_config.json or ORG/NAME writes them, read with its response template or with `--template`
+    /// Write a first file of cases to PATH: everyday turns, rendered with the chat template of a model folder, .jinja file,
+    /// tokenizer_config.json or ORG/NAME, and read with its response template or with `--template`
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["bless", "list", "filter"])]
     new: Option<String>,
     #[command(flatten)]
@@ -70,9 +71,9 @@ pub struct Check {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Bless {
-    /// Missing and changed expectations
+    /// Fill empty expectations and replace changed ones
     All,
-    /// Missing expectations
+    /// Fill empty expectations
     New,
 }
 
@@ -89,7 +90,7 @@ impl From<Bless> for Which {
 enum Level {
     /// Do not look
     Off,
-    /// Say so
+    /// Report a warning
     Warn,
     /// Fail
     Deny,
@@ -181,8 +182,8 @@ impl Check {
     fn may_bless(&self) -> Result<(), Diagnostic> {
         let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0");
         if self.bless.is_some() && in_ci && !self.force {
-            let message = "expectations are not written where the variable CI is set: a check would always hold";
-            return Err(Diagnostic::error("bless-in-ci", message).help("bless on your machine, or add `--force`"));
+            let message = "expectations are not written if the variable CI is set: every check would pass";
+            return Err(Diagnostic::error("bless-in-ci", message).help("bless on your own machine, or add `--force`"));
         }
         Ok(())
     }
@@ -195,7 +196,7 @@ impl Check {
         entries
     }
 
-    /// There is no case to check.
+    /// The error if there is no case to check.
     fn nothing(&self, files: &[FixtureFile], global: &Global) -> ExitCode {
         if !global.is_quiet() {
             let paths = self.cases.named();

@@ -18,8 +18,8 @@ pub fn run(model: &str, cases: &Cases, global: &Global) -> Result<ExitCode, Fail
     let path = target(model, cases);
     let shown = path.display().to_string();
     if path.exists() {
-        let problem = Diagnostic::error("file-exists", "the file is there already").at(Place::file(&shown));
-        return Err(problem.help("name another one as PATH, such as `first.fixture`").into());
+        let problem = Diagnostic::error("file-exists", "the file already exists").at(Place::file(&shown));
+        return Err(problem.help("choose another PATH, such as `first.fixture`").into());
     }
     let source = chat::source::open(model, None).map_err(source_failure)?.for_tools();
     let template_name = cases.template.as_deref().unwrap_or(model);
@@ -39,7 +39,9 @@ pub fn run(model: &str, cases: &Cases, global: &Global) -> Result<ExitCode, Fail
     if !global.is_quiet() {
         let failing = match new.failing {
             0 => String::new(),
-            count => format!(", of which {count} fail: the template does not read them as they were said"),
+            count => {
+                format!(", of which {count} fail: the template reads another message than the one that was rendered")
+            }
         };
         let next = format!("backchat check {}", crate::diagnostic::shell_word(&shown));
         crate::cli::say!("Wrote {}: {} cases{failing}. Next: {next}", escape(&shown), new.cases);
@@ -65,7 +67,7 @@ fn target(model: &str, cases: &Cases) -> PathBuf {
     if path == Path::new(".") { file } else { path.join(file) }
 }
 
-/// What to say if there is no response template: the model may simply not have one yet.
+/// The error if there is no response template: the model may simply not have one yet.
 fn without_template(error: SourceError, model: &str, cases: &Cases) -> Failure {
     let mut failure = Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources };
     if let (Failure::Diagnostics { diagnostics, .. }, None) = (&mut failure, &cases.template) {

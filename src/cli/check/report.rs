@@ -1,4 +1,4 @@
-//! What a run of `check` says: findings in each format, the summary, the exit code.
+//! The report of `check`: findings in each format, the summary, the exit code.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub fn write(reports: &[Report<'_>], sources: &Sources, outputs: &Outputs, globa
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut suites: Vec<Suite> = Vec::new();
     for report in reports {
-        // What is wrong with a template, or with what cases share, is said once.
+        // Problems of a template, or of shared values, are reported once.
         let file = report.entry.file();
         let is_own = |place: &Place| place.file.as_deref() == Some(&*file);
         let new = report.diagnostics.iter().filter(|found| {

@@ -17,13 +17,13 @@ use crate::schema::source::Source;
 use crate::schema::{self, Schema};
 use crate::template::Template;
 
-/// What the command line says of every row.
+/// The options that hold for every row.
 #[derive(Default)]
 pub struct Asked {
     pub mode: Mode,
     pub closers: ClosersInStrings,
     pub events: bool,
-    /// Whether events say where they are.
+    /// Whether events have their position.
     pub spans: bool,
     /// How a row is cut that does not say.
     pub chunks: Chunks,
@@ -35,7 +35,7 @@ pub struct Asked {
     pub tools: Option<Value>,
 }
 
-/// What reads an output.
+/// The template or schema that reads an output.
 #[derive(Clone)]
 pub enum Reader {
     Template(Template),
@@ -43,7 +43,7 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// What a file holds.
+    /// The content of a file.
     pub fn of(source: Source) -> Self {
         match source {
             Source::Template(opened) => Self::Template(opened.loaded.template),
@@ -52,7 +52,7 @@ impl Reader {
     }
 }
 
-/// What came of a row.
+/// The result of a row.
 enum Done {
     Finished(Finished),
     /// The message of a response schema, which may be any JSON.
@@ -62,9 +62,9 @@ enum Done {
 /// The events of a parse, feed by feed.
 #[derive(Debug, Default)]
 pub struct Recording {
-    /// Whether events say where they are.
+    /// Whether events have their position.
     pub spans: bool,
-    /// Whether only events of malformed regions are kept: all that a message without its events needs told.
+    /// Whether only events of malformed regions are kept: a message without its events needs no others.
     pub malformed_only: bool,
     /// How many bytes of the prompt count before the text.
     pub prefix_length: usize,
@@ -109,7 +109,7 @@ impl Doubts {
         }
     }
 
-    /// How many rows have which of them; nothing where no row has any.
+    /// How many rows have which of them; nothing if no row has any.
     pub fn told(&self) -> Option<String> {
         let kinds = [
             (&self.malformed, "have malformed regions"),
@@ -141,7 +141,7 @@ impl Asked {
     }
 }
 
-/// What diagnostics say, in one line.
+/// The messages of diagnostics, in one line.
 fn told(diagnostics: &[Diagnostic]) -> String {
     let said: Vec<_> = diagnostics.iter().map(|found| found.message.as_str()).collect();
     said.join("; ")
@@ -199,11 +199,11 @@ impl<'a> Answerer<'a> {
         parse(&template, prefix, feeds, self.asked, tools, recording).map(Done::Finished)
     }
 
-    /// What a row carries to read it with, or else what the command line names.
+    /// The template of a row, or else that of the command line.
     fn template(&mut self, carried: Option<Value>) -> Result<Reader, RowError> {
         let Some(carried) = carried else {
             return self.asked.template.clone().ok_or_else(|| {
-                RowError::load("the row has no `template`; put one into the row, or name one on the command line")
+                RowError::load("the row has no `template`; add one to the row, or pass one on the command line")
             });
         };
         let text = carried.to_string();
@@ -224,7 +224,7 @@ impl<'a> Answerer<'a> {
         loaded
     }
 
-    /// The template in the file of that name. Its warnings are `lint`'s to tell.
+    /// The template in the file of that name. `lint` reports its warnings.
     fn named(&mut self, path: &str) -> Result<Reader, RowError> {
         let opened = if path == "-" {
             Err(RowError::load("`template` is `-`; a row cannot read its template from standard input"))

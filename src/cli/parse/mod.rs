@@ -27,46 +27,47 @@ Examples:
   backchat parse ./my-model output.txt --prefix prompt.txt --events --chunks 4
   backchat parse template.json --jsonl outputs.jsonl > messages.jsonl
 
-The prompt matters: it often ends in what opens the first region, and without --prefix that is not seen.
+Pass the prompt with --prefix: it often ends with the delimiter that opens the first region.
 
-Exit status: 0 parsed; 1 parsed, but a region gave no value, a required field is missing, or in reference mode \
-transformers would have raised; 2 could not run. With --jsonl: 0 when every row was answered, errors included; \
-with --strict, 1 where any row has `missing`, `malformed` or `notes`.")]
+Exit codes: 0 parsed; 1 parsed, but a region is malformed, a required field is missing, or in
+reference mode transformers would have raised an error; 2 could not run.
+With --jsonl: 0 if every row has an answer, errors included; with --strict, 1 if any row has
+`missing`, `malformed` or `notes`.")]
 pub struct Parse {
-    /// A response template's or response schema's JSON, or a tokenizer_config.json, model folder or ORG/NAME in the
-    /// Hugging Face cache that carries one, or `-`
+    /// The JSON of a response template or response schema, or a tokenizer_config.json, model folder or ORG/NAME in the
+    /// Hugging Face cache that contains one, or `-`
     #[arg(required_unless_present = "jsonl")]
     template: Option<String>,
-    /// The model's output; standard input where it is `-` or left out
+    /// The model's output; stdin if `-` or absent
     #[arg(conflicts_with = "jsonl")]
     output: Option<String>,
-    /// The prompt that the output continues
+    /// Read the output as the continuation of this prompt
     #[arg(long, value_name = "FILE")]
     prefix: Option<String>,
-    /// The tools the model was given, a JSON list: arguments of calls are cast to their types
+    /// Cast the arguments of calls to the types of these tools, a JSON list
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Also give the events, feed by feed
+    /// Also print the events, feed by feed
     #[arg(long)]
     events: bool,
-    /// Add to each event where its text starts and ends and what its opening captured
+    /// Add the start and end of its text, and the captures of the opening, to each event
     #[arg(long, requires = "events")]
     spans: bool,
-    /// How the text is fed: `whole`, a number of code points, or `random:SEED`
+    /// Set how the text is fed: `whole`, a number of code points, or `random:SEED`
     #[arg(long, value_name = "HOW", default_value = "whole")]
     chunks: Chunks,
-    /// `stable` gives one answer however the text is cut; `reference` gives transformers' answer, flaws included
+    /// Select the answer: `stable`, the same however the text is cut, or `reference`, that of transformers, flaws included
     #[arg(long, value_enum, default_value = "stable")]
     mode: ModeName,
-    /// What a closing mark inside a JSON string does: `ends` ends the region, as in transformers; `text` is part of the
-    /// string
+    /// Set the effect of a closing marker inside a JSON string: `ends` ends the region, as in transformers; `text` keeps it
+    /// in the string
     #[arg(long, value_name = "WHAT", value_enum, default_value = "ends", hide_possible_values = true)]
     closers_in_strings: ClosersName,
-    /// Exit with 1 where any row has `missing`, `malformed` or `notes`
+    /// Exit with 1 if any row has `missing`, `malformed` or `notes`
     #[arg(long, requires = "jsonl")]
     strict: bool,
-    /// Parse rows of JSON lines: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?}; other keys are passed
-    /// through
+    /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?}; other keys are
+    /// passed through
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
 }
@@ -118,9 +119,8 @@ impl Parse {
         if inputs.into_iter().flatten().filter(|path| *path == "-").count() < 2 {
             return Ok(());
         }
-        Err(Diagnostic::error("input-read-twice", "standard input is named more than once").help(
-            "name a file for all inputs but one; the output itself is read from standard input where it is left out",
-        ))
+        Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
+            .help("pass a file for all inputs but one; without OUTPUT the output is read from standard input"))
     }
 
     fn one(&self, asked: Asked, global: &Global) -> Result<ExitCode, Failure> {
@@ -132,8 +132,8 @@ impl Parse {
         let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
         if !is_schema && asked.prefix.is_none() && !global.is_quiet() {
             note(
-                "without --prefix the output is read as if the prompt ended right at the start anchor; where the prompt \
-                 goes on after it, as one that opens reasoning does, give it with --prefix FILE, or an empty file where there is none",
+                "without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes \
+                 on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none",
             );
         }
         let template = match &asked.template {
@@ -192,7 +192,7 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
         move |line, out: &mut Vec<u8>| answerer.answer(line, out)
     })?;
     if failed > 0 && !global.is_quiet() {
-        note(&format!("{failed} of {rows} rows have an error for an answer"));
+        note(&format!("{failed} of {rows} rows failed"));
     }
     let told = doubts.told();
     if let Some(told) = told.as_ref().filter(|_| !global.is_quiet()) {
@@ -201,7 +201,7 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
     Ok(ExitCode::from(u8::from(strict && told.is_some())))
 }
 
-/// The template or schema at a path. What is odd about it is told.
+/// The template or schema at a path. Its warnings are printed.
 fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
     let mut source = input::template_or_schema(path)?;
     let (diagnostics, sources) = match &mut source {

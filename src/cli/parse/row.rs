@@ -3,14 +3,14 @@
 use crate::json::{self, Object, Value};
 use crate::schema::SchemaError;
 
-/// What went wrong, and at which stage.
+/// An error, and its stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowError {
     /// `load`, `prefix`, `feed` or `finalize`.
     pub stage: &'static str,
-    /// What it is.
+    /// The error.
     pub message: String,
-    /// What a response schema says of it: the kind of error, and the node.
+    /// The details of a response schema: the kind of error, and the node.
     pub node: Option<(&'static str, String)>,
 }
 
@@ -23,7 +23,7 @@ impl RowError {
         Self::new("load", message)
     }
 
-    /// The error as it stands in an answer.
+    /// The error as part of an answer.
     pub fn to_value(&self) -> Value {
         let mut value = Object::new();
         value.insert("stage".to_owned(), self.stage.into());
@@ -54,7 +54,7 @@ const ANSWER: [&str; 8] =
 pub struct Row {
     /// The template it carries.
     pub template: Option<Value>,
-    /// The prompt where it is given, or why it cannot be used. A template that does not load is told first.
+    /// The prompt, if any, or why it cannot be used. A template that does not load is reported first.
     pub prefix: Result<Option<String>, RowError>,
     /// The model's output.
     pub text: String,
@@ -62,12 +62,12 @@ pub struct Row {
     pub tools: Option<Value>,
     /// Code points a feed.
     pub chunks: Option<Vec<usize>>,
-    /// What else it says, which the answer repeats.
+    /// Its other keys, which the answer repeats.
     pub others: Object,
 }
 
 impl Row {
-    /// Reads a row. The `id` is given back as it stands there, also where something else is wrong.
+    /// Reads a row. The `id` is returned unchanged, even if the row has an error.
     pub fn read(number: u64, bytes: Vec<u8>) -> (Value, Result<Self, RowError>) {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -104,7 +104,7 @@ impl Row {
             Some(Value::String(prefix)) => Ok(Some(prefix)),
             Some(other) => Err(RowError::new(
                 "prefix",
-                format!("`prefix` must be a string, not {}; leave it out where there is none", other.kind()),
+                format!("`prefix` must be a string, not {}; omit it if there is none", other.kind()),
             )),
             None => Ok(None),
         };

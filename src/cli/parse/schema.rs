@@ -30,7 +30,7 @@ pub fn one(schema: &Schema, text: &str, path: &str, global: &Global) -> Result<E
         let id = error.kind.name();
         Diagnostic::error(id, format!("the schema's node {error}"))
             .at(Place::file(input::name(path)))
-            .help("transformers would raise here; the node is named by its path in the schema")
+            .help("transformers would raise an error here; the node is given by its path in the schema")
     });
     let message = match message {
         Ok(message) => message,

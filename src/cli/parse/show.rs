@@ -1,4 +1,4 @@
-//! What a person sees: the message set in and coloured, and what is wrong with it.
+//! The output for people: the message, formatted and colored, and its problems.
 
 use super::answer::Recording;
 use super::row::RowError;
@@ -98,7 +98,7 @@ fn quoted(text: &str) -> String {
 /// The longest text that a line shows.
 const WIDTH: usize = 60;
 
-/// The text between quotes, safe to print, cut where it is long.
+/// The text between quotes, safe to print, shortened if it is long.
 pub(super) fn excerpt(text: &str) -> String {
     let end = text.char_indices().nth(WIDTH).map_or(text.len(), |(at, _)| at);
     let shown = quoted(text.get(..end).unwrap_or(text));
@@ -117,12 +117,12 @@ pub(super) fn shortened(json: &str) -> String {
     diagnostic::shortened(&escape(json), WIDTH).into_owned()
 }
 
-/// What is to be said of the regions that gave no value. `text` is the output, from the file of that name.
+/// The findings about malformed regions. `text` is the output, from the file of that name.
 pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
     let all = recording.initial.iter().chain(recording.feeds.iter().flatten()).chain(recording.last.iter().flatten());
     let told = all.filter_map(|event| match event {
         Event::Malformed { field, text: raw, reason, body, .. } => Some(
-            Diagnostic::warning("malformed-region", format!("a region of `{field}` gives no value: {reason}"))
+            Diagnostic::warning("malformed-region", format!("a region of `{field}` could not be parsed: {reason}"))
                 .at(place(body, recording.prefix_length, text).in_file(file))
                 .help(format!("its text, {}, is not in the message", excerpt(raw))),
         ),
@@ -131,7 +131,7 @@ pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnosti
     told.collect()
 }
 
-/// Where a stretch stands in the output; nowhere where it begins in the prompt.
+/// The position of a span in the output; none if it begins in the prompt.
 fn place(stretch: &Span, prefix_length: usize, text: &str) -> Place {
     match (stretch.start.checked_sub(prefix_length), stretch.end.checked_sub(prefix_length)) {
         (Some(start), Some(end)) => Place::span(text, start..end),
@@ -139,28 +139,26 @@ fn place(stretch: &Span, prefix_length: usize, text: &str) -> Place {
     }
 }
 
-/// What is to be said of a parse that failed.
+/// The error of a parse that failed.
 pub fn failed(error: &RowError, mode: Mode, file: &str) -> Diagnostic {
     let told =
         Diagnostic::error("parse-failed", format!("at {}: {}", error.stage, error.message)).at(Place::file(file));
     match mode {
-        Mode::Reference => {
-            told.help("transformers raises here; in stable mode parsing goes on, and what is wrong is told")
-        }
+        Mode::Reference => told.help("transformers raises an error here; stable mode reports the problem and goes on"),
         Mode::Stable => told,
     }
 }
 
-/// What is to be said of a note of the parser's.
+/// The finding for a note of the parser.
 pub fn doubtful(note: &str, file: &str) -> Diagnostic {
     Diagnostic::warning("doubtful-answer", escape(note).into_owned()).at(Place::file(file))
 }
 
-/// What is to be said of a required field that is not there.
+/// The finding about a missing required field.
 pub fn missing(field: &str, file: &str) -> Diagnostic {
     Diagnostic::warning("missing-field", format!("the required field `{field}` is missing from the output"))
         .at(Place::file(file))
-        .help("compare the output with what opens the field; a field that may be absent is `\"optional\": true`")
+        .help("compare the output with the delimiter that opens the field; set `\"optional\": true` if the field may be absent")
 }
 
 #[cfg(test)]

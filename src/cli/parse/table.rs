@@ -69,7 +69,7 @@ pub fn parse<'t>(
 struct Table<'o> {
     pen: Pen<'o>,
     field_width: usize,
-    /// Whether each event shows where it is.
+    /// Whether each event shows its position.
     spans: bool,
 }
 
@@ -81,7 +81,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// What is held back, and which delimiter it could become.
+    /// The held text, and the delimiters that it could become.
     fn held(&mut self, held: &Held<'_>) {
         if held.text.is_empty() {
             return;
@@ -114,7 +114,7 @@ impl Table<'_> {
         self.pen.out.push('\n');
     }
 
-    /// A text, and before it where it is, if that is asked for.
+    /// A text, after its position if that is asked for.
     fn at(&self, span: &Span, text: &str) -> String {
         if self.spans { format!("{}..{}  {text}", span.start, span.end) } else { text.to_owned() }
     }

@@ -79,7 +79,7 @@ impl Docket<'_> {
         let counts = [
             (count(Decision::Accepted), "accepted"),
             (count(Decision::Rejected), "rejected"),
-            (count(Decision::Settled), "settled elsewhere"),
+            (count(Decision::Settled), "resolved elsewhere"),
             (left, "left undecided"),
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));

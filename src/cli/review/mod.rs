@@ -11,18 +11,19 @@ use super::{Failure, Global};
 use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape};
 
-/// Decide about fixtures that no longer hold: accept or reject what their outputs give now
+/// Accept or reject changed messages, case by case
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat review tests/fixtures
   backchat review --filter 'parallel'
   backchat review weather.fixture --template response_template.json
 
-In a terminal, one key decides each case: a accepts (the expectation of the case is written, every other
-byte of its file stays), r rejects (the template has to change), s skips, o opens the workbench, q quits.
-Where standard output is not a terminal, the pending differences are listed and no file is written.
+In a terminal, one key decides each case: `a` accepts (writes the expectation and changes no other
+byte of the file), `r` rejects (the template has to change), `s` skips, `o` opens the workbench, `q`
+quits.
+If stdout is not a terminal, the pending differences are listed and no file is written.
 
-Exit status: 0 nothing is pending, 1 differences are pending, 2 a case or the command could not run.")]
+Exit codes: 0 nothing is pending, 1 differences are pending, 2 a case or the command could not run.")]
 pub struct Review {
     #[command(flatten)]
     cases: Cases,
@@ -30,13 +31,13 @@ pub struct Review {
 
 /// A case with a difference to decide about.
 struct Item {
-    /// What it is called everywhere.
+    /// Its name in every report.
     id: String,
     #[cfg(feature = "tui")]
     file: String,
     #[cfg(feature = "tui")]
     is_chat: bool,
-    /// What the check says of it.
+    /// The findings of the check.
     reasons: Vec<String>,
 }
 
@@ -73,7 +74,7 @@ impl Review {
         Ok(exit_code(items.len(), not_run))
     }
 
-    /// What transformers makes of the outputs is not what is decided about.
+    /// The answers of transformers are not reviewed.
     fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings { limit: self.cases.limit()?, reference: None, ..Settings::default() })
     }
@@ -116,7 +117,7 @@ impl Item {
     }
 }
 
-/// What the check says of the expectation, a difference each.
+/// The differences from the expectation, one finding each.
 fn reasons(report: &Report<'_>) -> Vec<String> {
     let Some(pending) = report.undecided() else { return Vec::new() };
     let about = |found: &&Diagnostic| found.severity == Severity::Error && pending.settles().contains(&found.id);

@@ -26,7 +26,7 @@ pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
     match frame::stands_out(&first) {
         true => spaced(first.trim()),
-        // The mark of a section that does not stand out is one where a call follows it.
+        // The mark of a section that does not stand out is one if a call follows it.
         false if !plan.cut.section.trim().is_empty() => {
             format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
         }
@@ -54,7 +54,7 @@ impl Plan<'_> {
     }
 
     /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is read
-    /// as one that breaks off behind it.
+    /// as one that breaks off after it.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
         if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
@@ -92,12 +92,12 @@ impl Plan<'_> {
         } else if frame::stands_out(close) {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
-            // A fence stands in no JSON but inside a string.
+            // A fence occurs in JSON only inside a string.
             let stops = self.stops().filter(|stop| frame::is_sure(stop)).map(escape);
             let patterns = [spaced(close)].into_iter().chain(stops).collect();
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
-            // Signs that JSON has too close the list behind its bracket, where the turn can end.
+            // Signs that JSON also has close the list after its bracket, where the turn can end.
             let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
             let pattern = format!("(?<=\\]){}(?=\\s*(?:{}))\\s*", self.text(close), ends.join("|"));
             Delimiter::Pattern(pattern).write(&mut field, "close");
@@ -122,7 +122,7 @@ impl Plan<'_> {
             // The object's own end closes it, where a call can end.
             let mut followers = self.followers();
             followers.push("\\Z".to_owned());
-            // Where an answer may follow at once, it is what no JSON goes on with.
+            // If an answer may follow at once, it is text with which no JSON continues.
             let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
                 true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
                 false => format!("(?<=\\}})(?={})", self.behind(&followers)),
@@ -163,7 +163,7 @@ impl Plan<'_> {
         {
             open.push_str("\\s*");
         }
-        // What stands after the arguments is captured by looking ahead.
+        // The text after the arguments is captured by looking ahead.
         let is_late = body
             .tail
             .iter()
@@ -189,7 +189,7 @@ impl Plan<'_> {
         field
     }
 
-    /// Looks ahead for a first key or, where there is none, for the end of the call; a key with a mark says it itself.
+    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no look-ahead.
     fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(|piece| match piece {
             Piece::Text(text) => Some(text.as_str()),
@@ -203,7 +203,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What opens a call: its own mark, with what may stand once before the first and between two.
+    /// The opening of a call: its own mark, with the text that may come once before the first and between two.
     fn before_call(&self, open: &str) -> String {
         let own = match self.outer_marks(open) {
             Some((outer, inner)) => format!("(?:{}\\s*)?{}", spaced(outer.trim()), self.text(inner)),
@@ -281,7 +281,7 @@ impl Plan<'_> {
         (is_call && interrupted).then_some((outer, inner))
     }
 
-    /// Where nothing opens a call, it begins the turn or follows reasoning.
+    /// A call without an opening begins the turn or follows reasoning.
     fn start_of_turn(&self) -> String {
         match &self.wire.reasoning {
             Some(reasoning) if !reasoning.close.trim().is_empty() => {
@@ -317,7 +317,7 @@ impl Plan<'_> {
                 Some(_) => "",
                 None => follows,
             };
-            // Where no mark says that a call begins, a name is a word.
+            // If no mark begins a call, a name is a word.
             let is_weak = !frame::stands_out(&self.cut.section) && !frame::stands_out(&self.cut.open);
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
@@ -368,19 +368,19 @@ impl Plan<'_> {
         if is_word { format!("(?!{}(?![\\w.-]))", escape(word)) } else { String::new() }
     }
 
-    /// What the next call begins with, seen from the end of the one before.
+    /// The beginning of the next call, seen from the end of the one before.
     fn next(&self) -> String {
         format!("{}{}", escape(&self.cut.separator), self.begin())
     }
 
-    /// What a call begins with.
+    /// The beginning of a call.
     fn begin(&self) -> String {
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let head = self.pieces(&self.calls.body.head, "", &mut unread);
         format!("{}{head}", self.text(&self.cut.open))
     }
 
-    /// Writes what ends a call: its own text and, where that alone would not stand out, what must follow.
+    /// Writes the end of a call: its own text and, if that alone would not stand out, the text that must follow.
     fn close(&self, field: &mut Object, tail: &str, own: &str) {
         let text = if self.minds_space() { own.trim_end() } else { own.trim() };
         let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
@@ -451,7 +451,7 @@ impl Plan<'_> {
         bare || self.choices.space == Space::Exact
     }
 
-    /// Signs that stand before the closing mark of JSON, such as those of a fence, and the mark, which says it all alone.
+    /// Signs before the closing mark of JSON, such as those of a fence, and the mark, which is enough alone.
     fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
         let last = marks::last(close).filter(|mark| frame::stands_out(mark))?;
         let is_fence =
@@ -480,7 +480,7 @@ impl Plan<'_> {
         (self.calls.most > 1).then(|| self.next()).filter(|next| !next.trim().is_empty())
     }
 
-    /// What can follow a call, as patterns behind any white space.
+    /// The text that can follow a call, as patterns after any white space.
     fn followers(&self) -> Vec<String> {
         let next = self.calls_follow().filter(|_| !self.parts_exactly());
         let next = next.map(|next| next.trim_start_matches("\\n").to_owned());
@@ -503,14 +503,14 @@ impl Plan<'_> {
         }
     }
 
-    /// The mark of content that stands after calls.
+    /// The mark of content after calls.
     fn content_follows(&self) -> Option<String> {
         let open = self.wire.content.open.trim();
         (self.wire.content.place == Place::After && !open.is_empty()).then(|| escape(open))
     }
 }
 
-/// The pieces with a name and its number as one id: a word of the template's own that tells calls apart. A word before
+/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word before
 /// the name belongs to it, and leaves the text that opens a call.
 fn numbered_id(pieces: &[Piece], open: &mut &str) -> Option<Vec<Piece>> {
     let [Piece::Name, Piece::Text(sign), Piece::Counter(_), rest @ ..] = pieces else { return None };
@@ -523,7 +523,7 @@ fn numbered_id(pieces: &[Piece], open: &mut &str) -> Option<Vec<Piece>> {
     Some([Piece::NamedId].into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// What the pieces before and after the arguments capture.
+/// The captures of the pieces before and after the arguments.
 #[derive(Default)]
 struct Groups {
     has_name: bool,
@@ -581,7 +581,7 @@ fn object_shape(root: Option<&str>, object: &ObjectBody) -> Value {
     shape(id.as_deref(), &placeholder(root, &name), &placeholder(root, &object.arguments))
 }
 
-/// The shape of a call: type, id where there is one, name and arguments.
+/// The shape of a call: type, id if there is one, name and arguments.
 fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
     let mut shape = Object::new();
     shape.insert("type".to_owned(), "function".into());

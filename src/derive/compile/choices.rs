@@ -1,4 +1,4 @@
-//! What the structure of a wire leaves open: one small record, each choice with its alternatives, the cheapest first.
+//! The open questions of a wire's structure: one small record, each choice with its alternatives, the cheapest first.
 
 use crate::wire::marks;
 use crate::wire::structure::{Calls, Cut, Wire};
@@ -27,13 +27,13 @@ pub(in crate::derive) enum Inside {
     Section,
 }
 
-/// What one region of `tool_calls` holds.
+/// The content of one region of `tool_calls`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Region {
     /// Whatever suits the body best.
     #[default]
     Natural,
-    /// The arguments alone: what stands before them is captured in the opening.
+    /// The arguments alone: the text before them is captured in the opening.
     Arguments,
     /// All of a call's object.
     Whole,
@@ -42,7 +42,7 @@ pub(in crate::derive) enum Region {
 /// Whether a close needs what follows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
-    /// Only where the close would not stand out from text.
+    /// Only if the close would not stand out from text.
     #[default]
     Weak,
     Always,
@@ -56,10 +56,10 @@ pub(in crate::derive) enum Space {
     Exact,
 }
 
-/// Whether the mark of a section must stand before the first call.
+/// Whether the mark of a section must come before the first call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Section {
-    /// Where the call's own mark would not stand out.
+    /// If the call's own mark would not stand out.
     #[default]
     Weak,
     Required,
@@ -68,13 +68,13 @@ pub(in crate::derive) enum Section {
 /// Whether the closing mark of reasoning that nothing opened is left out of content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Stray {
-    /// Where the template writes it so.
+    /// If the template writes it.
     #[default]
     Seen,
     Swallowed,
 }
 
-/// How much of what stands after reasoning closes it.
+/// How much of the text after reasoning closes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum ThoughtEnd {
     #[default]
@@ -82,7 +82,7 @@ pub(in crate::derive) enum ThoughtEnd {
     FirstMark,
 }
 
-/// What a failure is about.
+/// The subject of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::derive) enum Topic {
     Reasoning,
@@ -139,7 +139,7 @@ impl Choices {
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
     }
 
-    /// What closes reasoning.
+    /// The closing of reasoning.
     pub fn reasoning_close<'t>(&self, close: &'t str) -> &'t str {
         match self.thought_end {
             ThoughtEnd::Whole => close,

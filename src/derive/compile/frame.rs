@@ -1,4 +1,4 @@
-//! What surrounds calls and ends turns, seen as marks that other parts must leave alone or swallow.
+//! The text around calls and at the end of turns, as marks that other parts must leave alone or swallow.
 
 use crate::wire::marks;
 

@@ -1,7 +1,7 @@
 //! From the structure of a wire and one record of choices to a response template.
 //!
-//! Opens come from what can stand first in a part, closes from what can follow it. What the structure leaves open is a
-//! choice; every choice compiles in the same way, so that the proof can tell which one reads the wire.
+//! Opens come from the text that can begin a part, closes from the text that can follow it. Every open question is a
+//! choice; every choice compiles in the same way, so that the proof can decide which one reads the wire.
 
 mod calls;
 mod choices;
@@ -46,7 +46,7 @@ fn anchors(wire: &Wire) -> Delimiter {
             any_end = true;
             continue;
         }
-        // What the prompt writes of the turn belongs to the message only where a mark of the message begins there.
+        // The prompt's part of the turn belongs to the message only if a mark of the message begins there.
         let opens = first_marks(wire).iter().any(|mark| prompt.prefill.contains(mark));
         let whole = if opens { text } else { format!("{text}{}", prompt.prefill) };
         if !anchors.contains(&whole) {
@@ -56,7 +56,7 @@ fn anchors(wire: &Wire) -> Delimiter {
     if !any_end {
         return Delimiter::Literals(anchors);
     }
-    // A prompt that ends in nothing of its own ends where the text does, unless it has begun the message.
+    // A prompt without an end of its own ends with the text, unless it has begun the message.
     let begun = wire.prompts.iter().filter(|prompt| !prompt.prefill.trim().is_empty());
     let mut not: Vec<String> = begun.map(|prompt| format!("(?<!{})", escape(&prompt.prefill))).collect();
     not.sort();
@@ -74,14 +74,14 @@ fn first_marks(wire: &Wire) -> Vec<&str> {
     marks.map(str::trim).filter(|mark| !mark.is_empty()).collect()
 }
 
-/// What ends a prompt before the message: its header or, where it has none, what ends the turn before.
+/// The end of a prompt before the message: its header or, if it has none, the end of the turn before.
 fn anchor(prompt: &Prompt) -> String {
     match prompt.header.trim() {
         "" => {
             let text = format!("{}{}", prompt.before, prompt.header);
             frame::from_last_mark(&text).to_owned()
         }
-        // What names a probe's own value is no header; what stands after it may be.
+        // Text that names a probe's own value is not a header; the text after it may be.
         header if needle::BEGINNINGS.iter().any(|begin| header.contains(begin)) => {
             frame::from_last_mark(&prompt.header).to_owned()
         }
@@ -95,7 +95,7 @@ fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
     let open = reasoning.open.trim();
     let close = reasoning.close.trim();
     if open.is_empty() {
-        // Nothing opens it: it is there where its closing mark comes at all.
+        // It has no opening: it exists if its closing mark occurs at all.
         Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
     } else {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
@@ -108,7 +108,7 @@ fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
         }
     }
     match &wire.calls {
-        // Where nothing closes it before calls, they do.
+        // If nothing closes it before calls, they do.
         Some(calls) if reasoning.close_before_calls.is_some() => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
             let patterns = [calls].into_iter().chain(closes.iter().map(|close| escape(close))).collect();

@@ -91,8 +91,8 @@ fn inline(field: &mut Object, pairs: &Pairs) {
     put(field, "content_args", Value::Object(args));
 }
 
-/// A value that may stand in quotes. A string without quotes or escapes inside keeps its quotes, so that it is told from a
-/// number; the others lose them and are read as they stand.
+/// A value that may be in quotes. A string without quotes or escapes inside keeps its quotes, to distinguish it from a
+/// number; the others lose them and are read unchanged.
 fn quoted(quote: &str, end: &str) -> String {
     let q = escape(quote);
     let simple = format!("{q}[^{q}\\\\]*{q}{end}");

@@ -2,7 +2,7 @@
 
 use crate::json::{Object, Value};
 
-/// What opens or closes a field.
+/// The opening or closing of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Delimiter {
     Literals(Vec<String>),
@@ -71,7 +71,7 @@ fn literal(pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// Whether a sign stands for something else in a pattern.
+/// Whether a character has a special meaning in a pattern.
 fn is_syntax(c: char) -> bool {
     "\\.^$|?*+()[]{}".contains(c)
 }
@@ -99,7 +99,7 @@ pub(in crate::derive) fn without_doubled_space(pattern: &str) -> String {
     out
 }
 
-/// A text as a pattern in which any white space stands for a run with a line break, and at its edges for any.
+/// A text as a pattern in which white space matches a run with a line break, and at its edges any run.
 pub(super) fn spaced(text: &str) -> String {
     let inner = text.trim();
     let mut out = String::new();

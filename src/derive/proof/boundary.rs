@@ -1,4 +1,4 @@
-//! Which boundary of a text a template gets wrong, where the conversation says where each part lies.
+//! The boundary of a text that a template gets wrong, given the position of each part.
 
 use crate::diagnostic::shortened;
 use crate::json::Object;
@@ -7,19 +7,19 @@ use crate::wire::conversation::Answer;
 
 use super::reading::{Part, changed_argument};
 
-/// Where a template departs from the text, in bytes of the text.
+/// A boundary that a template gets wrong, in bytes of the text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Boundary {
     /// The field that should have been read otherwise.
     pub field: String,
-    /// Where it should begin or end, or where its value lies.
+    /// The position at which it should begin or end, or of its value.
     pub at: usize,
-    /// What happened instead.
+    /// The actual behavior.
     pub fault: Fault,
 }
 
-/// What a template does instead of what the text says.
+/// The wrong behavior of a template.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -32,25 +32,25 @@ pub enum Fault {
     StartsAt(usize),
     /// The region ended elsewhere.
     EndsAt {
-        /// Where.
+        /// The position.
         at: usize,
         /// The text of the delimiter that closed it; empty at the end of the text.
         by: String,
     },
     /// A later region of the same field took the value's place.
     Overwritten {
-        /// Where the later region begins.
+        /// The start of the later region.
         at: usize,
     },
     /// The region's text could not be read.
     Malformed(String),
-    /// A region opened where the part is not.
+    /// A region opened at a position without this part.
     Extra,
     /// The boundaries hold and the value is another.
     Misread {
-        /// What was said.
+        /// The expected value.
         wanted: String,
-        /// What was read.
+        /// The actual value.
         got: String,
     },
 }
@@ -61,31 +61,31 @@ impl Boundary {
         let Self { field, at, fault } = self;
         match fault {
             Fault::NotOpened { inside: Some(other) } => {
-                format!("`{field}` should have the text at byte {at}; it went to `{other}`")
+                format!("`{field}` should contain the text at byte {at}; it went to `{other}`")
             }
             Fault::NotOpened { inside: None } => {
-                format!("`{field}` should have the text at byte {at}; no field has it")
+                format!("`{field}` should contain the text at byte {at}; no field does")
             }
-            Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at {got}"),
+            Fault::StartsAt(got) => format!("`{field}` should begin at byte {at}; it began at byte {got}"),
             Fault::EndsAt { at: got, by } if by.is_empty() && got < at => {
-                format!("`{field}` should end at byte {at}; another field opened at {got}")
+                format!("`{field}` should end at byte {at}; another field opened at byte {got}")
             }
             Fault::EndsAt { at: got, by } if by.is_empty() => {
                 format!("`{field}` should end at byte {at}; it ran on to the end of the text, byte {got}")
             }
             Fault::EndsAt { at: got, by } => {
-                format!("`{field}` should end at byte {at}; {by:?} closed it at {got}")
+                format!("`{field}` should end at byte {at}; {by:?} closed it at byte {got}")
             }
             Fault::Overwritten { at: later } => {
                 format!("`{field}` at byte {at} was read, and replaced by another region at byte {later}")
             }
             Fault::Malformed(reason) => format!("`{field}` at byte {at} could not be parsed: {reason}"),
-            Fault::Extra => format!("`{field}` opened at byte {at}, where there is none"),
+            Fault::Extra => format!("`{field}` opened at byte {at}, where it should not"),
             Fault::Misread { wanted, got } => format!("`{field}` at byte {at} was read as {got} instead of {wanted}"),
         }
     }
 
-    /// What to change in the template, given the text.
+    /// The change to make in the template, given the text.
     pub fn hint(&self, text: &str) -> String {
         let Self { field, at, fault } = self;
         let after = |at: usize| format!("{:?}", text.get(at..).unwrap_or("").chars().take(24).collect::<String>());
@@ -94,27 +94,29 @@ impl Boundary {
         let rest = after(*at);
         match fault {
             Fault::NotOpened { .. } if *at == 0 => {
-                format!("give the text from {rest} on to `{field}`: no other `open` may match here")
+                format!("assign the text from {rest} on to `{field}`: no other `open` may match here")
             }
-            Fault::NotOpened { .. } => format!("let `open` of `{field}` match within {before}"),
-            Fault::StartsAt(_) => format!("let `open` of `{field}` match up to the end of {before}"),
-            Fault::EndsAt { at: got, .. } if got > at => format!("let `close` of `{field}` match the start of {rest}"),
+            Fault::NotOpened { .. } => format!("make `open` of `{field}` match within {before}"),
+            Fault::StartsAt(_) => format!("make `open` of `{field}` match up to the end of {before}"),
+            Fault::EndsAt { at: got, .. } if got > at => format!("make `close` of `{field}` match the start of {rest}"),
             Fault::EndsAt { at: got, by } if by.is_empty() => {
-                format!("let no other `open` match the start of {}", after(*got))
+                format!("make sure that no other `open` matches the start of {}", after(*got))
             }
             Fault::EndsAt { by, .. } => {
-                format!("do not let `close` of `{field}` match {by:?} inside a value; it ends before {rest}")
+                format!(
+                    "make sure that `close` of `{field}` does not match {by:?} inside a value; the value ends before {rest}"
+                )
             }
             Fault::Overwritten { .. } => format!(
-                "let the delimiter before the later region take the white space too, or give `{field}` `repeats` and `join`"
+                "make the delimiter before the later region match the white space too, or give `{field}` `repeats` and `join`"
             ),
             Fault::Malformed(_) => format!("choose a content parser for `{field}` that reads the text after {before}"),
-            Fault::Extra => format!("close or open another field so that {rest} is not part of `{field}`"),
-            Fault::Misread { .. } => format!("choose how `{field}` reads its values, or what its `open` captures"),
+            Fault::Extra => format!("change the delimiters so that {rest} is not part of `{field}`"),
+            Fault::Misread { .. } => format!("change the content parser of `{field}`, or the captures of its `open`"),
         }
     }
 
-    /// What failures of one cause have in common.
+    /// The common key of failures with one cause.
     pub(super) fn cause(&self) -> (String, u8, String) {
         let (number, detail) = match &self.fault {
             Fault::NotOpened { inside } => (0, inside.clone().unwrap_or_default()),
@@ -162,7 +164,7 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
     regions
 }
 
-/// Finds the boundary behind a difference. `read` is what the parser reads: the end of the prefix, `offset` bytes of it,
+/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset` bytes of it,
 /// and the text.
 pub(super) fn find(
     part: Part,
@@ -274,7 +276,7 @@ pub(super) fn find(
     }
 }
 
-/// Where the name of the first call lies that is content instead of a call.
+/// The position of the name of the first call that is content instead of a call.
 fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset: usize) -> Option<usize> {
     let mut from = offset;
     for call in &expected.calls {

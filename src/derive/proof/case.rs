@@ -1,4 +1,4 @@
-//! The cases: conversations rendered, and the last turn cut out of each as it stands, byte for byte.
+//! The cases: conversations rendered, and the last turn cut out of each, byte for byte.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,21 +12,21 @@ use crate::wire::probe::{Prober, Setting};
 /// One turn to parse back.
 #[derive(Clone, Debug)]
 pub(in crate::derive) struct Case {
-    /// What was said, and after what.
+    /// The answer and its history, in words.
     pub name: String,
     pub setting: Setting,
     pub prefix: String,
     pub text: String,
     /// The text without what makes the model stop.
     pub unstopped: Option<String>,
-    /// What the message should hold: what was said, as far as the text shows it.
+    /// The expected message: the answer, as far as the text shows it.
     pub expected: Answer,
-    /// What was said in full.
+    /// The full answer.
     pub said: Answer,
     /// Whether content was said that the text does not show.
     pub drops_content: bool,
     pub cut: Cut,
-    /// What the prompt says after the history's own words: a thought that is part of it comes back too.
+    /// The prompt's text after the history's own words: a thought that is part of it comes back, too.
     pub prompted: String,
     /// The conversation before the turn, to render what came back in place of the answer.
     pub history: Vec<Message>,
@@ -46,11 +46,11 @@ pub(super) struct Cutter<'p, 't> {
     pub grounds: Grounds,
 }
 
-/// What cutters of one template found out: by history, setting and whether tools are offered.
+/// The findings of one template's cutters: by history, setting and whether tools are offered.
 #[derive(Default)]
 pub(super) struct Grounds {
     known: Vec<(usize, usize, bool, Option<Ground>)>,
-    /// What opens reasoning, under any setting.
+    /// The opening of reasoning, under any setting.
     openings: Option<Vec<String>>,
 }
 
@@ -65,7 +65,7 @@ impl<'p, 't> Cutter<'p, 't> {
     ) -> Self {
         let mut cutter = Self { plain, offering, request, histories, eos_token, grounds };
         if cutter.grounds.openings.is_none() {
-            // What opens reasoning under one setting is needed to judge the prompts of others.
+            // The opening of reasoning under one setting is needed to judge the prompts of others.
             for setting in 0..cutter.request.reads.settings.len() {
                 cutter.ground(0, setting, false);
             }
@@ -80,7 +80,7 @@ impl<'p, 't> Cutter<'p, 't> {
         for said in said {
             cases.extend(self.cases_of(said, seen));
         }
-        // A turn that no prompt leads up to is worth its case only where the answer has no better one.
+        // A turn that no prompt leads up to is worth its case only if the answer has no better one.
         let weakness = |case: &Case| case.cut.max(Cut::Shared);
         let mut best: HashMap<String, Cut> = HashMap::new();
         for case in &cases {
@@ -197,7 +197,7 @@ fn answer_name(case: &Case) -> String {
     case.name.split(" after ").next().unwrap_or("").to_owned()
 }
 
-/// What of an answer a text shows. An id that it does not show is empty.
+/// The part of an answer that a text shows. An id that it does not show is empty.
 fn shown(answer: &Answer, text: &str) -> Answer {
     let part = |part: &Option<String>| part.clone().filter(|part| shows(text, part));
     let mut calls = answer.calls.clone();

@@ -3,7 +3,7 @@
 use crate::json::{self, Object, Value};
 use crate::wire::conversation::{Answer, Call, Message};
 
-/// What an assistant says in one case, under the name the report uses.
+/// The answer of one case, under its name in the report.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub name: String,
@@ -23,13 +23,13 @@ pub(super) enum Reach {
     Settings,
 }
 
-/// What an answer follows.
+/// The history before an answer.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     /// In words, to follow the name of an answer.
     pub name: &'static str,
     pub messages: Vec<Message>,
-    /// A text near the end of the last message that nothing else says, to find where the history ends.
+    /// A unique text near the end of the last message, to find the end of the history.
     pub last: &'static str,
     /// Whether answers are tried here under every setting.
     pub is_main: bool,
@@ -166,7 +166,7 @@ const ARGUMENTS: [(&str, &str, &str); 19] = [
     ("other scripts", "get_route", r#"{"city": "São Paulo 根特 🚆"}"#),
 ];
 
-/// What assistants say, whatever the draft is.
+/// The answers of the proof, independent of the draft.
 pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
     let route = |id: &str, arguments: &str| call(id, "get_route", arguments);
     let first = route("a1B2c3D4e", r#"{"city": "Ghent", "days": 2}"#);
@@ -249,7 +249,7 @@ pub(super) fn foreign(literals: &[String]) -> Vec<String> {
     FOREIGN.iter().filter(|mark| !overlaps(mark)).map(|mark| (*mark).to_owned()).collect()
 }
 
-/// What assistants say about one draft: its own delimiters, begun and never finished, and whole where they are harmless.
+/// The answers for one draft: its own delimiters, incomplete, and complete where they are harmless.
 pub(super) fn about(marks: &Marks, named_ids: bool) -> Vec<Said> {
     let mut said = Vec::new();
     let mut value = |name: &str, answer: Answer| said.push(Said { name: name.to_owned(), answer, reach: Reach::Value });
@@ -274,7 +274,7 @@ pub(super) struct Marks {
     pub all: Vec<String>,
 }
 
-/// The first half of a mark, if that much says nothing yet.
+/// The first half of a mark, if it has no meaning yet.
 fn beginning(mark: &str) -> Option<&str> {
     let half = mark.chars().count() / 2;
     let at = mark.char_indices().nth(half)?.0;

@@ -1,4 +1,4 @@
-//! Where a model's turn begins: what a prompt has written already, against what renders of the whole turn show.
+//! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
@@ -8,20 +8,20 @@ use crate::wire::probe::{Prober, Setting, call, needle};
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
 pub(super) struct Ground {
     pub prompt: String,
-    /// Where the history's own words end in the prompt.
+    /// The end of the history's own words in the prompt.
     pub said: usize,
     /// How much of the prompt's end every plain turn shows as well.
     pub shared: usize,
     pub state: State,
-    /// What follows the content of a plain turn, up to whatever the template opens next.
+    /// The text after the content of a plain turn, up to the next opening of the template.
     pub stop: String,
     /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
     bares_thought: bool,
-    /// What the generation prompt adds, if that can be told.
+    /// The text that the generation prompt adds, if it is known.
     generated: String,
 }
 
-/// What the part of the prompt that plain turns lack leaves behind.
+/// The effect of the part of the prompt that plain turns lack.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
     /// There is no such part, or it has nothing to do with reasoning.
@@ -49,15 +49,15 @@ pub(in crate::derive) enum Cut {
     Exact,
     /// The render differs from the prompt only in the history before.
     History,
-    /// The prompt writes what renders of whole turns lack: the text begins where both part.
+    /// The prompt writes text that renders of whole turns lack: the output begins at their first difference.
     Shared,
     /// No prompt leads up to this turn: the prompt opens reasoning that it lacks. The prefix ends before that.
     Unled,
-    /// Every plain turn begins otherwise. The prefix ends where they part.
+    /// Every plain turn begins differently. The prefix ends at their first difference.
     Deviating,
 }
 
-/// The plain answers that show where a turn begins and ends; they share neither their first sign nor their last.
+/// The plain answers that show the start and the end of a turn; they share neither their first sign nor their last.
 const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 impl Ground {
@@ -166,7 +166,7 @@ impl Ground {
         }
     }
 
-    /// Where the model's own turn ends: before whatever turn the template opens next, and at its last sign, since no
+    /// The end of the model's own turn: before the turn that the template opens next, and at its last sign, since no
     /// model writes the white space that only parts it from the next turn.
     fn end(&self, text: &str, answer: &Answer) -> usize {
         let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
@@ -188,14 +188,14 @@ impl Ground {
     }
 }
 
-/// What asking for a prompt adds to a render.
+/// The text that the generation prompt adds to a render.
 fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
     let prompt = prober.render(&history.messages, setting, true)?;
     let bare = prober.render(&history.messages, setting, false)?;
     prompt.strip_prefix(&bare).map(str::to_owned)
 }
 
-/// What a render shows up to the end of the history's own words, and after them.
+/// A render up to the end of the history's own words, and after them.
 fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, answer: &Answer) -> Option<(String, String)> {
     let mut messages = history.messages.clone();
     messages.push(Message::Assistant(answer.clone()));
@@ -224,7 +224,7 @@ fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<
     turns.find(|turn| turn.contains(needle::REASONING))
 }
 
-/// What the prompt's surplus over plain turns does to reasoning, judged by what renders write around a thought.
+/// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
 fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
     let surplus = tail.get(shared..).unwrap_or("");
     if let Some((before, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
@@ -316,7 +316,7 @@ fn whole_marks(text: &str, end: usize) -> usize {
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
 }
 
-/// What a prompt's surplus says before the mark that opens reasoning, such as a header that renders of turns lack.
+/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack.
 fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
     let mark = if open.is_empty() { marks::last(written).unwrap_or("") } else { open };
@@ -332,7 +332,7 @@ fn opened(surplus: &str, open: &str) -> Option<State> {
     surplus.contains(open).then(|| State::Closed(open.to_owned()))
 }
 
-/// Where the text opens the next turn unasked.
+/// The position at which the text opens the next turn by itself.
 fn next_turn(text: &str, generated: &str) -> usize {
     let header = generated.trim();
     text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())

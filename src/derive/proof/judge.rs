@@ -15,7 +15,7 @@ use crate::template::Template;
 use crate::wire::conversation::Message;
 use crate::wire::probe::Prober;
 
-/// What became of one case.
+/// The result of one case.
 pub(super) enum Outcome {
     Passed,
     Lost(Loss),
@@ -49,7 +49,7 @@ impl<'a, 't> Judge<'a, 't> {
                 Ok(read) => read,
                 Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
             };
-            // A region that cannot be read is an error elsewhere, even where nothing is missing without it.
+            // A malformed region is an error in the reference, even if the message is right without it.
             let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
             let part = difference(&case.expected, &message, self.reasoning, &case.prompted);
             let is_same = part.is_none();
@@ -124,7 +124,7 @@ impl<'a, 't> Judge<'a, 't> {
     /// The wire's loss: the message has as much structure as what was said, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
-        // What the text does not show is no part of the message, and still of the conversation.
+        // A part that the text does not show belongs to the conversation, not to the message.
         for (call, said) in answer.calls.iter_mut().zip(&case.said.calls) {
             if call.id.is_empty() {
                 call.id.clone_from(&said.id);
@@ -161,7 +161,7 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     });
     let (json, spelled) = spelled.filter(|_| part == Part::Calls && is_malformed)?;
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
-    let message = format!("{json} is written as {spelled}, which no JSON parser reads: the call is lost");
+    let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss { part, count: 1, message, example: case.text.clone() })
 }
 

@@ -1,4 +1,4 @@
-//! Every conversation of a proof with what became of it, for whoever wants to look at each.
+//! Every conversation of a proof with its result, for reports that show each.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::template::Template;
 /// One conversation of a proof.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation {
-    /// What the assistant said, in words.
+    /// The answer, in words.
     pub said: String,
     /// After what, in words.
     pub after: String,
@@ -26,11 +26,11 @@ pub(crate) struct Conversation {
     pub text: String,
     /// The message that went in.
     pub expected: Value,
-    /// What became of it.
+    /// Its result.
     pub fate: Fate,
 }
 
-/// What became of a conversation.
+/// The result of a conversation.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
     /// It came back as it went in.

@@ -130,7 +130,7 @@ impl<'t> Proof<'t> {
         self.plain.fresh()
     }
 
-    /// What the template is seen to read.
+    /// The recorded reads of the template.
     pub fn reads(&self) -> &Reads {
         &self.request.reads
     }

@@ -13,11 +13,11 @@ use crate::parser::{Options, Parser, Tools};
 use crate::template::Template;
 use crate::wire::conversation::{Answer, Message};
 
-/// What a model would write in one turn, and what it means.
+/// The text of one turn, and its message.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadableTurn {
-    /// What is said, in a few words.
+    /// The answer, in a few words.
     pub name: &'static str,
     /// The prompt.
     pub prefix: String,
@@ -29,7 +29,7 @@ pub struct ReadableTurn {
     pub variables: Object,
     /// The message, in the words of the response template.
     pub message: Object,
-    /// What the chat template does not keep apart, if it is the reason why the message is not what was said.
+    /// The difference that the chat template does not write, if the message is not the answer for that reason.
     pub loss: Option<String>,
 }
 
@@ -50,7 +50,7 @@ const THOUGHT: &str = "Two cities, so I compare them.\nOslo is cold today.";
 const ANSWER: &str = "Take a coat to Oslo. In Rome you will not need one.";
 const LIST: &str = "- **Oslo**: 4 °C, rain\n- **Rome**: 19 °C, sunny\n\nTake a coat to Oslo only.";
 
-/// What is said, from plain to involved, each for one thing that a template has to read.
+/// The answers, from plain to complex, each for one part that a template has to read.
 fn said() -> Vec<(&'static str, Answer)> {
     let weather = |id: &str, city: &str| call(id, "get_weather", &format!(r#"{{"city": "{city}", "days": 1}}"#));
     let oslo = || weather("a1B2c3D4e", "Oslo");

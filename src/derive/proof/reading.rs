@@ -10,7 +10,7 @@ use crate::wire::conversation::{Answer, Call};
 pub enum Part {
     /// The text of the answer.
     Content,
-    /// What the model thought.
+    /// The reasoning.
     Reasoning,
     /// How many calls there are.
     Calls,
@@ -35,7 +35,7 @@ impl Part {
         }
     }
 
-    /// What is said to differ.
+    /// The name of the difference.
     pub(super) fn describe(self) -> &'static str {
         match self {
             Part::Content => "content",

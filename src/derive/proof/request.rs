@@ -16,13 +16,13 @@ pub(in crate::derive) struct Request {
     pub always_tools: bool,
     /// The switches, and whatever else the template is seen to read.
     pub reads: Reads,
-    /// Where the template reads reasoning from, if it renders any.
+    /// The key from which the template reads reasoning, if it renders any.
     pub carrier: Option<Carrier>,
-    /// What the template does with calls.
+    /// The template's treatment of calls.
     pub calls: Calls,
 }
 
-/// What a chat template renders of calls.
+/// The parts of calls that a chat template renders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::derive) struct Calls {
     pub shown: bool,
@@ -76,7 +76,7 @@ fn probe_call(index: usize, named_id: bool) -> Call {
     made
 }
 
-/// What a render of this answer shows after the user's message.
+/// The text after the user's message in a render of this answer.
 fn turn(prober: &Prober<'_>, manner: Manner, answer: Answer, setting: &Setting) -> Option<String> {
     let text = prober.render_in(manner, &[user(), Message::Assistant(answer)], setting, false)?;
     let at = text.rfind(needle::USER)?;
@@ -84,7 +84,7 @@ fn turn(prober: &Prober<'_>, manner: Manner, answer: Answer, setting: &Setting) 
 }
 
 /// The manner that shows a call whole: the arguments as an object unless the template prints that as Python would,
-/// and what stands for absent content as the form that leaves the fewest traces.
+/// and the form of absent content that leaves the fewest traces.
 fn call_manner(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<Manner> {
     let made = probe_call(0, named_id);
     let shown = |manner: &Manner| {
@@ -135,7 +135,7 @@ fn takes_reasoning(prober: &mut Prober<'_>, settings: &[Setting], carriers: &[Ca
     found.cloned()
 }
 
-/// Whether reasoning shows and, where the key's name does not say what it is, something parts it from what follows.
+/// Whether reasoning shows and, if the key's name does not identify it, something separates it from the text after it.
 fn is_set_off(text: &str, is_named: bool) -> bool {
     let Some(at) = text.rfind(needle::REASONING) else { return false };
     let rest = text.get(at + needle::REASONING.len()..).unwrap_or("");

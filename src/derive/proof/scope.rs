@@ -1,4 +1,4 @@
-//! What a verdict covers: what conversations exercised, what the chat template never shows, and what a response
+//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those a response
 //! template claims to read all the same.
 
 use super::case::Case;
@@ -48,19 +48,23 @@ pub(super) fn find(
     }
     if let Some(field) = template.field("tool_calls") {
         if !cases.iter().any(calls) {
-            let why = if request.calls.shown { "no turn with one could be cut out" } else { "it renders none" };
+            let why = if request.calls.shown {
+                "no turn with a call could be cut out of a render"
+            } else {
+                "it renders none"
+            };
             claim(Part::Calls, format!("`tool_calls`: the chat template shows no calls ({why})"));
         } else if !cases.iter().any(several) && field.repeats {
-            claim(Part::Calls, "several calls: the chat template renders only the first of a turn".to_owned());
+            claim(Part::Calls, "several calls: the chat template renders only the first call of a turn".to_owned());
         }
         if cases.iter().any(|case| case.drops_content) && !cases.iter().any(beside) {
-            claim(Part::Content, "content beside a call: the chat template leaves it out".to_owned());
+            claim(Part::Content, "content beside a call: the chat template drops it".to_owned());
         }
     }
     (scope, unverified)
 }
 
-/// Whether a part is one of calls: where there are none, that says it all.
+/// Whether a part belongs to calls: without calls, it is not listed.
 fn about_calls(part: &str) -> bool {
     ["several calls", "content beside calls", "ids"].contains(&part)
 }

@@ -1,4 +1,4 @@
-//! What a template makes of outputs that deviate from what the chat template renders, as those of models do.
+//! The results of a template on outputs that deviate from renders, as those of models do.
 //!
 //! Deviations are data: each changes a true output in one place, and the message should stay what it was, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
@@ -33,7 +33,7 @@ pub(in crate::derive) struct Missed {
 }
 
 impl Tolerance {
-    /// The tolerance in one line; nothing where nothing was tried.
+    /// The tolerance in one line; nothing if nothing was tried.
     pub fn describe(&self) -> Option<String> {
         let Self { tried, tolerated, missed } = self;
         let missed: Vec<String> = missed.iter().map(|missed| missed.what.clone()).collect();
@@ -108,7 +108,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     tolerance
 }
 
-/// What answers of one kind share: which parts they have.
+/// The parts that answers of one kind have.
 #[derive(PartialEq)]
 struct Kind {
     has_reasoning: bool,
@@ -126,7 +126,7 @@ impl Kind {
     }
 }
 
-/// A true output, and where the template finds its regions.
+/// A true output, and the regions that the template finds.
 struct Output<'c> {
     text: &'c str,
     unstopped: Option<&'c str>,
@@ -180,22 +180,22 @@ impl<'c> Output<'c> {
         add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
         for region in self.first_regions() {
             let Region { field, open, close, .. } = region;
-            for (side, mark) in [("opens", *open), ("closes", self.unstopped_part(*close))] {
+            for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
                 if mark.0 == mark.1 {
                     continue;
                 }
-                add(format!("a line break before what {side} `{field}`"), self.with(mark.0, "\n"), 0);
-                add(format!("a line break after what {side} `{field}`"), self.with(mark.1, "\n"), 0);
-                add(format!("no white space around what {side} `{field}`"), self.without_space(mark), 0);
+                add(format!("a line break before the {side} of `{field}`"), self.with(mark.0, "\n"), 0);
+                add(format!("a line break after the {side} of `{field}`"), self.with(mark.1, "\n"), 0);
+                add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
             }
         }
         let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
         if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
-            add("the outer marks of calls missing".to_owned(), self.without_outer(first, last), 0);
-            add("a second closing mark of the last call".to_owned(), self.closed_twice(last), 0);
+            add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
+            add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
             add("arguments in Python's quotes".to_owned(), self.with_body(first, python_spelling), 0);
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
-            add("the last call cut off".to_owned(), self.cut_off(last), 1);
+            add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
         let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
         if let Some(thought) = self.regions.iter().find(is_thought) {

@@ -1,4 +1,4 @@
-//! What a proof came to, so that every word of it can be checked against a conversation.
+//! The verdict of a proof; each part of it names a conversation that shows it.
 
 use super::boundary::Boundary;
 use super::reading::Part;
@@ -57,9 +57,9 @@ pub struct Failure {
     pub setting: Object,
     /// The part of the message that differs first.
     pub part: Part,
-    /// What differs, in words.
+    /// The difference, in words.
     pub what: String,
-    /// The boundary that is wrong, if the text tells.
+    /// The boundary that is wrong, if the text shows it.
     pub boundary: Option<Boundary>,
     /// The prompt.
     pub prefix: String,
@@ -79,7 +79,7 @@ pub struct Loss {
     pub part: Part,
     /// How many conversations lose it.
     pub count: usize,
-    /// What is written like what.
+    /// The values that are written alike.
     pub message: String,
     /// The shortest turn that shows it.
     pub example: String,
@@ -91,19 +91,19 @@ pub struct Loss {
 pub struct Unverified {
     /// The part of the message.
     pub part: Part,
-    /// What was not exercised, and why.
+    /// The part that was not exercised, and why.
     pub message: String,
 }
 
-/// What a proof exercised.
+/// The parts that a proof exercised.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scope {
-    /// What came back in at least one conversation.
+    /// The parts that parsed back in at least one conversation.
     pub proved: Vec<&'static str>,
-    /// What no render of this chat template shows.
+    /// The parts that no render of this chat template shows.
     pub not_shown: Vec<&'static str>,
-    /// What only samples show: no conversation says anything of it.
+    /// The parts that only samples show, and no conversation.
     pub learned: Vec<&'static str>,
 }
 
@@ -141,7 +141,7 @@ impl Verdict {
 }
 
 impl Failure {
-    /// What differs, in how many conversations, and at which boundary.
+    /// The difference, the number of conversations, and the boundary.
     pub fn describe(&self) -> String {
         let others = match self.count {
             0 | 1 => String::new(),
@@ -151,7 +151,7 @@ impl Failure {
         format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
     }
 
-    /// What to change in the response template.
+    /// The change to make in the response template.
     pub fn hint(&self) -> Option<String> {
         self.boundary.as_ref().map(|boundary| boundary.hint(&self.text))
     }
@@ -219,7 +219,7 @@ impl Scope {
         let proved = if self.proved.is_empty() { "nothing".to_owned() } else { self.proved.join(", ") };
         let learned = match self.learned.as_slice() {
             [] => String::new(),
-            parts => format!("; learned from samples alone: other ways to write {}", parts.join(", ")),
+            parts => format!("; learned from samples only: other ways to write {}", parts.join(", ")),
         };
         match self.not_shown.as_slice() {
             [] => format!("{proved}{learned}"),

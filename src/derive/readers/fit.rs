@@ -67,7 +67,7 @@ pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> V
     found
 }
 
-/// A template that keeps every piece of a text that calls or marks part; nothing where it has no such pieces.
+/// A template that keeps every piece of a text that calls or marks part; nothing if it has no such pieces.
 pub(super) fn joined(template: &Value) -> Option<Value> {
     let mut template = template.clone();
     let parts = fields(&mut template).filter(|(_, field)| field.keys().any(|key| key.starts_with("open"))).count();
@@ -78,7 +78,7 @@ pub(super) fn joined(template: &Value) -> Option<Value> {
         return None;
     }
     for (name, field) in fields(&mut template).filter(|(name, _)| *name != TOOL_CALLS) {
-        // White space beside a mark would be a piece of its own, empty but for the join behind it. It is bounded: a run
+        // White space beside a mark would be a piece of its own, empty but for the join after it. It is bounded: a run
         // without end would be held, and gone through again from each of its characters.
         if name != CONTENT {
             spaced(field, "open", "\\s{0,4}", "");

@@ -18,7 +18,7 @@ pub(super) struct Rewrite {
 /// How many ways are looked at on the way.
 const MOST: usize = 64;
 
-/// The ways to write a pattern without looking around; none where it cannot be.
+/// The ways to write a pattern without looking around; none if it is impossible.
 pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     let Some(branches) = Branches::read(pattern) else { return Vec::new() };
     let mut open = vec![(branches, Rewrite { pattern: String::new(), taken: None, gone: Vec::new(), cost: 0 })];
@@ -58,7 +58,7 @@ struct Change {
     cost: usize,
 }
 
-/// What can be done about the first look-around; nothing where there is none.
+/// The ways to remove the first look-around; nothing if there is none.
 fn first(branches: &Branches, closes: bool) -> Option<Vec<Change>> {
     for (i, branch) in branches.0.iter().enumerate() {
         for (j, item) in branch.0.iter().enumerate() {
@@ -124,7 +124,7 @@ fn changes(
     found
 }
 
-/// The branches without those that are the end of the text; nothing where no other is left, or none was one.
+/// The branches without those that are the end of the text; nothing if no other is left, or none was one.
 fn without_end(inside: &Branches) -> Option<Branches> {
     let is_end =
         |branch: &Branch| matches!(branch.0.as_slice(), [Item::Atom(atom)] if ["\\Z", "$"].contains(&atom.as_str()));

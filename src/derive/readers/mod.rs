@@ -18,7 +18,7 @@ use crate::json::Value;
 use crate::targets::{Limits, Reader, Reason, Refusal, THINKING, Target};
 use crate::template::Template;
 
-/// What every program that renders a chat again gives the chat template under either name, whichever of them it reads.
+/// The names between which every program that renders a chat again copies the reasoning.
 const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
 
 /// The readers of a draft: those asked for, or all that one template can serve as long as that costs nothing.
@@ -49,7 +49,7 @@ impl Wish {
         self.limits.reasoning.is_some()
     }
 
-    /// What the field of the reasoning is called, given the keys that the chat template reads it from.
+    /// The name of the reasoning field, given the keys that the chat template reads.
     pub fn reasoning_field(&self, options: &Options, keys: &[&str]) -> String {
         let asked = options.reasoning_field.as_deref();
         let alias = || keys.iter().any(|key| ALIASES.contains(key)).then_some(THINKING);
@@ -71,19 +71,19 @@ impl Wish {
         ways
     }
 
-    /// A draft that keeps every piece of a text, where the readers asked for take one and it makes a difference.
+    /// A draft that keeps every piece of a text, if the requested readers accept one and it makes a difference.
     pub fn joined(&self, draft: &Value) -> Option<Value> {
         fit::joined(draft).filter(|_| self.is_asked && self.limits.joins_text)
     }
 }
 
-/// What there is to say about a draft and its readers.
+/// The findings about a draft and its readers.
 pub(super) struct Told {
     pub readings: Vec<Reading>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What each reader says of a draft, and what the wish for them cost.
+/// The verdict of each reader on a draft, and the cost of the target.
 pub(super) fn of(wish: &Wish, chosen: &Chosen) -> Told {
     let Chosen { wire, reasoning_field, attempt } = chosen;
     let Ok(loaded) = Template::from_value(&attempt.draft) else {

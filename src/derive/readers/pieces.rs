@@ -37,14 +37,14 @@ impl Item {
 }
 
 impl Branches {
-    /// Cuts a pattern; nothing where it holds what this does not know.
+    /// Cuts a pattern; nothing if it contains an unknown construct.
     pub fn read(pattern: &str) -> Option<Self> {
         let mut rest = pattern;
         let branches = read(&mut rest, 0)?;
         rest.is_empty().then_some(branches)
     }
 
-    /// The texts it matches, where each branch is a text with nothing but white space around it.
+    /// The texts it matches, if each branch is a text with only white space around it.
     pub fn literals(&self) -> Option<Vec<String>> {
         let mut found = Vec::new();
         for branch in &self.0 {
@@ -65,7 +65,7 @@ impl Branches {
                 [Item::Group { open, inside, repeat }] if open == "(?:" && repeat.is_empty() => {
                     found.extend(inside.literals()?);
                 }
-                // What only looks ahead for what another field opens with ends with that field's text.
+                // A branch that only looks ahead for the opening of another field ends at that field's text.
                 [Item::Look { .. }] if self.0.len() > 1 => {}
                 _ => found.push(text(items).filter(|text| !text.is_empty())?),
             }
@@ -75,12 +75,12 @@ impl Branches {
     }
 }
 
-/// The text that a run of items matches, where it is only one.
+/// The text that a run of items matches, if it is only one.
 fn text(items: &[Item]) -> Option<String> {
     items.iter().map(literal).collect()
 }
 
-/// The character an atom stands for, where it is exactly one.
+/// The character of an atom, if it is exactly one.
 pub(super) fn literal(item: &Item) -> Option<char> {
     let Item::Atom(atom) = item else { return None };
     let mut chars = atom.chars();

@@ -16,7 +16,7 @@ pub struct Rewritten {
     pub template: Value,
     /// How many conversations were rendered and parsed back with it.
     pub cases: usize,
-    /// How many it reads wrongly, which are no more than before.
+    /// How many it misreads, not more than before.
     pub failed: usize,
 }
 
@@ -45,8 +45,8 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
         }
         let verdict = proof.judge(&loaded.template);
         if verdict.passed == 0 {
-            let message = "no conversation comes back with this template";
-            return Err(problem("lint-unproved", message, Some("is the chat template its own?".to_owned())));
+            let message = "no conversation parses back exactly with this template";
+            return Err(problem("lint-unproved", message, Some("does the chat template belong to it?".to_owned())));
         }
         if verdict.failed() <= before {
             return Ok(Some(Rewritten { template: way, cases: verdict.cases, failed: verdict.failed() }));
@@ -55,7 +55,7 @@ pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<O
     Ok(None)
 }
 
-/// The template with another name for its reasoning, where one field can only be that.
+/// The template with another name for its reasoning, if one field can only be that.
 fn renamed(template: &Value, name: &str) -> Value {
     let others = |field: &String| ![CONTENT, TOOL_CALLS, "role"].contains(&field.as_str());
     let fields = template.get("fields").and_then(Value::as_object);

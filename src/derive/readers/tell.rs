@@ -1,4 +1,4 @@
-//! What each reader says of a draft: that it takes it, what it does with it, and which other draft there is for it.
+//! The verdict of each reader on a draft: whether it accepts it, the costs, and the alternative draft.
 
 use super::Wish;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -6,27 +6,27 @@ use crate::json::Value;
 use crate::targets::{CONTENT, Reader, Refusal, TOOL_CALLS};
 use crate::template::Template;
 
-/// What one reader makes of a draft.
+/// The verdict of one reader on a draft.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
     /// Who reads it.
     pub reader: Reader,
-    /// Why it refuses the draft, in its own words, each with the path of what it refuses; empty where it takes it.
+    /// Why it refuses the draft, in its own words, each with the path of the refused construct; empty if it accepts it.
     pub refusals: Vec<String>,
-    /// What goes wrong there with a draft that it takes.
+    /// Problems there with a draft that it accepts.
     pub costs: Vec<String>,
-    /// The target whose draft this reader takes, or keeps more with, and what it does then.
+    /// The target whose draft this reader accepts, or with which it keeps more, and the effect.
     pub other: Option<(&'static str, &'static str)>,
 }
 
 impl Reading {
-    /// One line: whether it takes the draft, or why not.
+    /// One line: whether it accepts the draft, or why not.
     pub fn describe(&self) -> String {
         let title = self.reader.title();
         match (self.refusals.as_slice(), self.costs.as_slice()) {
-            ([], []) => format!("{title} takes it"),
-            ([], costs) => format!("{title} takes it; {}", costs.join("; ")),
+            ([], []) => format!("{title} accepts it"),
+            ([], costs) => format!("{title} accepts it; {}", costs.join("; ")),
             (refusals, _) => format!("{title} refuses it: {}", refusals.join("; ")),
         }
     }
@@ -47,7 +47,7 @@ impl Reading {
     }
 }
 
-/// What every reader says of a draft.
+/// The verdict of every reader on a draft.
 pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Reading> {
     let readings = Reader::ALL.into_iter().map(|reader| {
         let refused = reader.check(template);
@@ -57,7 +57,7 @@ pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Readi
         if !refused.is_empty() {
             other = (!asked(reader)).then_some((reader.name(), refused_effect(reader)));
         } else if loses_pieces(template) && keeps_one_piece(reader) {
-            costs.push("of text both before and after a call it keeps the last piece".to_owned());
+            costs.push("if there is text before and after a call, only the last piece is kept".to_owned());
             other = Some((reader.name(), "keeps both pieces"));
         }
         let refusals = refused.iter().map(told).collect();
@@ -66,12 +66,12 @@ pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Readi
     readings.collect()
 }
 
-/// Where a reader refuses a draft, and why.
+/// The refusal of a reader: its words and its place.
 fn told(refusal: &Refusal) -> String {
     format!("{} (at {})", refusal.words, refusal.place)
 }
 
-/// Whether a template has text outside all marks whose pieces replace one another.
+/// Whether a template has text outside all markers whose pieces replace one another.
 fn loses_pieces(template: &Template) -> bool {
     let is_parted = template.field(TOOL_CALLS).is_some();
     is_parted && template.field(CONTENT).is_some_and(|content| content.open.is_none() && content.join.is_none())
@@ -82,7 +82,7 @@ fn keeps_one_piece(reader: Reader) -> bool {
     matches!(reader, Reader::Transformers | Reader::Trl | Reader::Smg)
 }
 
-/// What the wish cost, and why it could not be met.
+/// The cost of the target, and why it could not be met.
 pub(in crate::derive) fn diagnostics(
     wish: &Wish,
     refusals: &[Refusal],
@@ -94,36 +94,40 @@ pub(in crate::derive) fn diagnostics(
     if wish.is_asked {
         for refusal in refusals {
             let message = format!("{} refuses every draft that was found: {}", refusal.reader.title(), told(refusal));
-            let help = "derive without `--target`, or write this by hand and hold it against `backchat prove`";
+            let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
         if let (true, Some(refusal)) = (refusals.is_empty(), spared.first()) {
-            let message =
-                format!("what reads these conversations is refused by {}: {}", refusal.reader.title(), told(refusal));
-            let help = "the draft keeps to the target's limits; without `--target` every conversation comes back";
+            let message = format!(
+                "{} refuses the construct that reads these conversations: {}",
+                refusal.reader.title(),
+                told(refusal)
+            );
+            let help =
+                "the draft stays within the target's limits; without `--target` every conversation parses back exactly";
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
     }
     for (path, gone) in gone {
-        let message = format!("`{path}` is without {gone:?}, which not every reader takes");
-        let help = "what only that would have read is lost; `--target transformers` keeps it";
+        let message = format!("`{path}` lacks {gone:?}, which some readers do not accept");
+        let help = "text that only this delimiter matches is misread; `--target transformers` keeps it";
         found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
     }
     if let Some((name, key)) = renamed {
-        let message = format!("the reasoning is called `{name}` for the target, and the chat template reads `{key}`");
-        let help = format!("name it `{key}` in messages that you give to the chat template again");
+        let message = format!("the target calls the reasoning `{name}`, but the chat template reads `{key}`");
+        let help = format!("rename it to `{key}` in messages that you pass to the chat template");
         found.push(Diagnostic::new(Severity::Note, "derive-renamed", message).help(help));
     }
     found
 }
 
-/// What a draft for a reader that refuses this one does.
+/// The effect of a draft for a reader that refuses this one.
 fn refused_effect(reader: Reader) -> &'static str {
     match reader {
-        Reader::Transformers => "gives one that transformers takes",
-        Reader::Trl => "gives one that trl takes",
-        Reader::Vllm => "gives one that vllm takes",
-        Reader::Sglang => "gives one that sglang takes",
-        Reader::Smg => "gives one that smg takes",
+        Reader::Transformers => "gives a draft that transformers accepts",
+        Reader::Trl => "gives a draft that trl accepts",
+        Reader::Vllm => "gives a draft that vllm accepts",
+        Reader::Sglang => "gives a draft that sglang accepts",
+        Reader::Smg => "gives a draft that smg accepts",
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a message is the one a sample stands for, whatever the format leaves open.
+//! Whether a message is the expected one of a sample, up to differences that the format leaves open.
 
 use crate::json::{self, Object, Value};
 use crate::python;

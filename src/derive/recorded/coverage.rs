@@ -1,9 +1,9 @@
-//! Whether every character of an output lies in a field or in a delimiter.
+//! Whether every character of an output belongs to a field or a delimiter.
 
 use crate::parser::{Event, Finished, Span};
 use crate::template::Template;
 
-/// Where a parsed output holds something the template does not explain, in bytes of what the parser read, and why.
+/// The first position of a parsed output that the template does not explain, in bytes of the text that was parsed, and why.
 pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Finished) -> Option<(usize, String)> {
     let mut covered: Vec<Span> = Vec::new();
     for event in &finished.events {
@@ -17,7 +17,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
                 if &**field == "content" {
                     let found = left_over(template, read, *body);
                     if let Some((at, mark)) = found.filter(|(at, _)| *at >= offset) {
-                        return Some((at, format!("the marker {mark:?} was not read as one: it is left in `{field}`")));
+                        return Some((at, format!("the marker {mark:?} was not recognized: it is left in `{field}`")));
                     }
                 }
             }
@@ -27,7 +27,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
         }
     }
     covered.sort_by_key(|span| span.start);
-    // An implicit field takes all that no other one has; what its delimiters swallow is no loss.
+    // An implicit field takes all that no other one has; the text that its delimiters swallow is not lost.
     if template.implicit_field().is_some() {
         return None;
     }
@@ -40,7 +40,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
     }
     let rest = read.get(at..)?;
     let first = at + (rest.len() - rest.trim_start().len());
-    (!rest.trim().is_empty()).then(|| (first, "no field has this text".to_owned()))
+    (!rest.trim().is_empty()).then(|| (first, "no field takes this text".to_owned()))
 }
 
 /// A whole marker of another field in content, unless it is quoted there.
@@ -64,7 +64,7 @@ fn left_over(template: &Template, read: &str, body: Span) -> Option<(usize, Stri
         .min()
 }
 
-/// Whether a stretch of text stands between quotes, or begins with a sign that makes it code.
+/// Whether a stretch of text is in quotes, or begins with a sign that makes it code.
 fn is_quoted(text: &str, at: usize, length: usize) -> bool {
     let before = text.get(..at).and_then(|text| text.chars().next_back());
     let after = text.get(at + length..).and_then(|text| text.chars().next());
@@ -88,7 +88,7 @@ fn literal_parts(pattern: &str) -> Vec<String> {
                 while chars.next().is_some_and(|c| c != '}') {}
                 None
             }
-            // What a group says of itself is no text.
+            // The syntax of a group is not text.
             '(' if chars.peek() == Some(&'?') => {
                 while chars.next().is_some_and(|c| !matches!(c, ':' | '=' | '!' | '>')) {}
                 None

@@ -1,4 +1,4 @@
-//! Outputs a model really wrote, against a response template: read as they should be, or the place where they depart.
+//! Recorded outputs of a model, tested against a response template: explained, or the position of the first mismatch.
 
 mod compare;
 mod coverage;
@@ -17,9 +17,9 @@ pub(super) use repair::{Bench, Lessons, learn};
 pub struct Sample {
     /// How to name it in a report.
     pub name: String,
-    /// The prompt, up to where the model wrote. Without one, every way a prompt can end is tried.
+    /// The prompt, up to the model's text. Without one, every known end of a prompt is tried.
     pub prefix: Option<String>,
-    /// What it wrote.
+    /// The output.
     pub text: String,
     /// The message it means, if that is known.
     pub message: Option<Value>,
@@ -35,13 +35,13 @@ pub struct Departure {
     pub sample: String,
     /// The byte of its text at which it departs.
     pub at: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub why: String,
     /// The message that came back, if any did.
     pub got: Option<Value>,
 }
 
-/// What a response template makes of some samples.
+/// The results of a response template on some samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Explained {
@@ -57,7 +57,7 @@ pub struct Explained {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Prompt {
     pub text: String,
-    /// What it ends in, after the words of its last message.
+    /// Its end, after the words of its last message.
     pub end: String,
 }
 
@@ -67,7 +67,7 @@ impl Explained {
         let explained = self.samples.saturating_sub(self.departures.len());
         let mut line = format!("samples: {explained} of {} explained", self.samples);
         for (end, count) in &self.assumed {
-            line.push_str(&format!("; {count} without a prompt, as after {end:?}"));
+            line.push_str(&format!("; {count} without a prompt, read as if after {end:?}"));
         }
         (self.samples > 0).then_some(line)
     }
@@ -106,7 +106,7 @@ pub(super) fn explain(samples: &[Sample], template: &Template, prompts: &[Prompt
     explained
 }
 
-/// Where a sample departs after this prompt; nothing if it is explained.
+/// The mismatch of a sample after this prompt; nothing if it is explained.
 fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Departure> {
     let depart =
         |at: usize, why: String, got: Option<Value>| Some(Departure { sample: sample.name.clone(), at, why, got });
@@ -119,12 +119,12 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
     let read = format!("{kept}{}", sample.text);
     let gap = coverage::gap(template, &read, offset, &finished);
     let gap = gap.map(|(at, why)| (at.saturating_sub(offset), why));
-    // A message says what is right; without one, only what no field explains can be told.
+    // A message defines the right answer; without one, only text that no field explains is a mismatch.
     match sample.message.as_ref().and_then(Value::as_object) {
         Some(wanted) => {
             let part = compare::difference(wanted, &finished.message)?;
             let (at, why) = gap.map_or((0, String::new()), |(at, why)| (at, format!(": {why}")));
-            depart(at, format!("{part} is not what the sample's message says{why}"), Some(got))
+            depart(at, format!("{part} differs from the sample's message{why}"), Some(got))
         }
         None => gap.and_then(|(at, why)| depart(at, why, Some(got))),
     }

@@ -22,7 +22,7 @@ pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources, colour: bool
     out
 }
 
-/// The styles of one diagnostic; without colour they write nothing.
+/// The styles of one diagnostic; without color they write nothing.
 struct Styles {
     severity: Style,
     second: Style,
@@ -109,7 +109,7 @@ impl Excerpt<'_> {
     }
 }
 
-/// The line in which a span begins, made safe to print and cut to what is near; and where the span is in it.
+/// The line in which a span begins, made safe to print and shortened to the text near the span; and the position of the span in it.
 fn line_around(text: &str, span: Range<usize>) -> Option<(String, Range<usize>)> {
     let before = text.get(..span.start)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

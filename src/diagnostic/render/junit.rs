@@ -14,14 +14,14 @@ pub struct Suite {
     pub cases: Vec<Case>,
 }
 
-/// One thing that was checked, and what there is to say about it; it failed where any of that is an error.
+/// One checked item and its findings; it failed if any of them is an error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
     /// Its name in the report.
     pub name: String,
-    /// How long it took, where that was measured.
+    /// How long it took, if that was measured.
     pub time: Option<Duration>,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
 }
 

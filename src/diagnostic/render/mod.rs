@@ -29,7 +29,7 @@ pub enum Format {
     Sarif,
 }
 
-/// Writes diagnostics in a format; colours matter to [`Format::Full`] and [`Format::Concise`] only.
+/// Writes diagnostics in a format; colors matter to [`Format::Full`] and [`Format::Concise`] only.
 pub fn render(diagnostics: &[Diagnostic], format: Format, sources: &Sources, colour: bool) -> String {
     match format {
         Format::Full => full::render(diagnostics, sources, colour),

@@ -1,6 +1,6 @@
 //! The formats of strings that are enforced, as patterns.
 
-/// The pattern of a format; nothing where the format is not known.
+/// The pattern of a format; nothing if the format is not known.
 pub(super) fn pattern(format: &str) -> Option<&'static str> {
     Some(match format {
         "date" => {

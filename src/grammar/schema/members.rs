@@ -41,7 +41,7 @@ pub(crate) fn in_order(
     for (at, member) in members.iter().enumerate().rev() {
         let next = Node::sequence([separator.clone(), member.node.clone()]);
         if at < starts {
-            // What follows is named twice: after this member, and after those before it.
+            // The rest is named twice: after this member, and after those before it.
             if at + 1 < members.len() || extra.is_some() {
                 tail = rules.add(&format!("{name}-after"), tail);
             }
@@ -71,7 +71,7 @@ pub(crate) fn in_any_order(
     let all: usize = (1 << members.len()) - 1;
     let needed = (0..members.len()).filter(|at| members.get(*at).is_some_and(|member| member.required));
     let needed: usize = needed.map(|at| 1 << at).sum();
-    // What may follow once these members are written: nothing more, or a separator and one of the others.
+    // The rest after these members: nothing, or a separator and one of the others.
     let after: Vec<Node> = (0..=all)
         .map(|written| match written == all && extra.is_none() {
             true => Node::empty(),

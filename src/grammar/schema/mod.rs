@@ -80,7 +80,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Tells about a place of the schema once.
+    /// Reports a place of the schema once.
     pub(crate) fn note(&mut self, effect: Effect, path: &str, keyword: &str, message: &str) {
         if self.is_quiet {
             return;
@@ -172,7 +172,7 @@ impl<'r> Reader<'r> {
         Ok(node)
     }
 
-    /// A schema that is nothing but a reference stands for what it names.
+    /// A schema that is only a reference is replaced by its target.
     fn followed(&mut self, schema: &Schema) -> Result<Schema, Problem> {
         let mut schema = schema.clone();
         for _ in 0..64 {

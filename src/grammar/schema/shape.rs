@@ -43,7 +43,7 @@ impl Schema {
     }
 }
 
-/// What a value has to be like.
+/// The constraints on a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub types: u8,
@@ -59,7 +59,7 @@ pub(crate) struct Shape {
     pub required: Vec<String>,
     /// Whether the schema says which members there are, be it none.
     pub names_members: bool,
-    /// What members with other names have to be like; nothing where no schema says so.
+    /// The schema of members with other names; nothing if there is none.
     pub additional: Option<Schema>,
     pub pattern_properties: Vec<(String, Schema)>,
     pub property_names: Vec<Schema>,
@@ -74,7 +74,7 @@ pub(crate) struct Shape {
     /// The references that led here, and how many branches were taken.
     pub followed: Vec<String>,
     pub branched: usize,
-    /// Where it stands, for notes.
+    /// Its path, for notes.
     pub path: String,
 }
 
@@ -109,7 +109,7 @@ impl Default for Shape {
     }
 }
 
-/// What tells a branch from others: its types, its values, and required members with the values they have.
+/// The properties that distinguish a branch: its types, its values, and required members with their values.
 type Facts = (u8, Option<Vec<Value>>, Vec<(String, Vec<Value>)>);
 
 /// Keywords that say something to people alone.
@@ -137,12 +137,12 @@ const ANNOTATIONS: [&str; 19] = [
 
 /// Keywords that no grammar of sensible size can enforce.
 const BEYOND: [(&str, &str); 9] = [
-    ("if", "a grammar cannot remember which branch was taken"),
-    ("then", "a grammar cannot remember which branch was taken"),
-    ("else", "a grammar cannot remember which branch was taken"),
+    ("if", "a grammar cannot track which branch was taken"),
+    ("then", "a grammar cannot track which branch was taken"),
+    ("else", "a grammar cannot track which branch was taken"),
     ("dependentRequired", "members that depend on others are not enforced"),
     ("dependentSchemas", "members that depend on others are not enforced"),
-    ("contains", "a grammar cannot remember whether an item was seen"),
+    ("contains", "a grammar cannot track whether an item was seen"),
     ("unevaluatedProperties", "other members are not enforced here"),
     ("unevaluatedItems", "other items are not enforced here"),
     ("$dynamicRef", "dynamic references are not followed"),
@@ -193,7 +193,7 @@ impl Reader<'_> {
                 return Ok(());
             }
             Value::Object(entries) => entries,
-            _ => return Err(super::Problem::at(path, "this is no schema: it has to be an object, `true` or `false`")),
+            _ => return Err(super::Problem::at(path, "not a schema: it must be an object, `true` or `false`")),
         };
         let schemas = |list: &Value, name: &str| -> Vec<Schema> {
             let items = list.as_list().unwrap_or(&[]).iter().enumerate();
@@ -214,7 +214,7 @@ impl Reader<'_> {
                         match named(name) {
                             Some(bit) => bits |= bit,
                             None => {
-                                let message = format!("`{name}` is no type of JSON Schema");
+                                let message = format!("`{name}` is not a type of JSON Schema");
                                 self.note(Effect::Assumed, path, keyword, &message);
                                 bits |= types::ALL;
                             }
@@ -306,7 +306,7 @@ impl Reader<'_> {
                 "maxItems" => shape.max_items = least(shape.max_items, number),
                 "uniqueItems" => {
                     if value.is_truthy() {
-                        self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot remember them");
+                        self.note(Effect::Looser, path, keyword, "items may repeat: a grammar cannot track them");
                     }
                 }
                 "allOf" => {
@@ -320,7 +320,8 @@ impl Reader<'_> {
                 "oneOf" => {
                     let branches = schemas(value, keyword);
                     if !self.are_apart(&branches) {
-                        let message = "branches that overlap are read as `anyOf`: a grammar cannot tell that two hold";
+                        let message =
+                            "branches that overlap are read as `anyOf`: a grammar cannot exclude that two match";
                         self.note(Effect::Looser, path, keyword, message);
                     }
                     shape.choices.push(branches);
@@ -344,7 +345,7 @@ impl Reader<'_> {
                 known if ANNOTATIONS.contains(&known) => {}
                 other => match BEYOND.iter().find(|(name, _)| *name == other) {
                     Some((_, why)) => self.note(Effect::Looser, path, other, why),
-                    None => self.note(Effect::Assumed, path, other, "this keyword is not known and takes no effect"),
+                    None => self.note(Effect::Assumed, path, other, "unknown keyword, which has no effect"),
                 },
             }
         }

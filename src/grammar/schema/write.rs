@@ -69,7 +69,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The texts a string may be, apart from its length; nothing where any will do.
+    /// The texts allowed for a string, apart from its length; nothing if any is.
     fn text_of(&mut self, shape: &Shape) -> Result<Option<Automaton>, Problem> {
         let mut all: Option<Automaton> = None;
         let mut patterns: Vec<(String, String, &str)> = Vec::new();
@@ -77,7 +77,7 @@ impl Reader<'_> {
         for (format, path) in &shape.formats {
             match format::pattern(format) {
                 Some(pattern) => patterns.push((pattern.to_owned(), path.clone(), "format")),
-                None => self.note(Effect::Looser, path, "format", &format!("the format `{format}` is not known")),
+                None => self.note(Effect::Looser, path, "format", &format!("unknown format `{format}`")),
             }
         }
         for (pattern, path, keyword) in patterns {
@@ -85,7 +85,10 @@ impl Reader<'_> {
                 Ok(regular) => regular,
                 Err(error) if error.is_unsupported => None,
                 Err(error) => {
-                    return Err(Problem::at(&path, &format!("`pattern` is no regular expression: {}", error.message)));
+                    return Err(Problem::at(
+                        &path,
+                        &format!("`pattern` is not a regular expression: {}", error.message),
+                    ));
                 }
             };
             match regular.and_then(|regular| Automaton::of(&regular)) {
@@ -110,7 +113,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    /// What a string's text may be, its length included; nothing where it takes too many states.
+    /// The texts allowed for a string, with its length; nothing if they need too many states.
     fn counted(&mut self, shape: &Shape) -> Result<Result<Automaton, Automaton>, Problem> {
         let text = self.text_of(shape)?;
         let is_counted = shape.min_length > 0 || shape.max_length.is_some();
@@ -150,12 +153,12 @@ impl Reader<'_> {
             self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
             return style
                 .string(self.rules, &own, &free, self.clear)
-                .ok_or_else(|| Problem::at(&shape.path, &format!("this text takes more than {MOST_STATES} states")));
+                .ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")));
         }
         let begins: Vec<(u32, u32)> = self.clear.states.first().map_or_else(Vec::new, |state| {
             state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
         });
-        let message = "so long a text is counted without the characters that marks begin with";
+        let message = "a text this long may not contain the characters that begin markers";
         self.note(Effect::Tighter, &shape.path, "maxLength", message);
         let one = Automaton::of(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
         let character = style.string(self.rules, &own, &one, self.clear);
@@ -170,7 +173,7 @@ impl Reader<'_> {
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
     }
 
-    /// A string that stands without quotes in text that keeps clear of other marks.
+    /// A string without quotes in text that avoids other marks.
     pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, clear: &Automaton) -> Result<Node, Problem> {
         let text = self.counted(shape)?;
         let (Ok(free) | Err(free)) = &text;
@@ -184,7 +187,7 @@ impl Reader<'_> {
             let ranges = clear.states.first().map_or_else(Vec::new, |state| {
                 state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
             });
-            let message = "so long a text is counted without the characters that marks begin with";
+            let message = "a text this long may not contain the characters that begin markers";
             self.note(Effect::Tighter, &shape.path, "maxLength", message);
             let one = Automaton::of(&Regular::Class(ranges)).unwrap_or_else(Automaton::nothing);
             let one = self.rules.text("bare-character", one);
@@ -192,7 +195,7 @@ impl Reader<'_> {
             return Ok(one.repeat(count(shape.min_length), shape.max_length.map(count)));
         }
         self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-        let both = free.both(clear).ok_or_else(|| Problem::at(&shape.path, "this text takes too many states"))?;
+        let both = free.both(clear).ok_or_else(|| Problem::at(&shape.path, "this text needs too many states"))?;
         Ok(self.rules.text(name, both))
     }
 
@@ -213,7 +216,7 @@ impl Reader<'_> {
             let message = "multiples are enforced for whole numbers only";
             self.note(Effect::Looser, &shape.path, "multipleOf", message);
         }
-        let too_large = || Problem::at(&shape.path, "these bounds take too many states");
+        let too_large = || Problem::at(&shape.path, "these bounds need too many states");
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
             let whole = Automaton::of(&any_whole()).unwrap_or_else(Automaton::nothing).complement();
@@ -291,7 +294,7 @@ impl Reader<'_> {
         let declared: Vec<&str> = shape.properties.iter().map(|(name, _)| name.as_str()).collect();
         let free = Automaton::one_of(declared.iter().copied()).complement();
         let mut free = if declared.is_empty() { Automaton::anything() } else { free };
-        let too_large = || Problem::at(&shape.path, "the keys of this object take too many states");
+        let too_large = || Problem::at(&shape.path, "the keys of this object need too many states");
         for names in shape.property_names.clone() {
             for names in self.shapes(&names)? {
                 if names.types & types::STRING == 0 {
@@ -313,7 +316,8 @@ impl Reader<'_> {
                 Ok(regular) => regular,
                 Err(error) if error.is_unsupported => None,
                 Err(error) => {
-                    let message = format!("`patternProperties` has no regular expression here: {}", error.message);
+                    let message =
+                        format!("a key of `patternProperties` is not a regular expression: {}", error.message);
                     return Err(Problem::at(&shape.path, &message));
                 }
             };
@@ -330,7 +334,7 @@ impl Reader<'_> {
         let mut schema = shape.additional.clone();
         if schema.is_none() {
             if shape.names_members && !self.open {
-                let message = "no members but those the schema names: `additionalProperties` is not given";
+                let message = "only the members of the schema are allowed: `additionalProperties` is not set";
                 let told = self.notes.iter().any(|note| note.message == message);
                 if !told {
                     self.note(Effect::Tighter, &shape.path, "additionalProperties", message);
@@ -362,7 +366,7 @@ impl Reader<'_> {
         } else {
             style.string(self.rules, &format!("{name}-key"), keys, self.clear)
         };
-        let key = key.ok_or_else(|| Problem::at("", "the keys of this object take too many states"))?;
+        let key = key.ok_or_else(|| Problem::at("", "the keys of this object need too many states"))?;
         let colon = style.colon(self.rules);
         Ok(Node::sequence([key, colon, value]))
     }
@@ -425,11 +429,11 @@ impl Reader<'_> {
             }
         } else {
             if min > required && !(min == 1 && others.is_none()) {
-                let message = "the number of members is enforced where all are optional and of one schema";
+                let message = "the number of members is enforced only if all are optional and have one schema";
                 self.note(Effect::Looser, &shape.path, "minProperties", message);
             }
             if max.is_some_and(|max| others.is_some() || (members.len() as u64) > max) {
-                let message = "the number of members is enforced where all are optional and of one schema";
+                let message = "the number of members is enforced only if all are optional and have one schema";
                 self.note(Effect::Looser, &shape.path, "maxProperties", message);
             }
         }
@@ -442,7 +446,7 @@ impl Reader<'_> {
         Ok(Node::sequence([style.literal("{"), blank.clone(), body, blank, style.literal("}")]))
     }
 
-    /// The lists of these members, in an order that is asked for where it can be had.
+    /// The lists of these members, in the requested order if possible.
     pub(crate) fn members(
         &mut self,
         name: &str,
@@ -456,7 +460,7 @@ impl Reader<'_> {
                 let extra = extra.as_ref().map(|(node, ..)| node);
                 return in_any_order(self.rules, name, members, extra, separator);
             }
-            let message = format!("more than {MOST_UNORDERED} arguments come in the order of the schema alone");
+            let message = format!("more than {MOST_UNORDERED} arguments are written only in the order of the schema");
             self.note(Effect::Tighter, "/properties", "properties", &message);
         }
         in_order(self.rules, name, members, extra, separator)

@@ -1,4 +1,4 @@
-//! What an expression gives for a value.
+//! Evaluating an expression on a value.
 
 use std::cmp::Ordering;
 
@@ -111,7 +111,7 @@ impl Evaluator {
                 Value::Object(object)
             }
             Node::Call(name, arguments) => self.call(name, arguments, &value)?,
-            Node::Reference(_) => return Err("`&` is for the argument of a function".to_owned()),
+            Node::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
         })
     }
 
@@ -129,7 +129,7 @@ impl Evaluator {
     /// A copy of a value, as long as there is room.
     pub fn copy(&mut self, value: &Value) -> Result<Value, String> {
         let room = self.room.checked_sub(size(value));
-        self.room = room.ok_or("the expression makes more of this value than fits into memory")?;
+        self.room = room.ok_or("the result of the expression does not fit into memory")?;
         Ok(value.clone())
     }
 }
@@ -145,7 +145,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// What an expression takes for false; zero is not.
+/// Whether a value counts as false; zero does not.
 fn is_false(value: &Value) -> bool {
     match value {
         Value::Bool(value) => !value,
@@ -164,14 +164,14 @@ fn flat(items: Vec<Value>) -> Vec<Value> {
     list
 }
 
-/// A slice of a list, as Python takes it.
+/// A slice of a list, as in Python.
 fn slice(items: Vec<Value>, [start, stop, step]: [Option<i64>; 3]) -> Result<Vec<Value>, String> {
     let step = step.unwrap_or(1);
     if step == 0 {
         return Err("the step of a slice cannot be 0".to_owned());
     }
     let length = items.len() as i64;
-    // The places a bound can have: one before the first where it runs backwards.
+    // The range of a bound: from one before the first element if the slice runs backwards.
     let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
     let bound = |given: Option<i64>, absent: i64| match given {
         Some(place) if place < 0 => place.saturating_add(length).clamp(low, high),
@@ -206,7 +206,7 @@ fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<Value,
     Ok(order(left, right)?.is_some_and(holds).into())
 }
 
-/// Which of two numbers or two strings is less; none where one is NaN.
+/// Which of two numbers or two strings is less; none if one is NaN.
 pub(super) fn order(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Ok(number::compare(left, right)),

@@ -16,7 +16,7 @@ enum Argument<'n> {
     Expression(&'n Node),
 }
 
-/// What a function takes in one place.
+/// The kind of one argument of a function.
 #[derive(Clone, Copy)]
 enum Takes {
     Any,
@@ -32,7 +32,7 @@ enum Takes {
     ListTextOrObject,
 }
 
-/// Each function with what it takes; the last may come again where `true`.
+/// Each function with its arguments; `true` if the last may repeat.
 const FUNCTIONS: &[(&str, &[Takes], bool)] = &[
     ("abs", &[Takes::Number], false),
     ("avg", &[Takes::Numbers], false),
@@ -74,10 +74,8 @@ impl Evaluator {
                 }
             });
         }
-        let (_, takes, variadic) = FUNCTIONS
-            .iter()
-            .find(|(known, ..)| *known == name)
-            .ok_or_else(|| format!("there is no function `{name}`"))?;
+        let (_, takes, variadic) =
+            FUNCTIONS.iter().find(|(known, ..)| *known == name).ok_or_else(|| format!("unknown function `{name}`"))?;
         let enough = if *variadic { given.len() >= takes.len() } else { given.len() == takes.len() };
         if !enough {
             return Err(format!("`{name}` takes {} arguments, not {}", takes.len(), given.len()));
@@ -263,7 +261,7 @@ fn contains(subject: &Value, search: &Value) -> Result<bool, String> {
     }
 }
 
-/// The first of those with the least key, or with the greatest; null where there are none.
+/// The first of those with the least key, or with the greatest; null if there are none.
 fn outermost(keyed: Vec<(Value, Value)>, greatest: bool) -> Result<Value, String> {
     let mut best: Option<(Value, Value)> = None;
     for (key, item) in keyed {

@@ -95,7 +95,7 @@ impl Lexer<'_> {
         Some(c)
     }
 
-    /// One token where a second character follows, another where it does not.
+    /// One token if a second character follows, another if not.
     fn either(&mut self, second: char, with: Token, without: Token) -> Token {
         if self.peek() == Some(second) {
             self.next();

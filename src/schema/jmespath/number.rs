@@ -42,7 +42,7 @@ pub(super) fn whole(value: f64) -> Option<Value> {
     value.is_finite().then(|| integer(&format!("{value:.0}")))
 }
 
-/// Which is less, as Python compares numbers; none where one is NaN.
+/// Which is less, as Python compares numbers; none if one is NaN.
 pub(super) fn compare(one: &Number, other: &Number) -> Option<Ordering> {
     match (one.is_integer(), other.is_integer()) {
         (true, true) => Some(compare_digits(one.as_str(), other.as_str())),

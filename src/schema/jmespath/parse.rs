@@ -129,7 +129,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// What begins an expression.
+    /// The beginning of an expression.
     fn first(&mut self) -> Result<Node, String> {
         Ok(match self.next() {
             Token::Literal(value) => Node::Literal(value),
@@ -173,7 +173,7 @@ impl Parser {
         })
     }
 
-    /// What goes on after an expression.
+    /// The continuation of an expression.
     fn after(&mut self, left: Node) -> Result<Node, String> {
         let token = self.next();
         let power = token.power();
@@ -269,7 +269,7 @@ impl Parser {
         Ok(Node::Project(Box::new(node), Box::new(then)))
     }
 
-    /// What follows a `[`: `0]` or `1:5:2]`.
+    /// The text after a `[`: `0]` or `1:5:2]`.
     fn index(&mut self) -> Result<Node, String> {
         if let (Token::Number(place), false) = (self.peek().clone(), *self.ahead(1) == Token::Colon) {
             self.at += 1;
@@ -286,7 +286,7 @@ impl Parser {
                         *part = Some(number);
                     }
                 }
-                other => return Err(format!("{other:?} does not belong into a slice")),
+                other => return Err(format!("{other:?} is not allowed in a slice")),
             }
         }
         self.at += 1;
@@ -326,7 +326,7 @@ impl Parser {
         }
     }
 
-    /// What is done with each element of a projection.
+    /// The operation on each element of a projection.
     fn projected(&mut self, power: u8) -> Result<Node, String> {
         match self.peek() {
             token if token.power() < PROJECTION_STOP => Ok(Node::Current),

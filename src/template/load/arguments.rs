@@ -15,7 +15,7 @@ pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, 
     let unusable = |reason: String| ContentSpec::Unusable { parser: Some(parser), reason };
     let Some(entries) = args.as_object() else {
         let reason = format!("the arguments of `{}` must be an object, not {}", parser.name(), args.kind());
-        warn(check, path, &reason, "write an object, or leave the key out");
+        warn(check, path, &reason, "write an object, or remove the key");
         return unusable(reason);
     };
     let at = At::new(entries, path.clone());
@@ -50,7 +50,7 @@ fn json(check: &mut Checker, at: &At<'_>) -> Result<JsonArgs, String> {
             let is_list = |value: &Value| value.as_list().is_some();
             if !value.as_list().is_some_and(|items| items.iter().all(is_list)) {
                 let taken = shorten(&json_pairs(&pairs).to_string());
-                let message = format!("`string_delims` is no list of pairs, and taken for `{taken}`");
+                let message = format!("`string_delims` is not a list of pairs, and is read as `{taken}`");
                 check.problems.add(Problem::warning("odd-string-delims", &path, message).help(help));
             }
             pairs
@@ -64,7 +64,7 @@ fn json_pairs(pairs: &[(String, String)]) -> Value {
     Value::List(pairs.iter().map(pair).collect())
 }
 
-/// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and what is empty is no pairs.
+/// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and anything empty is a list without pairs.
 fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
     let wrong = |what: &str| format!("`string_delims` must be a list of pairs of strings, not {what}");
     let items = match value {
@@ -77,13 +77,13 @@ fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
         Value::List(pair) => match pair.as_slice() {
             [Value::String(open), Value::String(close)] => Ok((open.clone(), close.clone())),
             [_, _] => Err(wrong("a list with pairs of other values")),
-            _ => Err(wrong(&format!("a list with a list of {} in it", pair.len()))),
+            _ => Err(wrong(&format!("a list that contains a list of {}", pair.len()))),
         },
         Value::String(text) => match text.chars().collect::<Vec<_>>().as_slice() {
             [open, close] => Ok((open.to_string(), close.to_string())),
-            _ => Err(wrong("a list with a string in it")),
+            _ => Err(wrong("a list that contains a string")),
         },
-        other => Err(wrong(&format!("a list with {} in it", other.kind()))),
+        other => Err(wrong(&format!("a list that contains {}", other.kind()))),
     };
     items.iter().map(pair).collect()
 }
@@ -111,7 +111,7 @@ fn xml_inline(check: &mut Checker, at: &At<'_>) -> Result<XmlInlineArgs, String>
         }
     };
     let tag_pattern = Pattern::new(source).map_err(|error| {
-        let reason = format!("`tag_pattern` is no valid pattern: {error}");
+        let reason = format!("`tag_pattern` is not a valid pattern: {error}");
         check.problems.add(match error.is_unsupported {
             true => refused_pattern(&path, &error),
             false => Problem::warning("unusable-argument", &path, format!("{reason}; every region will fail"))
@@ -143,10 +143,10 @@ fn kv_lines(check: &mut Checker, at: &At<'_>) -> Result<KvLinesArgs, String> {
         warn(check, &at.path(key), &reason, help);
         Err(reason)
     };
-    let kv_sep = separator(check, "kv_sep", ":", "write the text between a key and its value, such as `\":\"`");
+    let kv_sep = separator(check, "kv_sep", ":", "write the text that separates a key from its value, such as `\":\"`");
     let line_sep = match at.get("line_sep") {
         Some(Value::Null) => None,
-        _ => Some(separator(check, "line_sep", "\n", "write the text between two lines, such as `\"\\n\"`")?),
+        _ => Some(separator(check, "line_sep", "\n", "write the text that separates two lines, such as `\"\\n\"`")?),
     };
     Ok(KvLinesArgs { line_sep, kv_sep, strip, value_parser })
 }
@@ -172,7 +172,7 @@ fn value_parser(check: &mut Checker, at: &At<'_>) -> Option<Arc<ContentSpec>> {
     };
     let at = At::new(entries, path);
     check.keys(&at, keys::VALUE_PARSER, "`value_parser`", Severity::Warning);
-    let known = || format!("known are {}", listed(ContentParser::ALL.map(ContentParser::name)));
+    let known = || format!("choose one of {}", listed(ContentParser::ALL.map(ContentParser::name)));
     let parser = match at.get("name") {
         None => ContentParser::Text,
         Some(Value::String(name)) => match ContentParser::from_name(name) {

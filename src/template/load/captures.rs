@@ -40,7 +40,7 @@ pub(super) fn check(
                 Problem::warning(
                     "shadowed-capture",
                     &at.path("open_pattern"),
-                    "the group `content` is never seen: `{content}` is the region's value",
+                    "the group `content` cannot be used: `{content}` is the region's value",
                 )
                 .help("give the group another name"),
             );
@@ -60,9 +60,9 @@ pub(super) fn check(
             Problem::warning(
                 "unused-capture",
                 &at.path("close_pattern"),
-                format!("the group `{name}` of the close never reaches the `transform`"),
+                format!("the group `{name}` of the close pattern never reaches the `transform`"),
             )
-            .help("capture it in `open_pattern`, or make the group `(?:…)`: only what opens a region can be used"),
+            .help("capture it in `open_pattern`, or make the group `(?:…)`: only captures of the opening can be used"),
         );
     }
     // Under `transform_each` any other name may be a key of the element.
@@ -72,15 +72,12 @@ pub(super) fn check(
     for name in missing {
         let (message, help) = if transform.each {
             (
-                "`{content}` is not there under `transform_each`, unless an element has such a key".to_owned(),
-                "name a key of the elements".to_owned(),
+                "`{content}` is not defined under `transform_each`, unless the elements have such a key".to_owned(),
+                "use a key of the elements".to_owned(),
             )
         } else {
             let names = ["content"].into_iter().chain(opened.iter().map(String::as_str));
-            (
-                format!("nothing fills `{{{name}}}`: every region will fail"),
-                format!("what can stand here: {}", listed(names)),
-            )
+            (format!("nothing fills `{{{name}}}`: every region will fail"), format!("defined here: {}", listed(names)))
         };
         check.problems.add(Problem::warning("unfilled-placeholder", &at.path("transform"), message).help(help));
     }

@@ -20,7 +20,8 @@ pub(super) fn is_implicit(value: &Value) -> bool {
 
 pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) -> Option<Field> {
     let Some(entries) = value.as_object() else {
-        let help = "write an object with `open`, `close` and the like, or `{}` for the text outside every other field";
+        let help =
+            "write an object with keys such as `open` and `close`, or `{}` for the text outside every other field";
         return check.wrong_type(&path, value, "an object", help);
     };
     let at = At::new(entries, path);
@@ -53,7 +54,7 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
 }
 
 fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
-    let known = || format!("known are {}", listed(ContentParser::ALL.map(ContentParser::name)));
+    let known = || format!("choose one of {}", listed(ContentParser::ALL.map(ContentParser::name)));
     let path = at.path("content");
     match at.get("content") {
         None => Some(ContentParser::Text),
@@ -81,7 +82,7 @@ pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -
             Problem::warning(
                 "not-a-bool",
                 &at.path(key),
-                format!("`{key}` is {}, and taken for {taken}", value.kind()),
+                format!("`{key}` is {}, and is read as {taken}", value.kind()),
             )
             .help(format!("write `{taken}`"))
             .replace_with(taken),
@@ -95,19 +96,14 @@ fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {
     let join = match at.get("join")? {
         Value::Null => return None,
         Value::String(join) => Some(join.clone()),
-        other => check.wrong_type(
-            &path,
-            other,
-            "a string",
-            "write the text that stands between two regions, such as `\"\\n\"`",
-        ),
+        other => check.wrong_type(&path, other, "a string", "write the text between two regions, such as `\"\\n\"`"),
     };
     if !repeats {
         check.problems.add(
             Problem::error(
                 "join-without-repeats",
                 &path,
-                "`join` requires 'repeats': true: it glues the regions of a field that repeats",
+                "`join` requires 'repeats': true: it joins the regions of a field that repeats",
             )
             .on_key()
             .help("add `\"repeats\": true`, or remove `join`"),
@@ -121,9 +117,9 @@ fn transform(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Tran
     let each = match at.get("transform_each") {
         None => false,
         Some(Value::Bool(each)) => *each,
-        Some(other) => check
-            .wrong_type(&each_path, other, "a bool", "write `true` or `false`, or leave the key out")
-            .unwrap_or(false),
+        Some(other) => {
+            check.wrong_type(&each_path, other, "a bool", "write `true` or `false`, or remove the key").unwrap_or(false)
+        }
     };
     let shape = at.get("transform").filter(|shape| **shape != Value::Null);
     if each && shape.is_none() && !misspelt.contains(&"transform") {
@@ -131,10 +127,10 @@ fn transform(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Tran
             Problem::error(
                 "transform-each-without-transform",
                 &each_path,
-                "`transform_each` is set, and there is no `transform`",
+                "`transform_each` is set, but there is no `transform`",
             )
             .on_key()
-            .help("add the `transform` that each element gets, or remove `transform_each`"),
+            .help("add the `transform` for the elements, or remove `transform_each`"),
         );
     }
     let shape = shape?;
@@ -151,14 +147,15 @@ fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
                     "`{}` mixes a placeholder with literal text: string interpolation is not supported",
                     shorten(text)
                 );
-                check.problems.add(Problem::error("mixed-placeholder", path, message).help(
-                    "a placeholder must be the whole string, such as `\"{content}\"`: text cannot be glued to it",
-                ));
+                check.problems.add(
+                    Problem::error("mixed-placeholder", path, message)
+                        .help("a placeholder must be the whole string, such as `\"{content}\"`"),
+                );
             } else if looks_like_placeholder(text) {
-                let message = format!("`{}` is no placeholder and is given as it stands", shorten(text));
+                let message = format!("`{}` is not a placeholder and is kept as literal text", shorten(text));
                 check.problems.add(
                     Problem::warning("literal-braces", path, message)
-                        .help("a placeholder is `{name}` or `{name.key}`, of letters, digits and `_`, without spaces"),
+                        .help("write `{name}` or `{name.key}`, with letters, digits and `_` and without spaces"),
                 );
             }
         }
@@ -169,11 +166,12 @@ fn mixed_placeholders(check: &mut Checker, path: &Path, shape: &Value) {
             for (key, item) in entries {
                 let path = path.key(key);
                 if Placeholder::is_in(key) {
-                    let message = format!("the key `{}` holds a placeholder, and keys are not replaced", shorten(key));
+                    let message =
+                        format!("the key `{}` contains a placeholder, but keys are not replaced", shorten(key));
                     check.problems.add(
                         Problem::warning("placeholder-in-key", &path, message)
                             .on_key()
-                            .help("put the placeholder into the value"),
+                            .help("move the placeholder into the value"),
                     );
                 }
                 mixed_placeholders(check, &path, item);
@@ -199,7 +197,7 @@ fn shape_of_value(
 ) {
     let Some(parser) = content.parser() else { return };
     if joined && transform.is_none() && !matches!(parser, ContentParser::Text | ContentParser::Json) {
-        let message = format!("`join` needs text, and `{}` never gives any: every region will fail", parser.name());
+        let message = format!("`join` needs text, but `{}` never gives text: every region will fail", parser.name());
         check.problems.add(
             Problem::warning("join-of-values", &at.path("join"), message)
                 .on_key()
@@ -208,7 +206,7 @@ fn shape_of_value(
     }
     if transform.is_some_and(|transform| transform.each) && parser != ContentParser::Json {
         let message = format!(
-            "`transform_each` needs a list of objects, and `{}` never gives one: every region will fail",
+            "`transform_each` needs a list of objects, but `{}` never gives one: every region will fail",
             parser.name()
         );
         check.problems.add(

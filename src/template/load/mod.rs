@@ -1,4 +1,4 @@
-//! From JSON to a template, with every complaint at its place.
+//! Loading: from JSON to a template, with all problems at once, each at its position.
 
 mod arguments;
 mod captures;
@@ -25,7 +25,7 @@ pub(crate) use self::problems::Source;
 pub struct Loaded {
     /// The template.
     pub template: Template,
-    /// What will hurt though it loads.
+    /// Problems of a template that loads.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -104,7 +104,7 @@ impl Template {
 /// The largest template that is looked at, in bytes of its text: it bounds the time and memory of every step after.
 pub(crate) const LARGEST: usize = 1 << 20;
 
-/// What is left of `room` when the text of a value is taken out of it; nothing where it does not fit.
+/// The rest of `room` after the text of a value; nothing if it does not fit.
 fn fits(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(1)?;
     match value {
@@ -130,16 +130,16 @@ pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
     let rest = text.get(error.offset..).unwrap_or("");
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let help = match rest {
-        "" => "the text ends too early: was it cut short?",
-        rest if rest.starts_with('\u{FEFF}') => "save the file without it, as UTF-8",
-        _ => "correct the JSON here; nothing after this place was read",
+        "" => "the text ends too early: is the file truncated?",
+        rest if rest.starts_with('\u{FEFF}') => "save the file as UTF-8 without the byte order mark",
+        _ => "correct the JSON here; nothing after this position was read",
     };
     Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
         .at(Place::span(text, error.offset..error.offset + length))
         .help(help)
 }
 
-/// Loads the template that stands at `base` of a document.
+/// Loads the template at `base` of a document.
 pub(crate) fn load_value(value: &Value, base: &Path, source: Option<Source<'_>>) -> Result<Loaded, LoadError> {
     let mut check = Checker::default();
     let parts = template(&mut check, value);
@@ -174,14 +174,14 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
     let defaults = match at.get("defaults") {
         None => Some(json::Object::new()),
         Some(Value::Object(defaults)) => Some(defaults.clone()),
-        Some(other) => check.wrong_type(&at.path("defaults"), other, "an object", "write `{}`, or leave the key out"),
+        Some(other) => check.wrong_type(&at.path("defaults"), other, "an object", "write `{}`, or remove the key"),
     };
     let start_anchor = match check.delimiter(&at, ["start_anchor", "start_anchor_pattern"]) {
         None if !at.has("start_anchor") && !at.has("start_anchor_pattern") && !misspelt.contains(&"start_anchor") => {
             check.problems.add(
                 Problem::error("missing-key", &at.path("start_anchor"), "`start_anchor` is missing")
                     .missing()
-                    .help("add `\"start_anchor\"` with the text that begins the assistant's turn in a prompt, or `\"start_anchor_pattern\"`"),
+                    .help("add `\"start_anchor\"`, the text that begins the assistant's turn in a prompt, or `\"start_anchor_pattern\"`"),
             );
             None
         }
@@ -198,13 +198,13 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
 fn check_version(check: &mut Checker, version: &Value, path: &Path) {
     let problem = match version {
         Value::Number(number) if number.as_f64() == 1.0 => return,
-        Value::Bool(true) => Problem::warning("odd-version", path, "the version is `true`, which is taken for 1"),
+        Value::Bool(true) => Problem::warning("odd-version", path, "the version is `true`, which is read as 1"),
         other => {
             let shown = values::shorten(&other.to_string());
-            Problem::error("unsupported-version", path, format!("version {shown} of the format is not known"))
+            Problem::error("unsupported-version", path, format!("unknown version {shown} of the format"))
         }
     };
-    check.problems.add(problem.help("write `\"version\": 1`, the only one there is").replace_with(1_i64));
+    check.problems.add(problem.help("write `\"version\": 1`, the only version").replace_with(1_i64));
 }
 
 fn fields(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Vec<Field>> {
@@ -242,7 +242,7 @@ fn fields(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Vec<Fie
                 Problem::error(
                     "several-implicit-fields",
                     &path.key(name),
-                    format!("`{name}` has no `open`, and neither has `{first}`: only one field can take the text outside the others"),
+                    format!("neither `{first}` nor `{name}` has an `open`: only one field can take the text outside the others"),
                 )
                 .on_key()
                 .label(path.key(first), "the first field without `open`")
@@ -268,7 +268,7 @@ fn default_values(check: &mut Checker, defaults: &json::Object, fields: &[Field]
                     &path.key(&field.name),
                     format!("`{}` repeats, so its default must be {wanted}: every region of it will fail", field.name),
                 )
-                .help(format!("make the default {wanted}, or leave it out")),
+                .help(format!("make the default {wanted}, or remove it")),
             );
         }
     }

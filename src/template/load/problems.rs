@@ -4,11 +4,11 @@ use std::ops::Range;
 use crate::diagnostic::{Diagnostic, Edit, Place, Severity};
 use crate::json::{Path, Places, Value, offset_as_written};
 
-/// The text a template was read from, and where its values stand in it.
+/// The text a template was read from, and the positions of its values.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'s> {
     pub text: &'s str,
-    /// Where the template stands, and everything below it.
+    /// The positions of the template and everything below it.
     pub places: &'s Places,
 }
 

@@ -60,7 +60,7 @@ impl Checker {
             let problem = problem.on_key().help(match (closest, elsewhere(name)) {
                 (Some(key), _) => format!("rename it to `{key}`"),
                 (None, Some(advice)) if severity == Severity::Error => advice,
-                _ => format!("remove it; known here are {}", listed(table.iter().map(|key| key.name))),
+                _ => format!("remove it; the keys here are {}", listed(table.iter().map(|key| key.name))),
             });
             self.problems.add(match closest {
                 Some(key) => problem.replace_with(key),
@@ -115,11 +115,11 @@ impl Checker {
         for (index, item) in items.iter().enumerate() {
             match item.as_str() {
                 None => {
-                    let message = format!("`{name}` must hold only strings, not {}", item.kind());
+                    let message = format!("`{name}` must contain only strings, not {}", item.kind());
                     self.problems.add(Problem::error("wrong-type", &item_path(index), message).help(help));
                 }
                 Some("") => {
-                    let message = format!("`{name}` has an empty string, which would match everywhere");
+                    let message = format!("`{name}` contains an empty string, which would match everywhere");
                     self.problems.add(Problem::error("empty-literal", &item_path(index), message).help(help));
                 }
                 Some(literal) => literals.push(literal.to_owned()),
@@ -130,16 +130,16 @@ impl Checker {
 
     fn pattern(&mut self, path: &Path, value: &Value) -> Option<Pattern> {
         let Some(source) = value.as_str() else {
-            let help = "write the pattern as a string; leave the key out where there is none";
+            let help = "write the pattern as a string, or remove the key";
             return self.wrong_type(path, value, "a string with a pattern", help);
         };
         Pattern::new(source).inspect_err(|error| self.problems.add(refused_pattern(path, error))).ok()
     }
 
-    /// Complains of each key that stands twice in one object: only the last of them counts.
+    /// Reports each key that occurs twice in one object: only the last of them counts.
     pub fn repeated_keys(&mut self, path: &Path, here: &Places) {
         for (key, span) in &here.overridden {
-            let message = format!("`{}` stands twice in this object, and only the last one counts", shorten(key));
+            let message = format!("`{}` occurs twice in this object; only the last one counts", shorten(key));
             let problem = Problem::warning("repeated-key", &path.key(key), message);
             self.problems.add(problem.at_span(span.clone()).help("remove this one"));
         }
@@ -149,37 +149,37 @@ impl Checker {
     }
 }
 
-/// What there is to say about a pattern that was refused.
+/// The error about a refused pattern.
 pub(super) fn refused_pattern(path: &Path, error: &PatternError) -> Problem {
     let name = last_name(path);
     if error.is_unsupported {
         let message = format!("`{name}` cannot be used: {error}");
         return Problem::error("unsupported-pattern", path, message)
             .in_string(error.offset)
-            .help("write the pattern without it");
+            .help("rewrite the pattern without it");
     }
-    Problem::error("invalid-pattern", path, format!("`{name}` is no valid pattern: {error}"))
+    Problem::error("invalid-pattern", path, format!("`{name}` is not a valid pattern: {error}"))
         .in_string(error.offset)
         .help(PATTERN_HELP)
 }
 
 pub(super) const PATTERN_HELP: &str = "patterns are those of Python's `regex` module; \
-    a character such as `[`, `(` or `|` that stands for itself needs a `\\` before it";
+    a character such as `[`, `(` or `|` needs a `\\` before it to match itself";
 
-/// Where a key belongs that is known in another object of the format.
+/// The right object for a key that is known elsewhere in the format.
 fn elsewhere(name: &str) -> Option<String> {
     use crate::template::ContentParser;
     let is_in = |table: &[Key]| table.iter().any(|key| key.name == name);
     if is_in(keys::TEMPLATE) {
-        return Some("it belongs at the top of the template, beside `fields`".to_owned());
+        return Some("move it to the top of the template, next to `fields`".to_owned());
     }
     if is_in(keys::FIELD) {
-        return Some("it belongs in a field, an entry of `fields`".to_owned());
+        return Some("move it into a field, an entry of `fields`".to_owned());
     }
     let of = ContentParser::ALL.map(|parser| (parser, is_in(keys::arguments(Some(parser)))));
     let parsers = of.into_iter().filter(|(_, is_argument)| *is_argument).map(|(parser, _)| parser.name());
     let parsers = listed(parsers);
-    (!parsers.is_empty()).then(|| format!("it belongs in `content_args`, as an argument of {parsers}"))
+    (!parsers.is_empty()).then(|| format!("move it into `content_args`, as an argument of {parsers}"))
 }
 
 /// `a`, `b` and `c`, each in backticks.

@@ -4,13 +4,13 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Entry, Path, Value};
 use crate::template::load::invalid_json;
 
-/// The text of a file whose root object gets another value for a key; where the key is missing it is added.
+/// The text of a file whose root object gets another value for a key; a missing key is added.
 pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
     let (root, entries) = json::read_entries(text).map_err(|error| invalid_json(text, &error))?;
     let Some(entries) = entries else {
         let place = Place::span(text, root.start..root.start + 1).path(Path::root().to_string());
         let message = "a tokenizer config must be a JSON object";
-        return Err(Diagnostic::error("wrong-type", message).at(place).help("name a `tokenizer_config.json`"));
+        return Err(Diagnostic::error("wrong-type", message).at(place).help("pass a `tokenizer_config.json`"));
     };
     let layout = Layout::of(text, root.start + 1, &entries);
     let written = layout.write(value);
@@ -54,13 +54,13 @@ fn splice(text: &str, start: usize, end: usize, new: &str) -> String {
 
 /// How a file is laid out.
 struct Layout {
-    /// What stands between the opening brace and the first key.
+    /// The text between the opening brace and the first key.
     opening: String,
-    /// What stands between two entries, beside the comma.
+    /// The text between two entries, beside the comma.
     gap: String,
-    /// What stands between a key and its value.
+    /// The text between a key and its value.
     colon: String,
-    /// One level of indentation; nothing where all is on one line.
+    /// One level of indentation; nothing if all is on one line.
     indent: Option<String>,
     newline: &'static str,
 }
@@ -84,7 +84,7 @@ impl Layout {
         Self { opening, gap, colon, indent, newline }
     }
 
-    /// A value as it stands behind a key of the root.
+    /// A value as it is written after a key of the root.
     fn write(&self, value: &Value) -> String {
         match &self.indent {
             None => value.to_string(),

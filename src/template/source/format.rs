@@ -2,7 +2,7 @@
 
 use crate::json::Value;
 
-/// What a value seems to be.
+/// The format that a value seems to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// A response template: it has `fields`.

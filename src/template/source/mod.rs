@@ -41,7 +41,7 @@ pub struct Opened {
     /// The text of the file, for excerpts.
     #[doc(hidden)]
     pub sources: Sources,
-    /// Where the template stands in the file.
+    /// The position of the template in the file.
     #[doc(hidden)]
     pub path: Path,
 }
@@ -52,7 +52,7 @@ pub struct Opened {
 pub struct SourceError {
     /// Everything that is wrong.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text of the file, where it was read.
+    /// The text of the file, if it was read.
     #[doc(hidden)]
     pub sources: Sources,
 }
@@ -73,7 +73,7 @@ impl std::fmt::Display for SourceError {
 impl std::error::Error for SourceError {}
 
 /// Reads a template from its own JSON, from a `tokenizer_config.json` that holds one, from a model folder, or from
-/// standard input where `name` is `-`.
+/// standard input if `name` is `-`.
 pub fn open(name: &str) -> Result<Opened, SourceError> {
     let (file, text) = read(name)?;
     from_text(file, text)
@@ -115,7 +115,7 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let not_json = |error| {
         let mut diagnostic = in_file(load::invalid_json(text, &error), file);
         if file.ends_with(".jinja") {
-            let help = format!("this is a chat template; derive one that reads outputs: `backchat derive {file}`");
+            let help = format!("this is a chat template; derive a response template from it: `backchat derive {file}`");
             diagnostic.help = Some(help);
         }
         vec![diagnostic]
@@ -130,8 +130,8 @@ fn find(file: &str, text: &str) -> Result<(Loaded, Path), Vec<Diagnostic>> {
     let both = entry(KEY).and(entry(SCHEMA_KEY));
     let place = || Place::span(text, span.start..span.start + 1).in_file(file).path(path.to_string());
     if path == Path::root() && entries.as_ref().is_some_and(|entries| holds_something_else(file, entries)) {
-        let message = format!("there is no response template here: the file has no key `{KEY}`");
-        let help = "name a file that has one, or add one with `backchat derive MODEL --write`";
+        let message = format!("no response template here: the file has no key `{KEY}`");
+        let help = "pass a file that has one, or add one with `backchat derive MODEL --write`";
         return Err(vec![Diagnostic::error("no-template", message).at(place()).help(help)]);
     }
     if span.len() > load::LARGEST {
@@ -160,19 +160,19 @@ fn is_a_schema(file: &str, text: &str, entry: &Entry) -> Diagnostic {
 
 /// A response schema was given to what needs a response template.
 fn schema_instead(place: Place, file: &str) -> Diagnostic {
-    let message = "this is a response schema, and a response template is needed: \
+    let message = "expected a response template, found a response schema: \
                    a response schema reads the whole output; convert it to stream";
     let file = crate::diagnostic::shell_word(file);
-    let help = format!("`backchat convert {file} -o response_template.json` makes a response template of it");
+    let help = format!("convert it to a response template: `backchat convert {file} -o response_template.json`");
     Diagnostic::error("response-schema", message).at(place).help(help)
 }
 
 /// The config has a response template and a response schema.
 fn schema_beside(text: &str, entry: &Entry) -> Diagnostic {
-    let message = format!("the file has a `{SCHEMA_KEY}` as well; the `{KEY}` is used");
+    let message = format!("the file also has a `{SCHEMA_KEY}`; the `{KEY}` is used");
     Diagnostic::new(Severity::Note, "response-schema-beside", message)
         .at(Place::span(text, entry.key.clone()).path(SCHEMA_KEY))
-        .help("nothing reads the response schema any more: remove it")
+        .help("remove the response schema; nothing reads it any more")
 }
 
 const BOTH_LOOK: &str = "a response template has `fields`; a response schema has none, and has `type`, `properties`, \
@@ -212,7 +212,7 @@ fn holds_something_else(file: &str, entries: &[Entry]) -> bool {
 
 /// Writes a template into a `tokenizer_config.json`, or into that of a model folder.
 ///
-/// Only the bytes of the key `response_template` change; where there is no such key it is added. The file is replaced
+/// Only the bytes of the key `response_template` change; a missing key is added. The file is replaced
 /// as a whole, so it is never half-written.
 #[cfg(feature = "workbench")]
 pub fn write_into(name: &str, template: &Template) -> Result<(), SourceError> {
@@ -241,12 +241,12 @@ fn change(name: &str, edit: impl Fn(&str) -> Result<String, Diagnostic>) -> Resu
         SourceError::new(
             Diagnostic::error("unwritable-file", message)
                 .at(Place::file(&file))
-                .help("the file is as it was; check that you may write to its folder"),
+                .help("the file is unchanged; check that you may write to its folder"),
         )
     })
 }
 
-/// The file that a name stands for: itself, or the config of a model folder.
+/// The file of a name: itself, or the config of a model folder.
 fn file_of(name: &str) -> Result<PathBuf, SourceError> {
     let path = PathBuf::from(name);
     if !path.is_dir() {
@@ -258,7 +258,7 @@ fn file_of(name: &str) -> Result<PathBuf, SourceError> {
     }
     let diagnostic = Diagnostic::error("no-template", format!("the folder has no `{CONFIG}`"))
         .at(Place::file(name))
-        .help("name a model folder that has one, or the file with the response template");
+        .help("pass a model folder that has one, or the file with the response template");
     Err(SourceError::new(diagnostic))
 }
 

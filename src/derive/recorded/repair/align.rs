@@ -1,4 +1,4 @@
-//! Where the parts of a message stand in the text that means it, however they are spelled there.
+//! The positions of a message's parts in its text, in any spelling.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::super::compare::same;
 use crate::json::{self, Object, Value};
 use crate::python;
 
-/// What a sample says it means.
+/// The message of a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub reasoning: Option<String>,
@@ -85,7 +85,7 @@ impl Said {
     }
 }
 
-/// Finds every part; nothing where one is not there.
+/// Finds every part; nothing if one is missing.
 pub(super) fn align(text: &str, said: &Said) -> Option<Shown> {
     let mut shown = Shown::default();
     let mut from = 0;
@@ -104,7 +104,7 @@ pub(super) fn align(text: &str, said: &Said) -> Option<Shown> {
     }
     for SaidCall { name, arguments, id } in &said.calls {
         let mut call = call(text, from, name, arguments)?;
-        // An id that holds the name stands around it.
+        // An id that contains the name surrounds it.
         call.around = id.as_deref().and_then(|id| id.split_once(name.as_str())).and_then(|(before, after)| {
             let is_there =
                 text.get(..call.name.start)?.ends_with(before) && text.get(call.name.end..)?.starts_with(after);
@@ -184,7 +184,7 @@ fn word(text: &str, from: usize, word: &str, last: bool) -> Option<Range<usize>>
     Some(at..at + word.len())
 }
 
-/// The next place of a value in any of its spellings, and whether quotes stand around it that are not its own.
+/// The next occurrence of a value in any of its spellings, and whether it is in quotes that are not its own.
 fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool)> {
     let rest = text.get(from..)?;
     let json = value.to_string();

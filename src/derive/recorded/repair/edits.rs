@@ -1,4 +1,4 @@
-//! What a sample that is read wrongly asks for: templates that read it, each with what is new in it.
+//! Repairs for a misread sample: templates that read it, each with its new forms.
 
 use super::align::Shown;
 use super::layout::{self, Layout};
@@ -11,19 +11,19 @@ use crate::wire::marks;
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub template: Value,
-    /// What is learned, in words.
+    /// The lesson, in words.
     pub what: Vec<String>,
     /// The marks it is learned with, which prose may mention.
     pub marks: Vec<String>,
 }
 
-/// A sample under a template: its text, where its parts stand, and how far the template reads it.
+/// A sample under a template: its text, the positions of its parts, and how far the template reads it.
 pub(super) struct Sighting<'s> {
     pub text: &'s str,
     pub shown: &'s Shown,
-    /// Where reasoning that is read ends, with its mark.
+    /// The end of the reasoning that is read, with its mark.
     pub thought_end: usize,
-    /// Where what makes the model stop begins.
+    /// The start of the stop.
     pub stop: usize,
     pub own_reasoning: Option<&'s str>,
 }
@@ -79,7 +79,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
         let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
         new.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
-        let what = format!("reasoning also stands between `{before}` and `{close}`");
+        let what = format!("reasoning is also written between `{before}` and `{close}`");
         let template = with_field(&known.template, name, new, true);
         found.push(Edit::new(known, template, what, [before.to_owned(), close.to_owned()]));
     }
@@ -106,7 +106,7 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
     found
 }
 
-/// Content between marks that are no part of it, or without the mark that opens it elsewhere.
+/// Content between marks that are not part of it, or without the mark that opens it elsewhere.
 pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(field) = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object)
     else {
@@ -125,12 +125,12 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         format!("(?<={}\\s*)", escape(close))
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
-        // Text that begins like no mark is content where the mark is missing.
+        // Text that begins like no mark is content without its opening mark.
         let mut new = Object::new();
         new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
         let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
         new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
-        let what = "content also stands without the mark that opens it".to_owned();
+        let what = "content is also written without its opening marker".to_owned();
         found.push(Edit::new(known, with_field(&known.template, "content", new, false), what, []));
         return found;
     }
@@ -145,7 +145,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         let guard = if before.is_empty() { String::new() } else { format!("(?<={}.*)", escape(before)) };
         swallowed.push(format!("{guard}{}\\s*", escape(after)));
     }
-    let what = format!("content also stands between `{before}` and `{after}`");
+    let what = format!("content is also written between `{before}` and `{after}`");
     let template = swallow(&known.template, &swallowed);
     found.push(Edit::new(known, template, what, [before.to_owned(), after.to_owned()]));
     found
@@ -171,7 +171,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// What stands around calls that are read: before the first, as an optional part of the opening, and after the last.
+/// The text around calls that are read: before the first, as an optional part of the opening, and after the last.
 pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
     let Some((field, open)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
@@ -202,11 +202,11 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if let (false, Some(close)) = (after.is_empty(), close) {
         template = swallow(&template, &[format!("(?<={close}){}\\s*", layout::pattern(after))]);
     }
-    let what = format!("calls also stand between `{before}` and `{after}`");
+    let what = format!("calls are also written between `{before}` and `{after}`");
     vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
 }
 
-/// What stands once after the last call, anchored there.
+/// The text once after the last call, anchored there.
 fn section_end(layout: &Layout) -> String {
     // A call without a close of its own ends with its object.
     let close = if layout.close.is_empty() { "\\}" } else { &layout.close };

@@ -6,14 +6,14 @@ use crate::wire::marks;
 /// One way to write calls.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
-    /// What opens a call, up to its name or its object.
+    /// The opening of a call, up to its name or its object.
     pub open: String,
-    /// What closes it, after its arguments or its object.
+    /// The closing, after its arguments or its object.
     pub close: String,
     pub form: Form,
-    /// What stands once after the last call.
+    /// The text once after the last call.
     pub section_close: String,
-    /// What of the text before and after a name belongs to the call's id, as patterns.
+    /// The text before and after a name that belongs to the call's id, as patterns.
     pub id: Option<(String, String)>,
     /// The texts that open and close, as the sample has them.
     pub marks: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) enum Form {
     Pairs { between: String, tag: String, first: String },
 }
 
-/// How the calls of a text between `from` and `to` are written; several readings where one call leaves it open.
+/// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
 pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
     let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
     let get = |a: usize, b: usize| text.get(a..b).unwrap_or("");
@@ -60,7 +60,7 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     cuts.into_iter().filter_map(|cut| layout(text, first, pairs, &cut, after)).collect()
 }
 
-/// What stands before a key and after a value.
+/// The text before a key and after a value.
 #[derive(Clone, Copy)]
 struct PairCut<'t> {
     key_open: &'t str,
@@ -141,7 +141,7 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, aft
     Some(Layout { open, close, form, section_close, id, marks, words })
 }
 
-/// A text from its last mark that stands out on; all of it where none does.
+/// A text from its last mark that stands out on; all of it if none does.
 fn from_last(text: &str) -> &str {
     let mut at = 0;
     let mut last = 0;
@@ -154,7 +154,7 @@ fn from_last(text: &str) -> &str {
     text.get(last..).unwrap_or(text)
 }
 
-/// A text up to the end of its first mark that stands out; all of it where none does.
+/// A text up to the end of its first mark that stands out; all of it if none does.
 fn to_first(text: &str) -> &str {
     let mut at = 0;
     for mark in marks::marks(text) {

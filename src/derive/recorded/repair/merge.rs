@@ -15,7 +15,7 @@ const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\
 struct Known {
     open: String,
     close: Option<String>,
-    /// Where the object of a call that is read whole has its name and arguments.
+    /// The paths of the name and the arguments in the object of a call that is read whole.
     whole: Option<(String, String)>,
     is_json: bool,
     tag: Option<String>,
@@ -39,7 +39,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &known.whole)
         && (name, arguments) == (&keys.0, &keys.1)
     {
-        // The object stays whole: only what stands around it is new.
+        // The object stays whole: only the text around it is new.
         let guard = "(?=\\{\\s*\"|\\{\\s*\\})";
         let open = format!("{}{guard}", layout.open);
         found.extend(known.with(field, &open, &layout.close, None));
@@ -69,7 +69,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         return found;
     }
     let Some(named) = known.named() else { return found };
-    // Everything as JSON arguments, where the object around them ends with the call.
+    // Everything as JSON arguments, if the object around them ends with the call.
     if known.is_json && !matches!(layout.form, Form::Pairs { .. }) {
         let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
@@ -78,7 +78,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let form = Body { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
-    // Every pair for itself, wherever it stands.
+    // Every pair by itself, at any position.
     let named = Known { open: named, ..known.copy() };
     if let Some(tag) = &known.tag {
         for (member, parses) in [(MEMBER, true), (BARE_MEMBER, false)] {

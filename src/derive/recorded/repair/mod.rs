@@ -1,7 +1,7 @@
-//! Samples that teach: what a model writes otherwise than its chat template, learned beside what renders show.
+//! Learning from samples: forms of a model that its chat template does not render, in addition to those it does.
 //!
-//! The parts of a sample's message are found in its text, however they are spelled, and what stands around them is what
-//! the model really writes. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
+//! The parts of a sample's message are found in its text, in any spelling, and the text around them is the model's own
+//! form. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
 //! more samples, loses no conversation, and leaves prose alone that mentions what was learned.
 
 mod align;
@@ -20,7 +20,7 @@ use crate::template::Template;
 use align::Said;
 use edits::{Edit, Sighting};
 
-/// What samples taught, and what was refused.
+/// The lessons of samples, learned and refused.
 #[derive(Clone, Debug, Default)]
 pub(in crate::derive) struct Lessons {
     pub learned: Vec<Lesson>,
@@ -36,7 +36,7 @@ pub(in crate::derive) struct Lesson {
     pub of: usize,
 }
 
-/// What a repair may ask for: how a candidate does with the conversations, and with all samples.
+/// The tests of a repair: the results of a candidate on the conversations, and on all samples.
 pub(in crate::derive) trait Bench {
     /// Which samples a template explains.
     fn explained(&self, template: &Template) -> Vec<bool>;
@@ -52,7 +52,7 @@ const MOST_PROOFS: usize = 10;
 /// How many candidates are read with the samples for one of them.
 const MOST_EDITS: usize = 96;
 
-/// Looks for a template that explains more samples; nothing where there is none.
+/// Looks for a template that explains more samples; nothing if there is none.
 pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Bench) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
@@ -98,7 +98,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
             let Some(template) = load(&edit.template) else { continue };
             if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, bench) {
                 let what = edit.what.last().cloned().unwrap_or_default();
-                lessons.refuse(format!("{what}: prose that mentions it would be read otherwise, such as {prose:?}"));
+                lessons.refuse(format!("{what}: prose that mentions it would be misread, such as {prose:?}"));
                 continue;
             }
             proofs += 1;
@@ -146,15 +146,16 @@ impl Lessons {
         let note = |id, message: String, help: &str| Diagnostic::new(Severity::Note, id, message).help(help);
         let learned = self.learned.iter().map(|Lesson { what, samples, of }| {
             let what = shortened(what, 240);
-            let message = format!("learned from samples: {what}: explains {samples} of the {of} that were not");
+            let message =
+                format!("learned from samples: {what}: explains {samples} of the {of} samples that were not explained");
             let help = match samples {
-                1 => "seen once, so nothing but this sample tested it; generalized: white space, numbers",
-                _ => "generalized: white space, numbers; no render shows it, so the proof says nothing of it",
+                1 => "seen once and tested by this sample only; generalized: white space, numbers",
+                _ => "generalized: white space, numbers; not part of the proof, as no render shows it",
             };
             note("derive-learned", message, help)
         });
         let refused = self.refused.iter().map(|why| {
-            let help = "give more samples, or write it by hand and hold it against `backchat prove --samples`";
+            let help = "pass more samples, or write it by hand and test it with `backchat prove --samples`";
             note("derive-not-learned", format!("not learned: {}", shortened(why, 300)), help)
         });
         learned.chain(refused).collect()
@@ -165,7 +166,7 @@ fn load(template: &Value) -> Option<Template> {
     Some(Template::from_value(template).ok()?.template)
 }
 
-/// The templates that one sample asks for: each mends what is read wrongly, part after part.
+/// The templates that one sample suggests: each fixes the misread parts, one after the other.
 fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
     let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
@@ -188,7 +189,7 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             }
             continue;
         };
-        // What did not mend a part will not do so the second time.
+        // A repair that failed will fail the second time.
         if mended.contains(&part) {
             continue;
         }
@@ -206,7 +207,7 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             Part::Reasoning => edits::reasoning(&edit, &seen),
             Part::Calls => edits::calls(&edit, &seen),
             Part::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
-            // What is left over beside calls belongs to their marks.
+            // Text that is left over beside calls belongs to their marks.
             Part::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
         };
         let mended = [mended, vec![part]].concat();
@@ -243,7 +244,7 @@ impl Wrong {
         Self { reasoning: said.reasoning != got.reasoning, calls: !same_calls, content: said.content != got.content }
     }
 
-    /// The part to mend first: what calls leave over is read as content.
+    /// The part to fix first: text that calls leave over is read as content.
     fn first(&self) -> Option<Part> {
         let parts = [(Part::Reasoning, self.reasoning), (Part::Calls, self.calls), (Part::Content, self.content)];
         parts.into_iter().find_map(|(part, is_wrong)| is_wrong.then_some(part))
@@ -260,7 +261,7 @@ fn prefix_length(template: &Template, prefix: &str) -> usize {
     crate::parser::Parser::new(template, prefix, Default::default()).map_or(0, |parser| parser.prefix_length())
 }
 
-/// Where the last thought that was read ends, with its mark, in bytes of the text.
+/// The end of the last thought that was read, with its mark, in bytes of the text.
 fn closed_at(events: &[Event], offset: usize) -> usize {
     let mut ends = events.iter().filter_map(|event| match event {
         Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
@@ -269,7 +270,7 @@ fn closed_at(events: &[Event], offset: usize) -> usize {
     ends.next_back().unwrap_or(0).saturating_sub(offset)
 }
 
-/// Where the mark behind the reasoning of a sample ends.
+/// The end of the mark after the reasoning of a sample.
 fn mark_end(text: &str, shown: &align::Shown) -> usize {
     let Some(place) = &shown.reasoning else { return 0 };
     let rest = text.get(place.end..).unwrap_or("");
@@ -277,7 +278,7 @@ fn mark_end(text: &str, shown: &align::Shown) -> usize {
     place.end + space + crate::wire::marks::first(rest).map_or(0, str::len)
 }
 
-/// Where what makes the model stop begins: the last of what ends content, if that is what the text ends in.
+/// The start of the stop: the last text that ends content, if the output ends with it.
 fn stop_at(text: &str, template: &Template) -> usize {
     let close = template.field("content").and_then(|field| field.close.as_ref());
     let ends = close.into_iter().flat_map(|close| close.pattern().matches(text)).filter_map(Result::ok);
@@ -295,7 +296,7 @@ fn is_same_by_character(template: &Template, sample: &Sample, bench: &dyn Bench)
     }
 }
 
-/// Prose that mentions learned marks and is read otherwise than before; nothing where all of it is read as before.
+/// Prose that mentions learned marks and is read differently than before; nothing if all of it is read as before.
 fn spoiled_prose(
     before: &Template,
     now: &Template,
@@ -322,7 +323,7 @@ fn spoiled_prose(
             let sample = Sample { text: text.clone(), ..Sample::default() };
             let read = |template| read_as(&sample, template, prompt, Mode::Stable, false).map(|(read, _)| read.message);
             let Ok(known) = read(before) else { continue };
-            // What is no prose to the draft as it is cannot get worse.
+            // Text that the draft already misreads cannot get worse.
             let is_prose = known.values().any(|part| part.as_str().is_some_and(|part| part.trim() == text));
             if is_prose && read(now).ok().as_ref() != Some(&known) {
                 return Some(text);
