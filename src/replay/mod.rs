@@ -20,27 +20,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod anomalies;
+mod compact_value;
 mod compare;
 mod cut;
-mod kept;
+mod cut_search;
+mod explain;
 mod message;
-mod moment;
-mod parts;
+mod navigation;
 mod record;
 mod recording;
+mod segments;
 mod stop;
 #[cfg(test)]
 mod tests;
-mod words;
-mod worst;
-mod wrong;
 
+pub use compact_value::Kept;
 pub use compare::{Difference, first_difference};
-pub use kept::Kept;
-pub use moment::Moment;
-pub use parts::Part;
+pub use cut_search::{Hunt, Worst};
+pub use explain::quoted;
+pub use navigation::Moment;
 pub use record::{Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
+pub use segments::Part;
 pub use stop::{Stop, StopError};
-pub use words::quoted;
-pub use worst::{Hunt, Worst};
