@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Recording;
 use super::message::is_kept;
-use super::recording::Closed;
+use super::recording::{Closed, Recording};
 use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Delimiter, Template};
 

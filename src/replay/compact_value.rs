@@ -6,7 +6,7 @@ use crate::json::{self, Value};
 ///
 /// A tree of values takes many times the room of its text, and few values of a recording are looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept(Form);
+pub struct CompactValue(Form);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
@@ -17,7 +17,7 @@ enum Form {
 /// How deep a value may be for its text to be read again for certain.
 const DEEPEST: usize = json::MAX_DEPTH / 2;
 
-impl Kept {
+impl CompactValue {
     pub(super) fn new(value: &Value) -> Self {
         Self(match is_plain(value, DEEPEST) {
             true => Form::Text(value.to_string().into()),
@@ -86,15 +86,15 @@ mod tests {
             "\"\"",
         ] {
             let value = json::read(text).unwrap();
-            let kept = Kept::new(&value);
+            let kept = CompactValue::new(&value);
             assert_eq!((kept.read().to_string(), kept.is_truthy()), (value.to_string(), value.is_truthy()), "{text}");
         }
         let nan = json::read("[NaN]").unwrap();
-        assert_eq!(Kept::new(&nan).read(), nan);
+        assert_eq!(CompactValue::new(&nan).read(), nan);
         let mut deep = Value::Null;
         for _ in 0..DEEPEST * 3 {
             deep = Value::List(vec![deep]);
         }
-        assert_eq!(Kept::new(&deep).read(), deep);
+        assert_eq!(CompactValue::new(&deep).read(), deep);
     }
 }

@@ -1,5 +1,5 @@
-use super::recording::{Kind, Outcome};
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Kind, Outcome, Recording};
 
 /// Where two recordings part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,7 +64,7 @@ impl Recording {
         later.for_each(|hold| hold.first = hold.first - pending.end + pending.start + held);
         splice(&mut self.pending, &pending, halves.pending);
         replace(&mut self.holds, &feeds, halves.holds, 2, |hold| &mut hold.feed);
-        replace(&mut self.lags, &feeds, halves.lags, 2, |lag| &mut lag.feed);
+        replace(&mut self.held_spans, &feeds, halves.held_spans, 2, |held| &mut held.feed);
 
         halves.feeds.iter_mut().for_each(|half| half.events += events.start);
         let later = self.feeds.iter_mut().skip(feed + 1);

@@ -7,7 +7,7 @@ use crate::json::Object;
 use crate::parser::{Mode, Options, ParseError, Parser};
 use crate::template::Template;
 
-use super::Recording;
+use super::recording::Recording;
 
 /// How many cuts are tried at most.
 const MOST: usize = 50_000;
@@ -18,7 +18,7 @@ const MOST: usize = 50_000;
 /// which are taken away again as long as the answer stays another. A long text has too many ways; then the search ends
 /// after a while and says how many it tried.
 #[derive(Clone, Debug)]
-pub struct Hunt {
+pub struct CutSearch {
     template: Template,
     tools: Option<Arc<Tools>>,
     text: Arc<str>,
@@ -35,7 +35,7 @@ pub struct Hunt {
 /// What a hunt found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Worst {
+pub enum CutSearchResult {
     /// Cutting at these places of the text gives another answer.
     Cuts(Vec<usize>),
     /// No cut that was tried does.
@@ -49,7 +49,7 @@ pub enum Worst {
 
 type Answer = Result<Object, ParseError>;
 
-impl Hunt {
+impl CutSearch {
     /// Begins a search for the text of a recording.
     pub fn new(recording: &Recording, tools: Option<Arc<Tools>>) -> Self {
         let text = recording.text().clone();
@@ -73,14 +73,14 @@ impl Hunt {
     }
 
     /// Tries one more way to cut; gives what was found once the search is over.
-    pub fn step(&mut self) -> Option<Worst> {
+    pub fn step(&mut self) -> Option<CutSearchResult> {
         if let Some((cuts, next)) = self.fewer.take() {
             return self.leave_one_out(cuts, next);
         }
         let Some(cut) = self.untried.pop() else { return self.one_by_one() };
         self.tried += 1;
         let cut = cut as usize;
-        self.differs(&[cut]).then(|| Worst::Cuts(vec![cut]))
+        self.differs(&[cut]).then(|| CutSearchResult::Cuts(vec![cut]))
     }
 
     /// How many ways were tried, of how many.
@@ -88,8 +88,8 @@ impl Hunt {
         (self.tried, self.possible)
     }
 
-    fn one_by_one(&mut self) -> Option<Worst> {
-        let nothing = Worst::Nothing { tried: self.tried, possible: self.possible };
+    fn one_by_one(&mut self) -> Option<CutSearchResult> {
+        let nothing = CutSearchResult::Nothing { tried: self.tried, possible: self.possible };
         if self.tried < self.possible {
             return Some(nothing);
         }
@@ -103,7 +103,7 @@ impl Hunt {
         None
     }
 
-    fn leave_one_out(&mut self, mut cuts: Vec<usize>, next: usize) -> Option<Worst> {
+    fn leave_one_out(&mut self, mut cuts: Vec<usize>, next: usize) -> Option<CutSearchResult> {
         if next < cuts.len() {
             let cut = cuts.remove(next);
             if !self.differs(&cuts) {
@@ -111,7 +111,7 @@ impl Hunt {
             }
         }
         match next.checked_sub(1) {
-            None => Some(Worst::Cuts(cuts)),
+            None => Some(CutSearchResult::Cuts(cuts)),
             Some(next) => {
                 self.fewer = Some((cuts, next));
                 None

@@ -1,7 +1,7 @@
 //! What happened and why nothing more is released, in words.
 
-use super::recording::{Kind, Outcome, Pending};
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Kind, Outcome, Pending, Recording};
 use crate::template::Delimiter;
 
 /// The longest text quoted in a sentence, in characters.

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
-use super::recording::{Closed, Kind, Outcome};
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Closed, Kind, Outcome, Recording};
 use crate::json::{Object, Value};
 
 impl Recording {

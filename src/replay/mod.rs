@@ -27,6 +27,7 @@ mod cut;
 mod cut_search;
 mod explain;
 mod message;
+mod moment;
 mod navigation;
 mod record;
 mod recording;
@@ -35,12 +36,12 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
-pub use compact_value::Kept;
+pub use compact_value::CompactValue;
 pub use compare::{Difference, first_difference};
-pub use cut_search::{Hunt, Worst};
+pub use cut_search::{CutSearch, CutSearchResult};
 pub use explain::quoted;
-pub use navigation::Moment;
+pub use moment::Moment;
 pub use record::{Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
-pub use segments::Part;
+pub use segments::Segment;
 pub use stop::{Stop, StopError};

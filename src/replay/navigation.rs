@@ -1,16 +1,7 @@
 //! The moments of a recording, and the ways from one to another.
 
-use super::Recording;
-use super::recording::{Kind, Outcome};
-
-/// A moment of a recorded parse: so many feeds given, so many events taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment {
-    /// The last feed that was given.
-    pub feed: usize,
-    /// How many events were taken.
-    pub event: usize,
-}
+use super::moment::Moment;
+use super::recording::{Kind, Outcome, Recording};
 
 impl Recording {
     /// Before the output: the prompt was read.

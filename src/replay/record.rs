@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Kept;
+use super::compact_value::CompactValue;
 use super::recording::{
-    Closed, Entry, Feed, Hold, Kind, Lag, Opened, Outcome, Pending, Recording, narrow, narrow_field,
+    Closed, Entry, Feed, Hold, Kind, HeldSpan, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
 use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
@@ -75,7 +75,7 @@ impl Recording {
         recorder.run(run, &text, ends, is_whole);
         let mut recording = recorder.recording;
         recording.feeds.shrink_to_fit();
-        recording.lags.shrink_to_fit();
+        recording.held_spans.shrink_to_fit();
         recording.entries.shrink_to_fit();
         recording.rows.shrink_to_fit();
         recording.opens.shrink_to_fit();
@@ -101,7 +101,7 @@ impl Recorder {
             origin: output,
             output,
             feeds: Vec::new(),
-            lags: Vec::new(),
+            held_spans: Vec::new(),
             entries: Vec::new(),
             rows: Vec::new(),
             opens: Vec::new(),
@@ -193,7 +193,7 @@ impl Recorder {
         let events = narrow(self.recording.entries.len());
         if settled != end {
             let feed = narrow(self.recording.feeds.len());
-            self.recording.lags.push(Lag { feed, settled: narrow(settled) });
+            self.recording.held_spans.push(HeldSpan { feed, settled: narrow(settled) });
         }
         self.recording.feeds.push(Feed { end: narrow(end), events });
     }
@@ -223,7 +223,7 @@ impl Recorder {
             EventRef::Chunk { .. } | EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}
             EventRef::Close { value, body, .. } => {
                 let body = place(body.start)..place(body.end);
-                recording.closes.push(Closed { event: index, start, body, value: Ok(Kept::new(value)) });
+                recording.closes.push(Closed { event: index, start, body, value: Ok(CompactValue::new(value)) });
             }
             EventRef::Malformed { reason, body, .. } => {
                 let body = place(body.start)..place(body.end);

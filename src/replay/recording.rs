@@ -6,7 +6,8 @@ use crate::json::Value;
 use crate::parser::{Mode, ParseError, Stage};
 use crate::template::{Field, Template};
 
-use super::{Kept, Moment};
+use super::compact_value::CompactValue;
+use super::moment::Moment;
 
 /// A recorded parse.
 ///
@@ -23,7 +24,7 @@ pub struct Recording {
     pub(super) output: usize,
     pub(super) feeds: Vec<Feed>,
     /// The feeds after which text was held.
-    pub(super) lags: Vec<Lag>,
+    pub(super) held_spans: Vec<HeldSpan>,
     pub(super) entries: Vec<Entry>,
     /// The first event of each row: adjacent chunks of a region stand in one.
     pub(super) rows: Vec<u32>,
@@ -45,7 +46,7 @@ pub(super) struct Feed {
 
 /// A feed after which text was held.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lag {
+pub(super) struct HeldSpan {
     pub feed: u32,
     /// Where the text that was settled ends; what lies between it and the end of the feed is held.
     pub settled: u32,
@@ -76,12 +77,12 @@ pub(super) struct Closed {
     pub start: u32,
     pub body: Range<u32>,
     /// The value, or why there is none.
-    pub value: Result<Kept, Box<str>>,
+    pub value: Result<CompactValue, Box<str>>,
 }
 
 impl Closed {
     /// The value, where there is one.
-    pub fn value(&self) -> Option<&Kept> {
+    pub fn value(&self) -> Option<&CompactValue> {
         self.value.as_ref().ok()
     }
 }
@@ -176,7 +177,7 @@ pub struct Seen<'r> {
     /// Of a region that ended: its body.
     pub body: Range<usize>,
     /// Of a region that ended: its value, or why it has none.
-    pub value: Option<Result<&'r Kept, &'r str>>,
+    pub value: Option<Result<&'r CompactValue, &'r str>>,
     /// Of a region that began: what the named groups of its open pattern took.
     pub captures: &'r [Capture],
 }
@@ -438,14 +439,14 @@ impl Recording {
         }
         self.text.len()
             + of(&self.feeds)
-            + of(&self.lags)
+            + of(&self.held_spans)
             + of(&self.entries)
             + of(&self.rows)
             + of(&self.opens)
             + of(&self.closes)
             + of(&self.holds)
             + of(&self.pending)
-            + self.closes.iter().map(|close| close.value().map_or(0, Kept::size)).sum::<usize>()
+            + self.closes.iter().map(|close| close.value().map_or(0, CompactValue::size)).sum::<usize>()
     }
 
     /// Where the text begins that an event is about.
@@ -467,8 +468,8 @@ impl Recording {
 
     /// Where the text ends that was settled after a feed.
     fn settled_after(&self, feed: usize) -> usize {
-        let found = self.lags.binary_search_by_key(&feed, |lag| lag.feed as usize).ok();
-        let settled = found.and_then(|at| self.lags.get(at)).map(|lag| lag.settled);
+        let found = self.held_spans.binary_search_by_key(&feed, |held| held.feed as usize).ok();
+        let settled = found.and_then(|at| self.held_spans.get(at)).map(|held| held.settled);
         settled.unwrap_or(self.feed(feed).end) as usize
     }
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::recording::Kind;
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Kind, Recording};
 
 /// What a stretch of the text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Part {
+pub enum Segment {
     /// Prompt that the parser does not read.
     Prompt,
     /// Text of a field.
@@ -24,29 +24,29 @@ pub enum Part {
 }
 
 impl Recording {
-    /// The parts that a stretch of the text is made of, in order and without gaps.
-    pub fn parts(&self, moment: Moment, window: Range<usize>) -> Vec<(Range<usize>, Part)> {
+    /// The segments that a stretch of the text is made of, in order and without gaps.
+    pub fn segments(&self, moment: Moment, window: Range<usize>) -> Vec<(Range<usize>, Segment)> {
         let (settled, arrived) = (self.settled(moment), self.arrived(moment));
-        let mut parts = Parts { window, parts: Vec::new() };
-        parts.push(0..self.origin, Part::Prompt);
-        let mut at = self.origin.max(parts.window.start).min(settled);
+        let mut segments = Segments { window, segments: Vec::new() };
+        segments.push(0..self.origin, Segment::Prompt);
+        let mut at = self.origin.max(segments.window.start).min(settled);
         let mut row = self.row_ending_after(at);
-        while at < settled.min(parts.window.end) {
+        while at < settled.min(segments.window.end) {
             let Some(event) = self.event(self.row(row).start).filter(|_| row < self.row_count()) else { break };
             let span = self.row_span(row);
-            let part = match event.kind {
-                Kind::Chunk => Part::Body(event.field),
-                _ => Part::Delimiter(event.field),
+            let segment = match event.kind {
+                Kind::Chunk => Segment::Body(event.field),
+                _ => Segment::Delimiter(event.field),
             };
-            parts.push(at..span.start.min(settled), Part::Dropped);
-            parts.push(span.start.max(at)..span.end.min(settled), part);
+            segments.push(at..span.start.min(settled), Segment::Dropped);
+            segments.push(span.start.max(at)..span.end.min(settled), segment);
             at = at.max(span.end.min(settled));
             row += 1;
         }
-        parts.push(at..settled, Part::Dropped);
-        parts.push(settled..arrived, Part::Held);
-        parts.push(arrived..self.text.len(), Part::Future);
-        parts.parts
+        segments.push(at..settled, Segment::Dropped);
+        segments.push(settled..arrived, Segment::Held);
+        segments.push(arrived..self.text.len(), Segment::Future);
+        segments.segments
     }
 
     /// The first row whose text ends behind a place.
@@ -60,16 +60,16 @@ impl Recording {
     }
 }
 
-struct Parts {
+struct Segments {
     window: Range<usize>,
-    parts: Vec<(Range<usize>, Part)>,
+    segments: Vec<(Range<usize>, Segment)>,
 }
 
-impl Parts {
-    fn push(&mut self, span: Range<usize>, part: Part) {
+impl Segments {
+    fn push(&mut self, span: Range<usize>, segment: Segment) {
         let span = span.start.max(self.window.start)..span.end.min(self.window.end);
         if !span.is_empty() {
-            self.parts.push((span, part));
+            self.segments.push((span, segment));
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::recording::Kind;
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Kind, Recording};
 use crate::pattern::Pattern;
 
 /// Where to stop.

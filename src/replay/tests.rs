@@ -269,11 +269,11 @@ fn the_worst_cut_is_found() {
         let template = template(json);
         let run = Run { template: &template, prefix: "", mode: Mode::Reference, tools: None };
         let recording = Recording::new(&run, [output]).unwrap();
-        let mut hunt = Hunt::new(&recording, None);
+        let mut hunt = CutSearch::new(&recording, None);
         let found = std::iter::repeat_with(|| hunt.step()).take(1000).flatten().next().unwrap();
         match (found, cuts.is_empty()) {
-            (Worst::Cuts(found), false) => assert_eq!(found, cuts),
-            (Worst::Nothing { tried, possible }, true) => assert_eq!((tried, possible), (10, 10)),
+            (CutSearchResult::Cuts(found), false) => assert_eq!(found, cuts),
+            (CutSearchResult::Nothing { tried, possible }, true) => assert_eq!((tried, possible), (10, 10)),
             (found, _) => panic!("{found:?}"),
         }
     }
@@ -345,32 +345,32 @@ fn every_byte_is_a_part() {
         let recording = record(Mode::Stable, chunk);
         let length = recording.text().len();
         for moment in walk(recording.start(), recording.end(), |moment| recording.next_event(moment)) {
-            let whole = recording.parts(moment, 0..length);
+            let whole = recording.segments(moment, 0..length);
             let ends: Vec<usize> = whole.iter().map(|(span, _)| span.end).collect();
             let starts: Vec<usize> = whole.iter().map(|(span, _)| span.start).collect();
             assert_eq!((starts[0], *ends.last().unwrap()), (0, length));
             assert_eq!(starts[1..], ends[..ends.len() - 1]);
             for window in [0..10, 20..40, length - 5..length] {
-                for (span, part) in recording.parts(moment, window) {
-                    let inside = |(other, _): &&(std::ops::Range<usize>, Part)| other.contains(&span.start);
+                for (span, part) in recording.segments(moment, window) {
+                    let inside = |(other, _): &&(std::ops::Range<usize>, Segment)| other.contains(&span.start);
                     assert_eq!(whole.iter().find(inside).unwrap().1, part);
                 }
             }
         }
     }
     let recording = record(Mode::Stable, 1);
-    let parts = recording.parts(recording.moment_at(recording.byte_at(20)), 0..40);
+    let parts = recording.segments(recording.moment_at(recording.byte_at(20)), 0..40);
     let shown: Vec<_> = parts.into_iter().map(|(span, part)| (recording.slice(span), part)).collect();
     assert_eq!(
         shown,
         [
-            ("<user>x<bot>", Part::Prompt),
-            ("<t>", Part::Delimiter(0)),
-            ("hm", Part::Body(0)),
-            ("</t>", Part::Delimiter(0)),
-            ("Let me see.\n", Part::Body(2)),
-            ("<c", Part::Held),
-            ("all f", Part::Future),
+            ("<user>x<bot>", Segment::Prompt),
+            ("<t>", Segment::Delimiter(0)),
+            ("hm", Segment::Body(0)),
+            ("</t>", Segment::Delimiter(0)),
+            ("Let me see.\n", Segment::Body(2)),
+            ("<c", Segment::Held),
+            ("all f", Segment::Future),
         ]
     );
 }

@@ -25,7 +25,7 @@ pub enum Action {
     NextMatch,
     PreviousMatch,
     Rechunk,
-    Worst,
+    SearchCut,
     SwitchMode,
     ToDifference,
     NextOutput,

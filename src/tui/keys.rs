@@ -97,7 +97,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('N')], Action::PreviousMatch, Find, "", "the match before"),
 
     bind(&[char('r')], Action::Rechunk, Parse, "re-chunk", "cut the output another way"),
-    bind(&[char('w')], Action::Worst, Parse, "worst cut", "find the cut that changes the reference's answer"),
+    bind(&[char('w')], Action::SearchCut, Parse, "worst cut", "find the cut that changes the reference's answer"),
     bind(&[char('m')], Action::SwitchMode, Parse, "mode", "stable, reference, or both side by side"),
     bind(&[char('x')], Action::ToDifference, Find, "wrong", "the next wrong event, or where two sides part"),
 

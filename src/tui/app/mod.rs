@@ -21,7 +21,7 @@ use super::theme::Theme;
 use super::view;
 use super::{At, ChunkRule, Chunking};
 use crate::parser::Chunks;
-use crate::replay::{Difference, Hunt, Moment, Recording, Stop};
+use crate::replay::{Difference, CutSearch, Moment, Recording, Stop};
 
 pub use overlay::{Ask, Choice, Overlay, Verdict};
 pub use side::{Showing, Side, mode_name};
@@ -71,7 +71,7 @@ pub struct App {
     /// The match that was gone to last, and the moment that shows it.
     pub(super) found: Option<(Moment, usize)>,
     pub(super) clock: Clock,
-    pub(super) hunt: Option<Hunt>,
+    pub(super) hunt: Option<CutSearch>,
     pub(super) is_typing: bool,
     pub(super) show_whitespace: bool,
     pub(super) show_future: bool,
@@ -275,7 +275,7 @@ impl App {
             A::NextMatch => self.go_to_match(true),
             A::PreviousMatch => self.go_to_match(false),
             A::Rechunk => self.overlay = Some(Overlay::choose(Choice::Chunking)),
-            A::Worst => self.start_hunt(),
+            A::SearchCut => self.start_hunt(),
             A::SwitchMode => self.switch_mode(),
             A::ToDifference => self.show_difference(),
             A::NextOutput => self.turn_to(true),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::super::action::Action;
 use super::super::{At, ChunkRule, Chunking};
 use super::App;
-use crate::replay::{Hunt, Moment, Recording, Stop, Worst, quoted};
+use crate::replay::{CutSearch, Moment, Recording, Stop, CutSearchResult, quoted};
 
 /// How long the search for a cut may keep the screen waiting.
 const PATIENCE: Duration = Duration::from_millis(40);
@@ -272,7 +272,7 @@ impl App {
     pub(super) fn start_hunt(&mut self) {
         let material = &self.material;
         let Some(recording) = self.recording() else { return };
-        self.hunt = Some(Hunt::new(recording, material.tools.clone()));
+        self.hunt = Some(CutSearch::new(recording, material.tools.clone()));
     }
 
     /// Looks on for a while.
@@ -289,12 +289,12 @@ impl App {
         };
         self.hunt = None;
         match found {
-            Worst::Cuts(cuts) => self.show_worst(&cuts),
-            Worst::Nothing { tried, possible } if tried == possible => {
+            CutSearchResult::Cuts(cuts) => self.show_worst(&cuts),
+            CutSearchResult::Nothing { tried, possible } if tried == possible => {
                 self.notice =
                     Some(format!("no cut changes the reference's answer: all {possible} and one character at a time"));
             }
-            Worst::Nothing { tried, possible } => {
+            CutSearchResult::Nothing { tried, possible } => {
                 self.notice =
                     Some(format!("none of the {tried} likeliest cuts of {possible} changes the reference's answer"));
             }

@@ -11,7 +11,7 @@ use super::super::line::{clusters, is_mark};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
 use super::{halves, letters, put};
-use crate::replay::{Part, Recording};
+use crate::replay::{Segment, Recording};
 
 /// The margin: the letters of the fields, and where one stops.
 const MARGIN: u16 = 4;
@@ -73,7 +73,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
         show_future: app.show_future,
         stops: app.stops.iter().filter_map(|stop| recording.stop_place(stop)?.checked_sub(1)).collect(),
     };
-    let parts = recording.parts(moment, window);
+    let parts = recording.segments(moment, window);
     let mut rows = Vec::new();
     for (line, row) in (top..last).enumerate() {
         let Ok(line) = u16::try_from(line) else { break };
@@ -127,7 +127,7 @@ impl Painter<'_> {
         buffer: &mut Buffer,
         area: Rect,
         bytes: Range<usize>,
-        parts: &[(Range<usize>, Part)],
+        parts: &[(Range<usize>, Segment)],
     ) -> Vec<(u16, usize)> {
         let mut columns = Vec::new();
         let mut x = area.x + MARGIN;
@@ -139,26 +139,26 @@ impl Painter<'_> {
                 next += 1;
             }
             let Some((span, part)) = parts.get(next) else { break };
-            if let Part::Body(field) | Part::Delimiter(field) = part
+            if let Segment::Body(field) | Segment::Delimiter(field) = part
                 && margin.last() != Some(field)
             {
                 margin.push(*field);
             }
             let place = at..at + cluster.base.len_utf8() + cluster.marks.len();
             let is_here = place.contains(&self.arrived);
-            if *part == Part::Future && !self.show_future && !is_here {
+            if *part == Segment::Future && !self.show_future && !is_here {
                 break;
             }
             columns.push((x, at));
             let text = cluster.glyph(self.whitespace || (cluster.base == '\n' && is_here));
-            let text = if *part == Part::Future && !self.show_future { " ".into() } else { text };
+            let text = if *part == Segment::Future && !self.show_future { " ".into() } else { text };
             let width = u16::try_from(cluster.width.max(1)).unwrap_or(1);
             let room = area.right().saturating_sub(x);
             let mut style = self.style(*part, place, cluster.base);
             // Where a delimiter stands before a region one sees that it begins; elsewhere its first character says so.
             let before = next.checked_sub(1).and_then(|before| parts.get(before)).map(|(_, part)| *part);
-            let is_bare = !matches!(before, Some(Part::Delimiter(_)));
-            if matches!(part, Part::Body(_)) && at == span.start && at > bytes.start && is_bare {
+            let is_bare = !matches!(before, Some(Segment::Delimiter(_)));
+            if matches!(part, Segment::Body(_)) && at == span.start && at > bytes.start && is_bare {
                 style = style.add_modifier(Modifier::UNDERLINED);
             }
             put(buffer, x, area.y, room, &text, style);
@@ -192,15 +192,15 @@ impl Painter<'_> {
         }
     }
 
-    fn style(&self, part: Part, place: Range<usize>, c: char) -> Style {
+    fn style(&self, part: Segment, place: Range<usize>, c: char) -> Style {
         let theme = self.theme;
         let style = match part {
-            Part::Prompt => theme.prompt(),
-            Part::Body(field) => theme.field(field),
-            Part::Delimiter(field) => theme.delimiter(field),
-            Part::Dropped => theme.dropped(),
-            Part::Held => theme.held(),
-            Part::Future => theme.quiet(),
+            Segment::Prompt => theme.prompt(),
+            Segment::Body(field) => theme.field(field),
+            Segment::Delimiter(field) => theme.delimiter(field),
+            Segment::Dropped => theme.dropped(),
+            Segment::Held => theme.held(),
+            Segment::Future => theme.quiet(),
         };
         let style = match self.found.iter().any(|found| found.start < place.end && place.start < found.end) {
             true => style.patch(theme.found()),
@@ -208,7 +208,7 @@ impl Painter<'_> {
         };
         match () {
             () if place.contains(&self.arrived) => style.patch(theme.cursor()),
-            () if is_mark(c, self.whitespace) && part != Part::Held => style.patch(theme.faint()),
+            () if is_mark(c, self.whitespace) && part != Segment::Held => style.patch(theme.faint()),
             _ => style,
         }
     }
