@@ -14,7 +14,8 @@ use std::sync::mpsc::channel;
 use backchat::json::Object;
 use terminal::Session;
 
-use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
+use backchat::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
+use backchat::tui::{App, Theme};
 
 const TEMPLATE: &str = r#"{
   "start_anchor": "<bot>",
@@ -169,7 +170,7 @@ fn what_was_typed_is_not_blessed_into_a_case() {
     session.press("b");
     session.sees("+  \"content\": \"Yes!\"");
     session.press("y");
-    session.sees("this is the message of what was typed");
+    session.sees("this is the message of the typed output");
     session.press("q");
     session.until("the popup gone", |screen| !screen.contents().contains("take back what was typed"));
     session.press("u");
@@ -441,11 +442,11 @@ fn keys_are_heeded_while_it_works() {
     let mut session = replay(folder.path(), &OPEN);
     session.sees("char 0/");
     session.press("w");
-    session.sees("trying every cut in reference mode");
+    session.sees("trying cuts, near markers first");
     session.press("\x1b");
     session.sees("the search for a cut was stopped");
     session.press("w");
-    session.sees("trying every cut in reference mode");
+    session.sees("trying cuts, near markers first");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -646,12 +647,12 @@ fn lines_of(screen: &vt100::Screen) -> String {
     screen.rows(0, 80).map(|row| row.trim_end().to_owned() + "\n").collect()
 }
 
-/// A desk on which deriving panics.
+/// Outputs whose derivation panics.
 struct Trap {
     names: Vec<String>,
 }
 
-impl Desk for Trap {
+impl Outputs for Trap {
     fn names(&self) -> &[String] {
         &self.names
     }
@@ -662,7 +663,7 @@ impl Desk for Trap {
             template_file: String::new(),
             template_text: TEMPLATE.to_owned(),
             template_span: 0..TEMPLATE.len(),
-            rival: None,
+            other: None,
             prefix: String::new(),
             output: OUTPUT.to_owned(),
             chunks: None,
@@ -709,11 +710,10 @@ fn trapped_workbench() {
         at: None,
         chunking: None,
         showing: Showing::One(Default::default()),
-        theme: Theme::Dark,
         notice: None,
         typing: false,
     };
-    let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start).ok().unwrap();
+    let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start, Theme::Dark).ok().unwrap();
     backchat::tui::run(&mut app).unwrap();
 }
 

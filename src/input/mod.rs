@@ -1,10 +1,15 @@
-//! Reading what the user names on the command line: a file, or `-` for standard input.
+//! Reads what the user names: a file, `-` for standard input, a model folder, or a model in the Hugging Face cache.
+//!
+//! One size limit holds for every file, and each failure has one wording, with the file it is about and what to do.
+
+mod problem;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
-use super::Failure;
+pub use problem::Problem;
+
 use crate::chat;
 use crate::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};
 use crate::json::Value;
@@ -12,12 +17,12 @@ use crate::schema;
 use crate::template::source::{self, Opened, SourceError};
 
 /// The text of a file, or of standard input.
-pub fn text(path: &str) -> Result<String, Failure> {
+pub fn text(path: &str) -> Result<String, Problem> {
     of_bytes(path, bytes(path)?)
 }
 
 /// The bytes of a file, or of standard input. One limit holds for all files that are read as a whole.
-fn bytes(path: &str) -> Result<Vec<u8>, Failure> {
+fn bytes(path: &str) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     match path {
         "-" => io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes),
@@ -38,19 +43,19 @@ fn bytes(path: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// The text that the bytes of a file are.
-pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Failure> {
+pub fn of_bytes(path: &str, bytes: Vec<u8>) -> Result<String, Problem> {
     diagnostic::text(name(path), bytes)
-        .map_err(|NotText { diagnostic, sources }| Failure::Diagnostics { diagnostics: vec![diagnostic], sources })
+        .map_err(|NotText { diagnostic, sources }| Problem { diagnostics: vec![diagnostic], sources })
 }
 
 /// The JSON value of a file, or of standard input.
-pub fn json(path: &str) -> Result<Value, Failure> {
+pub fn json(path: &str) -> Result<Value, Problem> {
     json_of(path, text(path)?)
 }
 
 /// The JSON value that the text of a file is.
-pub fn json_of(path: &str, text: String) -> Result<Value, Failure> {
-    crate::json::read(&text).map_err(|error| Failure::Diagnostics {
+pub fn json_of(path: &str, text: String) -> Result<Value, Problem> {
+    crate::json::read(&text).map_err(|error| Problem {
         diagnostics: vec![
             Diagnostic::error("invalid-json", format!("not valid JSON: {}", error.message))
                 .at(Place::span(&text, error.offset..error.offset).in_file(name(path)))
@@ -61,7 +66,7 @@ pub fn json_of(path: &str, text: String) -> Result<Value, Failure> {
 }
 
 /// A list of tools, from a file or from standard input.
-pub fn tools(path: &str) -> Result<Value, Failure> {
+pub fn tools(path: &str) -> Result<Value, Problem> {
     match json(path)? {
         tools @ (Value::List(_) | Value::Null) => Ok(tools),
         other => Err(Diagnostic::error("wrong-type", format!("expected a list of tools, not {}", other.kind()))
@@ -119,4 +124,14 @@ pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
         .at(Place::file(path))
         .help("check that its folder exists and that you may write there")
+}
+
+/// A file's path as a file in a folder names it.
+pub fn path_from(folder: &Path, path: &Path) -> String {
+    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (folder, path) = (full(if folder == Path::new("") { Path::new(".") } else { folder }), full(path));
+    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
+    relative.display().to_string()
 }

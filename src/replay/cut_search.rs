@@ -83,9 +83,17 @@ impl CutSearch {
         self.differs(&[cut]).then(|| CutSearchResult::Cuts(vec![cut]))
     }
 
-    /// How many ways were tried, of how many.
+    /// How many ways to cut the text in two were tried, and how many there are.
     pub fn progress(&self) -> (usize, usize) {
         (self.tried, self.possible)
+    }
+
+    /// How many more steps the search takes at most, as far as is known now.
+    pub fn left(&self) -> usize {
+        match &self.fewer {
+            Some((_, next)) => next + 1,
+            None => self.untried.len() + 1,
+        }
     }
 
     fn one_by_one(&mut self) -> Option<CutSearchResult> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::compact_value::CompactValue;
 use super::recording::{
-    Closed, Entry, Feed, Hold, Kind, HeldSpan, Opened, Outcome, Pending, Recording, narrow, narrow_field,
+    Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
 use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};

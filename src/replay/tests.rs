@@ -279,6 +279,19 @@ fn the_worst_cut_is_found() {
     }
 }
 
+#[test]
+fn cuts_near_markers_are_tried_first() {
+    let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#);
+    let output = "word ".repeat(4000) + "<stop>" + &"more ".repeat(4000);
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, [output.as_str()]).unwrap();
+    let mut search = CutSearch::new(&recording, None);
+    assert_eq!(search.left(), output.len(), "each cut, and one character at a time");
+    let found = std::iter::repeat_with(|| search.step()).take(8).flatten().next();
+    assert!(matches!(found, Some(CutSearchResult::Cuts(cuts)) if (20_000..20_006).contains(&cuts[0])), "{search:?}");
+    assert!(search.progress().0 <= 8 && search.left() < output.len());
+}
+
 proptest! {
     #[test]
     fn cuts_leave_what_is_recorded_of_a_text_that_was_cut_there_from_the_start(

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::html::Html;
 use crate::diagnostic::escaped;
-use crate::replay::{Segment, Recording};
+use crate::replay::{Recording, Segment};
 
 /// How many colors there are; fields beyond that share them.
 pub(super) const COLORS: usize = 8;

@@ -8,7 +8,7 @@ use super::sides;
 use crate::content::coerce::Tools;
 use crate::json::Value;
 use crate::parser::Mode;
-use crate::replay::{CutSearch, Recording, Run, CutSearchResult};
+use crate::replay::{CutSearch, CutSearchResult, Recording, Run};
 
 /// How many bytes are parsed in search of a cut: a page is made in an instant. `backchat replay` searches on.
 const WORK: usize = 8 << 20;

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::colors::{Run, offsets};
 use crate::diagnostic::{escape_json, shortened};
 use crate::json::{Object, Value};
-use crate::replay::{Kind, Moment, Segment, Recording};
+use crate::replay::{Kind, Moment, Recording, Segment};
 
 /// How many chunks, and how many rows of events, can be stepped through; of more, those in the middle are left out.
 pub const MOST: usize = 2_000;

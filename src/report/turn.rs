@@ -4,7 +4,7 @@ use super::colors::{self, Run, color};
 use super::html::Html;
 use super::proof::Shown;
 use crate::diagnostic::shortened;
-use crate::replay::{Segment, Recording};
+use crate::replay::{Recording, Segment};
 
 /// How wide the bar is, in units of its own.
 const WIDTH: usize = 1000;

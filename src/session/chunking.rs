@@ -1,18 +1,20 @@
+//! How an output is cut into chunks.
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::parser::{Chunks, cut};
 
-/// How the output is cut into chunks: by a rule, and at places that were searched for or asked for.
+/// How the output is cut into chunks: by a rule, and at extra places that were found or asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunking {
     /// The rule.
     pub rule: ChunkRule,
-    /// Places to cut at besides, in characters of the output, in order.
+    /// Additional cuts, in characters of the output, in order.
     pub cuts: Vec<usize>,
 }
 
-/// What most of the chunks follow.
+/// The rule that most of the chunks follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkRule {
     /// As the output was cut when it was recorded.
@@ -114,7 +116,7 @@ impl FromStr for Chunking {
         };
         for cut in cuts.into_iter().flat_map(|cuts| cuts.split(',')) {
             let place = cut.trim().parse().map_err(|_| {
-                format!("{cut:?} is no place; write the characters to cut behind, as in `cut:17,30` or `4+17,30`")
+                format!("{cut:?} is not a place; write the characters to cut after, as in `cut:17,30` or `4+17,30`")
             })?;
             chunking.cut(place);
         }

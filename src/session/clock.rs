@@ -1,3 +1,5 @@
+//! Plays a recording: says how many chunks are due.
+
 use std::time::{Duration, Instant};
 
 /// How many chunks a second, slowest first.

@@ -1,19 +1,17 @@
-//! Which files hold outputs, and how.
+//! Tells which files hold outputs and in which form, and reads recorded chunks.
 
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use super::bench::problem;
 use crate::check::{fixture, fixture_files};
-use crate::cli::input;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::input::{self, Problem};
 use crate::json::{self, Value};
-use crate::tui::Problem;
 
-/// As much of a file's first row as says what the file is, in bytes.
+/// How much of a file's first row is read to tell what the file is, in bytes.
 const LONGEST_ROW: u64 = 1 << 16;
 
-/// Whether a name on the command line stands for outputs with templates of their own.
+/// Whether a name on the command line means outputs that name their own templates.
 pub fn holds_cases(name: &str) -> bool {
     let (path, case) = fixture::split_id(name);
     let path = Path::new(path);
@@ -30,7 +28,7 @@ pub fn holds_cases(name: &str) -> bool {
     }
 }
 
-/// Whether a file is one output, chunk by chunk: its first row says when it came.
+/// Whether a file is one output, chunk by chunk: its first row says when it arrived.
 pub fn is_recorded(name: &str) -> bool {
     let is_rows = Path::new(name).extension().is_some_and(|extension| extension == fixture::ROWS_EXTENSION);
     let first = is_rows.then(|| std::fs::File::open(name).ok()).flatten();
@@ -41,16 +39,16 @@ pub fn is_recorded(name: &str) -> bool {
 
 /// The chunks of a file of rows `{"after_ms", "text"}`.
 pub fn recorded(path: &str) -> Result<Vec<String>, Problem> {
-    let text = input::text(path).map_err(problem)?;
+    let text = input::text(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let chunks = lines.map(|(number, line)| {
         let row = json::read(line).ok();
         let chunk = row.as_ref().and_then(|row| row.get("text")).and_then(Value::as_str).map(str::to_owned);
         chunk.ok_or_else(|| {
             let place = Place { line_column: Some((number + 1, 1)), ..Place::file(path) };
-            Diagnostic::error("bad-recording", "this row is no chunk of a recorded output")
+            Diagnostic::error("bad-recording", "this row is not a chunk of a recorded output")
                 .at(place)
-                .help("a chunk is {\"after_ms\": milliseconds, \"text\": what came}")
+                .help("a chunk is {\"after_ms\": milliseconds, \"text\": the text that arrived}")
         })
     });
     Ok(chunks.collect::<Result<_, _>>()?)

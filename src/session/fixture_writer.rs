@@ -1,15 +1,15 @@
-//! Writing what an output means into its fixture.
+//! Writes the message of an output into its fixture; the file is replaced as a whole or not at all.
 
 use std::path::Path;
 
+use super::material::Material;
 use crate::check::Reading;
 use crate::check::fixture::{self, Blessed};
-use crate::cli::path_from;
 use crate::diagnostic::{Diagnostic, Place};
+use crate::input::{Problem, path_from};
 use crate::json::{Object, Value};
 use crate::parser::{Options, Parser};
 use crate::template::source;
-use crate::tui::{Material, Problem};
 
 /// A fixture that holds an output and the message it gives.
 pub fn new_fixture(
@@ -31,8 +31,8 @@ pub fn new_fixture(
     format!("template: {template}\n\n{prefix}{tools}{output}=== message\n{message}\n")
 }
 
-/// What a case means: the message, what is wrong, the events.
-pub fn blessed(material: &Material) -> Result<Blessed, Problem> {
+/// What a case gives now: the message, what is wrong, the events.
+pub fn actual(material: &Material) -> Result<Blessed, Problem> {
     let options = Options { tools: material.tools.clone(), ..Options::default() };
     let parser = Parser::new(&material.template, &material.prefix, options);
     let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;

@@ -1,21 +1,22 @@
-//! An output that comes through a pipe while it is looked at.
+//! An output that arrives through a pipe while it is shown. Reading never blocks the screen, and memory for what is unread
+//! is bounded.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::cli::{Failure, input};
-use crate::tui::Arrival;
+use super::outputs::Arrival;
+use crate::input::{self, Problem};
 
-/// How long the end of a pipe is waited for before its output is shown without it.
+/// How long to wait for the end of a pipe before its output is shown without it.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The most that is read at once, and how many such pieces may lie unread.
+/// The most that is read at once, and how many unread pieces there may be.
 const PIECE: usize = 1 << 16;
 const PIECES: usize = 64;
 
-/// What has come through a pipe.
+/// What has arrived through a pipe.
 pub struct Piped {
     pieces: Receiver<io::Result<Vec<u8>>>,
     came: RefCell<Came>,
@@ -26,12 +27,12 @@ struct Came {
     bytes: Vec<u8>,
     is_whole: bool,
     failed: Option<io::Error>,
-    /// Whether some of it was not given out yet.
+    /// Whether some of it was not returned yet.
     is_news: bool,
 }
 
 impl Piped {
-    /// Begins to read. What is there at once, to its end, is not shown piece by piece.
+    /// Starts to read. An output that is complete at once is not shown piece by piece.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
         let (tell, pieces) = sync_channel(PIECES);
         std::thread::spawn(move || {
@@ -64,7 +65,7 @@ impl Piped {
         piped
     }
 
-    /// Whether there is more than was given out, or may be.
+    /// Whether there is more than [`text`](Self::text) returned last, or may be.
     pub fn arrival(&self) -> Arrival {
         let mut came = self.came.borrow_mut();
         while !came.is_whole {
@@ -81,8 +82,8 @@ impl Piped {
         }
     }
 
-    /// The text as far as it has come, up to its last whole character.
-    pub fn text(&self) -> Result<String, Failure> {
+    /// The text that has arrived, up to its last complete character.
+    pub fn text(&self) -> Result<String, Problem> {
         let mut came = self.came.borrow_mut();
         came.is_news = false;
         if let Some(error) = &came.failed {

@@ -1,9 +1,80 @@
-use crate::parser::Mode;
-use crate::replay::{Moment, Recording, Run, TooLarge, first_difference, quoted};
-use crate::template::Template;
+//! What is being replayed and where in it one is: plain data. `replaying` and `stepping` move it.
 
-use super::{App, Verdict};
-use crate::diagnostic::Diagnostic;
+use std::time::Instant;
+
+use super::chunking::Chunking;
+use super::clock::Clock;
+use super::position::Position;
+use crate::parser::Mode;
+use crate::replay::{CutSearch, Difference, Moment, Recording, Stop};
+
+/// The recordings of an output, and the way through them.
+pub struct Playback {
+    /// How the output is cut.
+    pub chunking: Chunking,
+    /// Whether the user chose the chunking, rather than left it to the default.
+    pub is_cut_as_asked: bool,
+    /// Whose answer is shown.
+    pub showing: Showing,
+    /// One recording, or two side by side; none while the output cannot be read.
+    pub sides: Vec<Side>,
+    /// The first difference between the two sides.
+    pub difference: Option<Difference>,
+    /// The events that make the message differ from the expected one, or look wrong if none is known.
+    pub wrong: Vec<usize>,
+    /// Whether steps and numbers count every chunk, rather than adjacent chunks as one.
+    pub every_event: bool,
+    /// The breakpoints.
+    pub stops: Vec<Stop>,
+    /// The text that was searched for.
+    pub sought: Option<String>,
+    /// The last match that was gone to, and the moment that shows it.
+    pub found: Option<(Moment, usize)>,
+    /// When the next chunk is due.
+    pub clock: Clock,
+    /// The search for a cut that changes the reference's answer.
+    pub cut_search: Option<RunningSearch>,
+    /// Counts the recordings that were made or changed.
+    pub generation: u64,
+    /// Counts the moves: equal counts mean that nobody moved in between, not even to the same moment.
+    pub moves: u64,
+    /// The byte of the output that was gone to, and the nearest moment that the chunks allow.
+    pub(super) target: Option<(usize, Moment)>,
+    /// Where to open, until that is reached.
+    pub(super) opening_at: Option<Position>,
+}
+
+/// A search that is running.
+pub struct RunningSearch {
+    /// The search.
+    pub search: CutSearch,
+    /// When it began.
+    pub began: Instant,
+}
+
+impl Playback {
+    /// Nothing recorded yet.
+    pub(super) fn new(chunking: Chunking, is_cut_as_asked: bool, showing: Showing, at: Option<Position>) -> Self {
+        Self {
+            chunking,
+            is_cut_as_asked,
+            showing,
+            sides: Vec::new(),
+            difference: None,
+            wrong: Vec::new(),
+            every_event: false,
+            stops: Vec::new(),
+            sought: None,
+            found: None,
+            clock: Clock::default(),
+            cut_search: None,
+            generation: 0,
+            moves: 0,
+            target: None,
+            opening_at: at,
+        }
+    }
+}
 
 /// A recording on the screen.
 pub struct Side {
@@ -28,7 +99,7 @@ pub enum Showing {
 
 impl Showing {
     /// The modes of the sides.
-    fn modes(self) -> Vec<Mode> {
+    pub(super) fn modes(self) -> Vec<Mode> {
         match self {
             Showing::One(mode) => vec![mode],
             Showing::Modes => vec![Mode::Stable, Mode::Reference],
@@ -51,197 +122,4 @@ pub fn mode_name(mode: Mode) -> &'static str {
         Mode::Stable => "stable",
         Mode::Reference => "reference",
     }
-}
-
-impl App {
-    /// Parses anew and keeps the place: the same text has come, and at the end it is the end.
-    pub(super) fn record(&mut self) {
-        let before = match self.recordings() {
-            Ok(sides) => std::mem::replace(&mut self.sides, sides),
-            Err(TooLarge) => {
-                self.problem = Some(Diagnostic::error("too-large", TooLarge.to_string()).into());
-                return;
-            }
-        };
-        self.judge_shown();
-        self.look_over();
-        let Some(Side { recording: before, moment, .. }) = before.into_iter().next() else {
-            return self.set_moment(|recording, _| recording.start());
-        };
-        let has_same_text = |new: &Recording| new.text() == before.text();
-        if moment == before.end() {
-            self.set_moment(|recording, _| recording.end());
-        } else if before.is_inside_feed(moment) && self.recording().is_some_and(has_same_text) {
-            self.set_moment(|recording, _| recording.moment_like(&before, moment));
-        } else {
-            // Longer chunks may have carried the moment on from the place that was gone to.
-            let stood = self.stood.filter(|(_, stood)| *stood == moment).map(|(byte, _)| byte);
-            let byte = stood.unwrap_or_else(|| before.arrived(moment).saturating_sub(before.output_start()));
-            self.set_moment(|recording, _| {
-                recording.moment_at(recording.output_start() + byte).min(recording.before_end())
-            });
-            self.stood = self.side().map(|side| (byte, side.moment));
-        }
-    }
-
-    /// Takes note of recordings that are new, or were changed.
-    pub(super) fn look_over(&mut self) {
-        self.generation += 1;
-        self.difference = match self.sides.as_slice() {
-            [one, other] => first_difference(&one.recording, &other.recording),
-            _ => None,
-        };
-        self.judge_events();
-        self.panes.follow();
-    }
-
-    /// Finds the events that are wrong, or look it.
-    pub(super) fn judge_events(&mut self) {
-        self.wrong = match (&self.material.expected, self.recording()) {
-            // What more text would make good is not wrong yet.
-            _ if self.is_awaited => Vec::new(),
-            (Some(_), _) if self.verdict() == Some(Verdict::Passed) => Vec::new(),
-            (Some(expected), Some(recording)) => recording.wrong_events(expected),
-            (None, Some(recording)) => recording.suspicious_events(),
-            (_, None) => Vec::new(),
-        };
-    }
-
-    fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
-        let material = &self.material;
-        let text = match self.recording() {
-            // The text is shared with the recording before, where it is the same.
-            Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
-            _ => [material.prefix.as_str(), &material.output].concat().into(),
-        };
-        let record = |template: &Template, mode: Mode, name: String| {
-            let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
-            let ends = self.chunking.ends(&material.output, material.chunks.as_deref());
-            let ends = ends.map(|end| material.prefix.len() + end);
-            let recording = match self.is_awaited {
-                true => Recording::of_open_text(&run, text.clone(), ends)?,
-                false => Recording::of_text(&run, text.clone(), ends)?,
-            };
-            Ok(Side { name, moment: recording.start(), recording })
-        };
-        match (self.showing, &material.rival) {
-            (Showing::Templates(mode), Some(rival)) => Ok(vec![
-                record(&material.template, mode, material.template_file.clone())?,
-                record(&rival.template, mode, rival.name.clone())?,
-            ]),
-            (showing, _) => {
-                let modes = showing.modes();
-                let sides = modes.into_iter().map(|mode| record(&material.template, mode, mode_name(mode).to_owned()));
-                sides.collect()
-            }
-        }
-    }
-
-    /// Moves to a moment; the other side follows to the same text.
-    pub(super) fn set_moment(&mut self, to: impl FnOnce(&Recording, Moment) -> Moment) {
-        let Some((first, rest)) = self.sides.split_first_mut() else { return };
-        first.moment = to(&first.recording, first.moment);
-        for side in rest {
-            side.moment = side.recording.moment_like(&first.recording, first.moment);
-        }
-        self.panes.follow();
-    }
-
-    /// Shows the next of: stable, reference, both; and two templates, where there are two.
-    pub(super) fn switch_mode(&mut self) {
-        let templates = self.material.rival.is_some();
-        self.showing = match self.showing {
-            Showing::One(Mode::Stable) => Showing::One(Mode::Reference),
-            Showing::One(Mode::Reference) => Showing::Modes,
-            Showing::Modes if templates => Showing::Templates(Mode::Stable),
-            Showing::Templates(Mode::Stable) => Showing::Templates(Mode::Reference),
-            Showing::Modes | Showing::Templates(Mode::Reference) => Showing::One(Mode::Stable),
-        };
-        self.record();
-        if self.sides.len() > 1 {
-            self.show_difference();
-        } else {
-            self.notice = Some(match self.showing.mode() {
-                Mode::Stable => "stable: one answer however the output is cut".to_owned(),
-                Mode::Reference => "reference: the answer of transformers for these chunks".to_owned(),
-            });
-        }
-    }
-
-    /// Moves to where the two sides part, or to the next event that is not as expected.
-    pub(super) fn show_difference(&mut self) {
-        if self.sides.len() < 2 {
-            return self.show_wrong();
-        }
-        let Some(difference) = self.difference else {
-            if !self.wrong.is_empty() {
-                return self.show_wrong();
-            }
-            self.notice = Some("the two sides say the same from start to end".to_owned());
-            return;
-        };
-        self.set_moment(|_, _| difference.first);
-        if let Some(other) = self.sides.get_mut(1) {
-            other.moment = difference.second;
-        }
-        self.notice = Some(match self.recording().map(Recording::row_count) {
-            Some(rows) if difference.row < rows => {
-                let event = self.recording().map_or(0, |recording| recording.row(difference.row).start);
-                format!("the two sides part at event {}", self.event_number(event))
-            }
-            _ => "the two sides part at the end".to_owned(),
-        });
-    }
-
-    /// Moves to the next event that is wrong or looks it, and from the last to the first.
-    fn show_wrong(&mut self) {
-        let Some(side) = self.side() else { return };
-        let next = self.wrong.iter().find(|event| **event >= side.moment.event).or(self.wrong.first());
-        if let Some(event) = next.copied() {
-            self.set_moment(|recording, _| recording.moment_of_event(event));
-            let left = self.recording().and_then(|recording| recording.leftover(event)).map(quoted);
-            let looks = match (self.material.expected.is_some(), left) {
-                (true, _) => "is not as expected".to_owned(),
-                (false, None) => "looks wrong".to_owned(),
-                (false, Some(mark)) => format!("looks wrong: {mark} is left in its text"),
-            };
-            self.notice = Some(format!("event {} {looks}", self.event_number(event)));
-        } else if self.verdict() == Some(Verdict::Failed) {
-            self.set_moment(|recording, _| recording.end());
-            self.notice = Some("every event is as expected, and something expected never comes".to_owned());
-        } else {
-            self.notice = Some(match self.verdict() {
-                Some(_) => "the message is as expected".to_owned(),
-                None => "no event looks wrong; what the message should be is not said".to_owned(),
-            });
-        }
-    }
-
-    /// Tells at the opening of an output whether it needs looking at.
-    pub(super) fn tell_what_is_wrong(&mut self) {
-        let verdict = self.verdict();
-        let (mark, one, several) = match verdict {
-            Some(Verdict::Failed) => ("✗", "is not as expected", "are not as expected"),
-            Some(Verdict::Excused) => {
-                ("·", "is not as expected, which is allowed", "are not as expected, which is allowed")
-            }
-            _ => ("!", "looks wrong", "look wrong"),
-        };
-        self.notice = match self.wrong.len() {
-            0 if verdict == Some(Verdict::Failed) => Some("✗ not as expected: x shows where".to_owned()),
-            0 => None,
-            1 => Some(format!("{mark} 1 event {one}: x goes there")),
-            count => Some(format!("{mark} {count} events {several}: x goes to the first")),
-        };
-    }
-
-    /// The number by which the list shows an event.
-    pub(super) fn event_number(&self, event: usize) -> usize {
-        let row = self.recording().map_or(0, |recording| recording.row_of(event));
-        1 + if self.every_event { event } else { row }
-    }
-}
-
-fn is_joined(text: &str, first: &str, second: &str) -> bool {
-    text.len() == first.len() + second.len() && text.starts_with(first) && text.ends_with(second)
 }

@@ -1,18 +1,20 @@
+//! A position in a replay, as the command line and the `:` key take it.
+
 use std::fmt;
 use std::str::FromStr;
 
-/// A moment of a replay, as one can write it.
+/// A position in a replay, independent of how the output is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// So many characters of the output have come.
+pub enum Position {
+    /// After this many characters of the output.
     Character(usize),
-    /// So many events have happened, each chunk counted by itself: a moment inside a chunk of the output, too.
+    /// After this many events, with every chunk counted. It can be inside a chunk of the output.
     Event(usize),
     /// The end.
     End,
 }
 
-impl FromStr for At {
+impl FromStr for Position {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -25,7 +27,7 @@ impl FromStr for At {
     }
 }
 
-impl fmt::Display for At {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Character(characters) => write!(f, "{characters}"),
@@ -41,12 +43,12 @@ mod tests {
 
     #[test]
     fn moments_as_they_are_written() {
-        for (text, at) in [("17", At::Character(17)), ("event:3", At::Event(3)), ("end", At::End)] {
+        for (text, at) in [("17", Position::Character(17)), ("event:3", Position::Event(3)), ("end", Position::End)] {
             assert_eq!(text.parse(), Ok(at));
             assert_eq!(at.to_string(), text);
         }
         for wrong in ["", "-1", "event:", "event:x", "start"] {
-            assert!(wrong.parse::<At>().is_err(), "{wrong}");
+            assert!(wrong.parse::<Position>().is_err(), "{wrong}");
         }
     }
 }

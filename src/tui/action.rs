@@ -1,16 +1,15 @@
+//! What keys ask of the workbench, and what the workbench asks of the world around it.
+
 use std::path::PathBuf;
+
+use crate::session::Step;
 
 /// What a key or the mouse asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    NextEvent,
-    PreviousEvent,
-    NextChunk,
-    PreviousChunk,
+    Step(Step),
     NextCharacter,
     PreviousCharacter,
-    NextLine,
-    PreviousLine,
     ToStart,
     ToEnd,
     GoTo,

@@ -1,6 +1,9 @@
-//! The outputs that a command line names, and what they are read with.
+//! The outputs that a command line names, read from files, standard input or pipes, and what they are parsed with.
+//!
+//! Everything is read when it is asked for, so that what is shown is what the files say now. Standard input and pipes,
+//! which give their text once, are kept.
 
-mod desk;
+mod operations;
 mod proof;
 
 use std::cell::RefCell;
@@ -11,24 +14,44 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::Replay;
 use super::files::{holds_cases, is_recorded};
+use super::material::{Conversation, Derived, Material, OtherTemplate};
 use super::piped::Piped;
 use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
 use crate::check::fixture_files;
-use crate::cli::{Failure, input};
 use crate::content::coerce::Tools;
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::input::{self, Problem};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::template::source::{self, Opened, SourceError};
-use crate::tui::{Conversation, Derived, Material, Problem, Rival};
 
-/// An output that was made, not read.
+/// The names that say which outputs to open and what to parse them with.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// A response template, or fixtures that name theirs.
+    pub template: String,
+    /// An output, or a list of outputs.
+    pub output: Option<String>,
+    /// The prompt that the output continues.
+    pub prefix: Option<String>,
+    /// The tools the model was given.
+    pub tools: Option<String>,
+    /// A second template to compare with.
+    pub other: Option<String>,
+    /// The chat template to derive from and to verify with.
+    pub chat_template: Option<String>,
+    /// Variables of the chat template.
+    pub variables: Vec<(String, Value)>,
+    /// The clock that the chat template sees.
+    pub now: Option<String>,
+}
+
+/// An output that was generated, not read from a file.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// What it is called.
+    /// Its name in the list.
     pub name: String,
     /// The template.
     pub template: Template,
@@ -42,53 +65,54 @@ pub struct Given {
     pub expected: Option<Object>,
 }
 
-/// Where outputs that were made come from.
+/// Where generated outputs come from.
 pub struct Origin {
     /// The command that makes them.
     pub command: String,
-    /// The chat template's name and what is needed to derive from it again.
+    /// Derives from the same chat template again.
     pub derive: Box<dyn Fn() -> Result<Derived, Problem>>,
 }
 
 /// The outputs of a command line.
-pub struct Bench {
+pub struct OutputSet {
     names: Vec<String>,
     items: Vec<Item>,
-    /// The template that stands in for the one a case names, and the prompt and tools beside it.
+    /// The template that replaces the one a case names.
     template: Option<String>,
     prefix: Option<String>,
     tools: Option<String>,
-    rival: Option<String>,
+    other: Option<String>,
     chat_template: Option<String>,
     variables: Vec<(String, Value)>,
-    /// What standard input held: it can be read once only.
+    now: Option<String>,
+    /// The text of standard input, which can be read only once.
     stdin: Option<String>,
-    /// What pipes with a name held (`<(…)` of a shell): each can be read once only, too.
+    /// The texts of named pipes (`<(…)` of a shell), which can be read only once, too.
     once: RefCell<HashMap<String, String>>,
-    /// Standard input, where it is an output that is looked at while it comes.
+    /// Standard input, if it is an output that is shown while it arrives.
     piped: Option<Piped>,
-    /// Whether there is no output yet, because it is to be typed.
+    /// Whether there is no output yet because the user will type it.
     is_typed: bool,
     origin: Option<Origin>,
-    /// Files of cases as they were when they were last changed.
+    /// Files of cases, as of their last modification.
     read: RefCell<HashMap<PathBuf, Read>>,
 }
 
-/// A file of cases, and when it and the prompt beside it were last changed before it was read.
+/// A file of cases, and when it and the prompt were last modified before it was read.
 type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
 
 /// An output.
 enum Item {
     /// A text; `-` is standard input.
     Text(String),
-    /// One output, chunk by chunk as it came.
+    /// One output, chunk by chunk as it was recorded.
     Recorded(String),
     /// A case of a file.
     Case {
         file: PathBuf,
         name: String,
     },
-    /// A file of cases that cannot be read, as its complaint says.
+    /// A case that cannot be read.
     Broken {
         file: PathBuf,
         name: String,
@@ -101,65 +125,65 @@ enum Item {
     },
 }
 
-impl Bench {
+impl OutputSet {
     /// Reads what a command line names.
-    pub fn open(asked: &Replay, on_screen: bool) -> Result<Self, Failure> {
-        let mut bench = Self::of_given(Vec::new(), None);
-        bench.prefix.clone_from(&asked.prefix);
-        bench.tools.clone_from(&asked.tools);
-        bench.rival.clone_from(&asked.with);
-        bench.chat_template.clone_from(&asked.chat_template);
-        bench.variables.clone_from(&asked.set);
+    pub fn open(asked: &Request, on_screen: bool) -> Result<Self, Problem> {
+        let mut set = Self::of_given(Vec::new(), None);
+        set.prefix.clone_from(&asked.prefix);
+        set.tools.clone_from(&asked.tools);
+        set.other.clone_from(&asked.other);
+        set.chat_template.clone_from(&asked.chat_template);
+        set.variables.clone_from(&asked.variables);
+        set.now.clone_from(&asked.now);
         let template_is_cases = holds_cases(&asked.template);
         match (&asked.output, template_is_cases) {
-            (None, true) => bench.add_cases(&asked.template)?,
+            (None, true) => set.add_cases(&asked.template)?,
             (Some(output), false) if is_recorded(output) => {
-                bench.template = Some(asked.template.clone());
-                bench.names.push(output.clone());
-                bench.items.push(Item::Recorded(output.clone()));
+                set.template = Some(asked.template.clone());
+                set.names.push(output.clone());
+                set.items.push(Item::Recorded(output.clone()));
             }
             (Some(output), false) if holds_cases(output) => {
-                bench.template = Some(asked.template.clone());
-                bench.add_cases(output)?;
+                set.template = Some(asked.template.clone());
+                set.add_cases(output)?;
             }
             (output, false) => {
-                bench.template = Some(asked.template.clone());
-                // Nobody pipes anything in: the output is typed on the screen.
+                set.template = Some(asked.template.clone());
+                // Nothing is piped in: the user types the output on the screen.
                 let output = output.clone().unwrap_or_else(|| "-".to_owned());
-                bench.is_typed = output == "-" && on_screen && io::stdin().is_terminal();
-                let name = if bench.is_typed { "typed output" } else { input::name(&output) };
-                bench.names.push(name.to_owned());
-                bench.items.push(Item::Text(output));
+                set.is_typed = output == "-" && on_screen && io::stdin().is_terminal();
+                let name = if set.is_typed { "typed output" } else { input::name(&output) };
+                set.names.push(name.to_owned());
+                set.items.push(Item::Text(output));
             }
             (Some(output), true) => {
                 let message = format!("`{}` holds outputs already; `{output}` is one too many", asked.template);
                 return Err(Diagnostic::error("two-outputs", message)
-                    .help("name the response template first and the output behind it, or the fixtures alone")
+                    .help("name the response template first and the output after it, or only the fixtures")
                     .into());
             }
         }
-        let inputs =
-            [bench.template.as_deref(), bench.prefix.as_deref(), bench.tools.as_deref(), bench.rival.as_deref()];
-        let is_output = bench.items.iter().any(|item| matches!(item, Item::Text(path) if path == "-"));
+        let inputs = [set.template.as_deref(), set.prefix.as_deref(), set.tools.as_deref(), set.other.as_deref()];
+        let is_output = set.items.iter().any(|item| matches!(item, Item::Text(path) if path == "-"));
         let times = inputs.into_iter().flatten().filter(|path| *path == "-").count() + usize::from(is_output);
         if times > 1 {
             return Err(Diagnostic::error("input-read-twice", "standard input is named more than once")
-                .help("name a file for all inputs but one; the output itself is read from standard input where it is left out")
+                .help("name a file for all inputs but one; the output is read from standard input if it is left out")
                 .into());
         }
         match times {
-            1 if bench.is_typed => bench.stdin = Some(String::new()),
-            1 if is_output && on_screen => bench.piped = Some(Piped::new(io::stdin())),
-            1 => bench.stdin = Some(input::text("-")?),
+            1 if set.is_typed => set.stdin = Some(String::new()),
+            1 if is_output && on_screen => set.piped = Some(Piped::new(io::stdin())),
+            1 => set.stdin = Some(input::text("-")?),
             _ => {}
         }
-        if let Some(prefix) = &bench.prefix {
-            bench.text(prefix).map_err(super::failure)?;
+        if let Some(prefix) = &set.prefix {
+            set.text(prefix)?;
         }
-        Ok(bench)
+        Ok(set)
     }
 
-    /// Outputs that are at hand.
+    /// Generated outputs.
     pub fn of_given(given: Vec<Given>, origin: Option<Origin>) -> Self {
         Self {
             names: given.iter().map(|given| given.name.clone()).collect(),
@@ -167,9 +191,10 @@ impl Bench {
             template: None,
             prefix: None,
             tools: None,
-            rival: None,
+            other: None,
             chat_template: None,
             variables: Vec::new(),
+            now: None,
             stdin: None,
             once: RefCell::default(),
             piped: None,
@@ -179,18 +204,18 @@ impl Bench {
         }
     }
 
-    /// Whether there is no output yet, because it is to be typed.
+    /// Whether there is no output yet because the user will type it.
     pub fn is_typed(&self) -> bool {
         self.is_typed
     }
 
-    /// Whether the output is a mere text, whose prompt the command line would name.
+    /// Whether an output has no prompt unless the command line names one.
     pub fn takes_prefix(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Text(_) | Item::Recorded(_)))
     }
 
-    /// Adds the cases of a file or a folder, or the one that is named.
-    fn add_cases(&mut self, named: &str) -> Result<(), Failure> {
+    /// Adds the cases of a file or a folder, or the named one only.
+    fn add_cases(&mut self, named: &str) -> Result<(), Problem> {
         let (path, wanted) = fixture::split_id(named);
         let files = fixture_files(&[PathBuf::from(path)])?;
         for file in files {
@@ -220,7 +245,7 @@ impl Bench {
                 }
                 None => (
                     "there is no output here".to_owned(),
-                    "name a file that ends in .fixture or .jsonl, or a folder of such",
+                    "name a file that ends in .fixture or .jsonl, or a folder of such files",
                 ),
             };
             return Err(Diagnostic::error("no-such-case", message).at(Place::file(path)).help(help).into());
@@ -228,7 +253,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A file of cases, read again where it was changed.
+    /// A file of cases, read again if it was modified.
     fn file(&self, path: &Path) -> Rc<FixtureFile> {
         let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
         let changed = [changed(path), self.prefix.as_ref().and_then(|prefix| changed(Path::new(prefix)))];
@@ -270,7 +295,7 @@ impl Bench {
         Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
     }
 
-    /// The template that a case is read with: the one on the command line, or else its own.
+    /// The template that a case is parsed with: the one on the command line, or else its own.
     fn template_of(&self, case: Option<&Case>) -> Result<Opened, Problem> {
         let opened = match (&self.template, case.map(|case| &case.template)) {
             (Some(name), _) if name == "-" => {
@@ -281,17 +306,17 @@ impl Bench {
             (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
             (None, None) => source::open("-"),
         };
-        opened.map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })
+        Ok(opened?)
     }
 
     fn text(&self, path: &str) -> Result<String, Problem> {
         match (path, &self.stdin, &self.piped) {
             ("-", Some(text), _) => Ok(text.clone()),
-            ("-", None, Some(piped)) => piped.text().map_err(problem),
-            _ if !is_pipe(path) => input::text(path).map_err(problem),
+            ("-", None, Some(piped)) => piped.text(),
+            _ if !is_pipe(path) => input::text(path),
             _ => {
                 let known = self.once.borrow().get(path).cloned();
-                let text = known.map_or_else(|| input::text(path), Ok).map_err(problem)?;
+                let text = known.map_or_else(|| input::text(path), Ok)?;
                 self.once.borrow_mut().insert(path.to_owned(), text.clone());
                 Ok(text)
             }
@@ -323,17 +348,16 @@ impl Bench {
     /// The tools of the command line.
     fn named_tools(&self) -> Result<Option<Value>, Problem> {
         let Some(path) = &self.tools else { return Ok(None) };
-        Ok(Some(input::json_of(path, self.text(path)?).map_err(problem)?))
+        Ok(Some(input::json_of(path, self.text(path)?)?))
     }
 
-    fn rival(&self) -> Result<Option<Rival>, Problem> {
-        let Some(name) = &self.rival else { return Ok(None) };
+    fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
+        let Some(name) = &self.other else { return Ok(None) };
         let opened = match name.as_str() {
             "-" => source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default()),
             name => self.named_template(name),
         };
-        let opened = opened.map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?;
-        Ok(Some(Rival { name: name.clone(), template: opened.loaded.template }))
+        Ok(Some(OtherTemplate { name: name.clone(), template: opened?.loaded.template }))
     }
 
     fn of(
@@ -353,7 +377,7 @@ impl Bench {
             template_file: opened.file,
             template_span: span.unwrap_or(0..template_text.len()),
             template_text,
-            rival: self.rival()?,
+            other: self.other()?,
             prefix,
             output,
             chunks,
@@ -363,7 +387,7 @@ impl Bench {
         })
     }
 
-    /// The chat template that belongs to an output, and its variables.
+    /// The chat template of an output, and its variables.
     fn chat_template(&self, index: usize) -> Result<(String, Object), Problem> {
         let mut variables = Object::new();
         let own = match self.items.get(index) {
@@ -393,11 +417,4 @@ pub fn derived(derivation: &derive::Derivation) -> Derived {
 /// Whether a file is a pipe, which gives its text once.
 fn is_pipe(path: &str) -> bool {
     path != "-" && std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
-}
-
-pub fn problem(failure: Failure) -> Problem {
-    match failure {
-        Failure::Diagnostics { diagnostics, sources } => Problem { diagnostics, sources },
-        Failure::Io(error) => Diagnostic::error("cannot-read", error.to_string()).into(),
-    }
 }

@@ -1,23 +1,27 @@
-//! What can be done to the outputs.
+//! What can be done to the outputs: read, bless, derive, verify, and name the command that shows them.
 
 use std::path::{Path, PathBuf};
 
-use super::super::bless::{blessed, new_fixture, write};
+use super::super::chunking::Chunking;
 use super::super::files::recorded;
-use super::{Bench, Item, derived};
+use super::super::fixture_writer::{actual, new_fixture, write};
+use super::super::material::{Conversation, Derived, Material, ProofTask};
+use super::super::outputs::{Arrival, Outputs, View};
+use super::super::playback::Showing;
+use super::{Item, OutputSet, derived};
 use crate::check::fixture::{self, TemplateSource};
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
+use crate::input::Problem;
 use crate::json::Object;
 use crate::parser::Mode;
 use crate::template::Template;
 use crate::template::source;
-use crate::tui::{Arrival, Chunking, Conversation, Derived, Desk, Material, Problem, Proving, Showing, View};
 
 /// The file of a model folder that may hold both templates.
 const CONFIG: &str = "tokenizer_config.json";
 
-impl Desk for Bench {
+impl Outputs for OutputSet {
     fn names(&self) -> &[String] {
         &self.names
     }
@@ -46,8 +50,7 @@ impl Desk for Bench {
             }
             Some(Item::Given(given)) => {
                 let text = given.template.to_json();
-                let opened = source::from_text(String::new(), text)
-                    .map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?;
+                let opened = source::from_text(String::new(), text)?;
                 let (prefix, output) = (given.prefix.clone(), given.output.clone());
                 self.of(opened, prefix, output, given.tools.as_ref(), given.expected.clone(), None)
             }
@@ -74,11 +77,11 @@ impl Desk for Bench {
         let mut add = |path: &str| {
             if path != "-" {
                 let path = PathBuf::from(path);
-                let config = path.join("tokenizer_config.json");
+                let config = path.join(CONFIG);
                 files.push(if path.is_dir() { config } else { path });
             }
         };
-        self.template.iter().chain(&self.prefix).chain(&self.tools).chain(&self.rival).for_each(|path| add(path));
+        self.template.iter().chain(&self.prefix).chain(&self.tools).chain(&self.other).for_each(|path| add(path));
         match self.items.get(index) {
             Some(Item::Text(path) | Item::Recorded(path)) => add(path),
             Some(Item::Case { file, name }) => {
@@ -112,7 +115,7 @@ impl Desk for Bench {
         let holds_both = |path: &str| Path::new(path).is_dir() || path.ends_with(CONFIG);
         match self.chat_template(index) {
             _ if self.origin.is_some() => true,
-            // A file that holds a response template alone names no chat template.
+            // A file that holds nothing but a response template has no chat template.
             Ok((name, _)) => self.template.as_ref() != Some(&name) || holds_both(&name),
             Err(_) => false,
         }
@@ -125,21 +128,21 @@ impl Desk for Bench {
                 if case.output != material.output {
                     return Err(Diagnostic::error(
                         "other-output",
-                        "this is the message of what was typed, not of the case's output",
+                        "this is the message of the typed output, not of the case's output",
                     )
                     .at(Place::file(read.file.clone()))
-                    .help("take back what was typed (u), or write a case of its own")
+                    .help("undo what was typed (u), or write a separate case")
                     .into());
                 }
-                let blessed = blessed(material)?;
-                let text = fixture::rewrite(&read, &[(&case, blessed)], &[]);
+                let actual = actual(material)?;
+                let text = fixture::rewrite(&read, &[(&case, actual)], &[]);
                 write(file, &text)?;
                 Ok(format!("blessed: {} holds this message now", case.id))
             }
             Some(Item::Text(path) | Item::Recorded(path)) if path != "-" => {
                 let file = Path::new(path).with_extension(fixture::EXTENSION);
                 if file.exists() {
-                    let message = format!("the fixture {} is there already", file.display());
+                    let message = format!("the fixture {} exists already", file.display());
                     return Err(Diagnostic::error("fixture-exists", message)
                         .help("replay the fixture itself, and bless there")
                         .into());
@@ -156,9 +159,12 @@ impl Desk for Bench {
                 write(&file, &new_fixture(&file, template, material, tools.as_ref(), message))?;
                 Ok(format!("blessed: wrote {}", file.display()))
             }
-            _ => Err(Diagnostic::error("no-fixture", "this output is in no file beside which a fixture could stand")
-                .help("save it, and replay the file")
-                .into()),
+            _ => Err(Diagnostic::error(
+                "no-fixture",
+                "a fixture is written next to the output's file, and this output has none",
+            )
+            .help("save it, and replay the file")
+            .into()),
         }
     }
 
@@ -170,12 +176,12 @@ impl Desk for Bench {
         Ok(derived(&derive::derive(&source, &options)))
     }
 
-    fn prove(&self, index: usize, template: &Template) -> Option<Proving> {
-        self.proving(index, template)
+    fn proof_task(&self, index: usize, template: &Template) -> Option<ProofTask> {
+        self.task(index, template)
     }
 
-    fn lay_out(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
-        self.lay(conversations, of)
+    fn append_conversations(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
+        self.append(conversations, of)
     }
 
     fn command(&self, index: usize, view: &View) -> Result<String, String> {
@@ -203,7 +209,7 @@ impl Desk for Bench {
         let files = [
             ("--prefix", self.prefix.as_ref()),
             ("--tools", self.tools.as_ref()),
-            ("--with", self.rival.as_ref().filter(|_| shows_both)),
+            ("--with", self.other.as_ref().filter(|_| shows_both)),
             ("--chat-template", self.chat_template.as_ref()),
         ];
         files.into_iter().for_each(|(name, file)| file.iter().for_each(|file| option(name, file)));

@@ -1,30 +1,28 @@
-//! Proving the template on the bench against its chat template, and the conversations that fail.
+//! Verifies the template of an output against its chat template, and lists the conversations that fail.
 
-use super::{Bench, Item};
+use super::super::material::{Conversation, Material, Proof, ProofTask};
+use super::super::outputs::Outputs;
+use super::{Item, OutputSet};
 use crate::chat;
-use crate::cli::derive::NOW;
 use crate::derive::{self, Failure, Options, Proven, Status};
+use crate::input::Problem;
 use crate::json::Value;
 use crate::template::Template;
-use crate::tui::{Conversation, Desk, Material, Problem, Proof, Proving};
 
-impl Bench {
-    /// The chat template that belongs to an output, and what it is rendered with: what `backchat derive` gives for it is
-    /// what is shown here.
+impl OutputSet {
+    /// The chat template of an output and the options that `backchat derive` would use for it.
     pub(super) fn deriving(&self, index: usize) -> Result<(String, Options), Problem> {
         let (name, set) = self.chat_template(index)?;
-        let source = chat::source::open(&name, None)
-            .map_err(|error| Problem { diagnostics: error.diagnostics, sources: error.sources })?
-            .for_tools();
+        let source = chat::source::open(&name, None)?.for_tools();
         let mut variables = source.special_tokens.clone();
         let special_tokens = variables.values().filter_map(Value::as_str).map(str::to_owned).collect();
         variables.extend(set);
-        let now = Some(NOW.to_owned());
+        let now = self.now.clone();
         Ok((source.template, Options { variables, special_tokens, now, ..Options::default() }))
     }
 
-    /// The work of a proof. What a derivation made is proved already, and no file that could be mended.
-    pub(super) fn proving(&self, index: usize, template: &Template) -> Option<Proving> {
+    /// The task that verifies a template. Derived outputs are verified already, and have no file to edit.
+    pub(super) fn task(&self, index: usize, template: &Template) -> Option<ProofTask> {
         if self.origin.is_some() || !self.can_derive(index) {
             return None;
         }
@@ -33,8 +31,8 @@ impl Bench {
         Some(Box::new(move || proof(&derive::prove(&source, &template, &options))))
     }
 
-    /// Puts conversations after the outputs, in place of those that were put there before.
-    pub(super) fn lay(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
+    /// Appends conversations, in place of those appended before.
+    pub(super) fn append(&mut self, conversations: Vec<Conversation>, of: usize) -> usize {
         let of = match self.items.get(of) {
             Some(Item::Failing { of, .. }) => *of,
             _ => of,
@@ -50,7 +48,7 @@ impl Bench {
         first
     }
 
-    /// A conversation read with the template as its file has it now.
+    /// A conversation, parsed with the template as its file has it now.
     pub(super) fn failing(&self, of: usize, conversation: &Conversation) -> Result<Material, Problem> {
         let opened = match self.items.get(of) {
             Some(Item::Case { file, name }) => self.template_of(Some(&self.case(file, name)?.0))?,

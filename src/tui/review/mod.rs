@@ -12,8 +12,8 @@ mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::desk::Problem;
 use super::theme::Theme;
+use crate::session::Problem;
 
 pub use screen::run;
 

@@ -16,7 +16,7 @@ fn a_template_that_no_longer_loads_leaves_the_last_good_state() {
     bench.world.borrow_mut().template = Some(TEMPLATE.replace("</think>", "</thought>"));
     bench.press("⎋");
     bench.app.reload();
-    assert!(bench.app.problem.is_none());
+    assert!(bench.app.session.library.problem.is_none());
     assert_eq!(bench.at(), 30, "the place is kept");
     bench.press("G");
     assert!(bench.screen(80, 24).contains("reasoning"));
@@ -40,7 +40,7 @@ fn effects_for_the_world() {
     assert!(command.contains("--at end"), "behind the end: {command}");
     bench.press("⎋iz⎋y");
     assert_eq!(bench.press("c"), None);
-    assert!(bench.notice().starts_with("no command shows what was typed"), "{}", bench.notice());
+    assert!(bench.notice().starts_with("no command shows typed text"), "{}", bench.notice());
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_message_is_blessed_and_the_template_derived_again() {
     assert_eq!(bench.notice(), "the fixture holds this very message");
     let blessed = bench.world.borrow().blessed.clone().unwrap();
     assert_eq!(blessed.get("tool_calls").unwrap().to_string(), r#"[{"city": "Paris"}]"#);
-    assert_eq!(bench.app.verdict(), Some(Verdict::Passed));
+    assert_eq!(bench.app.session.verdict(), Some(Verdict::Passed));
     bench.press("d");
     assert_eq!(bench.notice(), "deriving gives no template: proved");
     bench.world.borrow_mut().derived = json::read(&TEMPLATE.replace("<think>", "<thought>")).ok();
@@ -78,12 +78,12 @@ fn an_output_is_typed_and_pasted() {
     bench.app.paste("y</thi");
     assert_eq!(bench.at(), 7);
     bench.press("nk>");
-    let side = bench.app.side().unwrap();
+    let side = bench.app.session.side().unwrap();
     assert_eq!(side.recording.happened(side.moment), "`</think>` closed `reasoning`");
     bench.press("⌫⌫a⎋");
-    assert_eq!(bench.app.material.output, "xy</thina");
-    assert_eq!(bench.app.material.chunks.as_deref(), Some(&[1, 6, 1, 1][..]));
-    assert!(!bench.app.is_typing);
+    assert_eq!(bench.app.session.library.material.output, "xy</thina");
+    assert_eq!(bench.app.session.library.material.chunks.as_deref(), Some(&[1, 6, 1, 1][..]));
+    assert!(!bench.app.session.editing.is_typing);
 }
 
 #[test]
@@ -106,15 +106,15 @@ fn what_was_typed_is_kept() {
     let mut bench = bench(&["x", "y"], &start());
     bench.press("iab⎋");
     bench.app.reload();
-    assert_eq!(bench.app.material.output, "xab");
+    assert_eq!(bench.app.session.library.material.output, "xab");
     assert!(bench.notice().contains("what was typed is kept"), "{}", bench.notice());
     assert!(bench.screen(80, 24).starts_with("output-0.txt 1/2 ✎ typed"), "{}", bench.screen(80, 24));
     bench.press("]");
-    assert_eq!(bench.app.material.output, "y");
+    assert_eq!(bench.app.session.library.material.output, "y");
     bench.press("[");
-    assert_eq!(bench.app.material.output, "xab");
+    assert_eq!(bench.app.session.library.material.output, "xab");
     bench.press("u");
-    assert_eq!(bench.app.material.output, "x");
+    assert_eq!(bench.app.session.library.material.output, "x");
     bench.press("u");
     assert_eq!(bench.notice(), "nothing was typed");
 }
@@ -127,7 +127,10 @@ fn an_output_that_cannot_be_read_does_not_block_the_list() {
     assert!(screen.contains("cannot read the file"), "{screen}");
     bench.press("jlkhGgmv.,⏎");
     bench.press("⎋]");
-    assert_eq!((bench.app.material.output.as_str(), bench.app.problem.is_none()), ("x", true));
+    assert_eq!(
+        (bench.app.session.library.material.output.as_str(), bench.app.session.library.problem.is_none()),
+        ("x", true)
+    );
 }
 
 #[test]
@@ -136,8 +139,8 @@ fn another_message_may_be_allowed() {
     bench.world.borrow_mut().expected = json::read(r#"{"content": "x"}"#).unwrap().as_object().cloned();
     bench.world.borrow_mut().is_excused = true;
     bench.app.reload();
-    assert_eq!(bench.app.verdict(), Some(Verdict::Excused));
-    assert!(!bench.app.has_failed(0));
+    assert_eq!(bench.app.session.verdict(), Some(Verdict::Excused));
+    assert!(!bench.app.session.has_failed(0));
     assert!(bench.notice().contains("which is allowed"), "{}", bench.notice());
 }
 

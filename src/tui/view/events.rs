@@ -1,33 +1,22 @@
 //! The events, one a row; adjacent chunks of a region as one, unless every one is asked for.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::app::{App, Side};
+use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
-use super::{halves, letters, put_line};
+use super::cells::{halves, letters, put_fitted, put_line};
+use super::drawn::EventsPlace;
 use crate::diagnostic::escape;
 use crate::replay::{Kind, Recording};
+use crate::session::Side;
 
 /// How much of a text or a value is looked at, in characters: more than any screen shows of it.
 const READ: usize = 2000;
-
-/// Where events were drawn, for the mouse.
-pub struct Place {
-    area: Rect,
-    events: Vec<usize>,
-}
-
-impl Place {
-    pub fn event_at(&self, place: Position) -> Option<usize> {
-        let inside = self.area.contains(place);
-        self.events.get(usize::from(place.y.checked_sub(self.area.y)?)).copied().filter(|_| inside)
-    }
-}
 
 /// Some events of a recording: a row of the list.
 struct Row {
@@ -37,28 +26,33 @@ struct Row {
 }
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    for (index, area) in halves(area, app.sides.len()).into_iter().enumerate() {
-        let Some(side) = app.sides.get(index) else { continue };
-        let list = List { recording: &side.recording, every: app.every_event };
+    for (index, area) in halves(area, app.session.playback.sides.len()).into_iter().enumerate() {
+        let Some(side) = app.session.playback.sides.get(index) else { continue };
+        let list = List { recording: &side.recording, every: app.session.playback.every_event };
         let current = list.row_of(side);
         let count = list.count();
         let top = match index {
-            0 => app.drawn.follow(
+            0 => app.layout.drawn.follow(
                 Pane::Events,
-                app.panes.scrolled(Pane::Events),
+                app.layout.panes.scrolled(Pane::Events),
                 current.unwrap_or(0),
                 count,
                 area.height,
             ),
-            _ => app.drawn.rows(Pane::Events).0,
+            _ => app.layout.drawn.rows(Pane::Events).0,
         };
-        let differs = app.difference.filter(|_| !app.every_event).map(|difference| difference.row);
+        let differs = app
+            .session
+            .playback
+            .difference
+            .filter(|_| !app.session.playback.every_event)
+            .map(|difference| difference.row);
         let fields = side.recording.template().fields();
         let letters = letters(fields.iter().map(|field| &field.name));
         // Where room is short, the letter is name enough.
         let most = if area.width < 60 { 0 } else { 18 };
         let name_width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(most);
-        let mut place = Place { area, events: Vec::new() };
+        let mut place = EventsPlace { area, events: Vec::new() };
         for (line, at) in (top..count).take(usize::from(area.height)).enumerate() {
             let row = list.row(at);
             let shown = Shown {
@@ -79,9 +73,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             put_line(buffer, area, line, &shown.line(&row, at, area.width));
         }
         if count == 0 {
-            super::put_fitted(buffer, area, 0, "no events", app.theme.quiet());
+            put_fitted(buffer, area, 0, "no events", app.layout.theme.quiet());
         }
-        app.drawn.events.push(place);
+        app.layout.drawn.events.push(place);
     }
 }
 
@@ -125,14 +119,14 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn line(&self, row: &Row, at: usize, width: u16) -> Line<'static> {
-        let theme = self.app.theme;
+        let theme = self.app.layout.theme;
         let recording = &self.side.recording;
         let Some(event) = recording.event(row.first) else { return Line::default() };
         let is_future = row.first >= self.side.moment.event;
         let is_initial = row.end <= recording.initial_count();
         let mark = match () {
             () if self.differs => "≠",
-            () if self.is_wrong(row) && self.app.material.expected.is_some() => "✗",
+            () if self.is_wrong(row) && self.app.session.library.material.expected.is_some() => "✗",
             () if self.is_wrong(row) => "!",
             () if self.is_current => "▶",
             () if self.stops(row) => "●",
@@ -174,21 +168,21 @@ impl Shown<'_> {
 
     /// What the same row of the other side says.
     fn other_text(&self, at: usize) -> Option<String> {
-        let other = self.app.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
-        let list = List { recording: &other.recording, every: self.app.every_event };
+        let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
+        let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
         (at < list.count()).then(|| text(&other.recording, &list.row(at)))
     }
 
     /// Whether the message is another than expected because of the row.
     fn is_wrong(&self, row: &Row) -> bool {
-        let is_first = std::ptr::eq(self.side, self.app.sides.first().unwrap_or(self.side));
-        is_first && self.app.wrong.binary_search(&row.first).is_ok()
+        let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
+        is_first && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
     }
 
     /// Whether a breakpoint on events is met in the row.
     fn stops(&self, row: &Row) -> bool {
         let recording = &self.side.recording;
-        !self.app.stops.is_empty() && recording.stops_at(&self.app.stops, row.first)
+        !self.app.session.playback.stops.is_empty() && recording.stops_at(&self.app.session.playback.stops, row.first)
     }
 }
 

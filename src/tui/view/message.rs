@@ -5,14 +5,16 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::app::{App, Side};
+use super::super::app::App;
 use super::super::line::{fit_end, wrap};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
-use super::{halves, put_line};
+use super::cells::{halves, put_line};
+use super::drawn::{MessageKey, MessageRow, ShownMessage};
 use crate::diagnostic::escape;
 use crate::json::{Object, Value};
 use crate::replay::Kind;
+use crate::session::Side;
 
 /// The most elements shown at either end of a list of regions.
 const MOST: usize = 200;
@@ -20,52 +22,24 @@ const MOST: usize = 200;
 /// The longest string shown whole, in characters.
 const LONGEST: usize = 4000;
 
-/// The message in lines, as it was last shown.
-#[derive(Default)]
-pub struct Cache {
-    sides: Vec<Shown>,
-}
-
-#[derive(Default)]
-struct Shown {
-    key: Option<Key>,
-    lines: Vec<Row>,
-}
-
-/// As long as this is the same, the message is.
-#[derive(PartialEq, Eq)]
-struct Key {
-    recording: u64,
-    closed: usize,
-    is_end: bool,
-    width: u16,
-}
-
-/// A line of the message.
-struct Row {
-    /// The key of the message it belongs to.
-    key: String,
-    text: String,
-}
-
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let areas = halves(area, app.sides.len());
-    app.drawn.message.sides.resize_with(areas.len(), Shown::default);
+    let areas = halves(area, app.session.playback.sides.len());
+    app.layout.drawn.message.sides.resize_with(areas.len(), ShownMessage::default);
     for (index, area) in areas.into_iter().enumerate() {
-        let Some(side) = app.sides.get(index) else { continue };
-        let key = Key {
-            recording: app.generation,
+        let Some(side) = app.session.playback.sides.get(index) else { continue };
+        let key = MessageKey {
+            recording: app.session.playback.generation,
             closed: side.recording.closed_count(side.moment),
             is_end: side.recording.has_ended(side.moment),
             width: area.width,
         };
-        let Some(cache) = app.drawn.message.sides.get_mut(index) else { continue };
+        let Some(cache) = app.layout.drawn.message.sides.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
             cache.lines = rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width));
             cache.key = Some(key);
         }
         let changed = changed(side);
-        let open = open_region(side, area.width, app.theme);
+        let open = open_region(side, area.width, app.layout.theme);
         let cache_lines = cache.lines.len();
         let touched = cache.lines.iter().rposition(|row| Some(row.key.as_str()) == changed.as_deref());
         let count = cache_lines + open.len();
@@ -74,15 +48,21 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             _ => count.saturating_sub(1),
         };
         let top = match index {
-            0 => app.drawn.follow(Pane::Message, app.panes.scrolled(Pane::Message), here, count, area.height),
-            _ => app.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
+            0 => app.layout.drawn.follow(
+                Pane::Message,
+                app.layout.panes.scrolled(Pane::Message),
+                here,
+                count,
+                area.height,
+            ),
+            _ => app.layout.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
         };
-        let Some(cache) = app.drawn.message.sides.get(index) else { continue };
+        let Some(cache) = app.layout.drawn.message.sides.get(index) else { continue };
         let shown = cache.lines.iter().map(|row| {
             let is_new = Some(row.key.as_str()) == changed.as_deref();
-            let style = if is_new { app.theme.strong() } else { ratatui::style::Style::new() };
+            let style = if is_new { app.layout.theme.strong() } else { ratatui::style::Style::new() };
             let mark = if is_new { "▌" } else { " " };
-            Line::from(vec![Span::styled(mark, app.theme.good()), Span::styled(row.text.clone(), style)])
+            Line::from(vec![Span::styled(mark, app.layout.theme.good()), Span::styled(row.text.clone(), style)])
         });
         let lines: Vec<Line<'_>> =
             shown.skip(top).chain(open.into_iter().skip(top.saturating_sub(cache_lines))).collect();
@@ -114,7 +94,7 @@ fn open_region(side: &Side, width: u16, theme: Theme) -> Vec<Line<'static>> {
 }
 
 /// The message in lines that are safe to show.
-fn rows(message: &Object, width: usize) -> Vec<Row> {
+fn rows(message: &Object, width: usize) -> Vec<MessageRow> {
     let mut rows = Vec::new();
     let room = width.saturating_sub(1).max(1);
     let mut push = |key: &str, text: &str| {
@@ -122,7 +102,7 @@ fn rows(message: &Object, width: usize) -> Vec<Row> {
         let safe = escape(text.trim_start());
         for (at, line) in wrap(&safe, room.saturating_sub(indent + 2).max(8)).into_iter().enumerate() {
             let text = format!("{}{line}", " ".repeat(indent + if at == 0 { 0 } else { 2 }));
-            rows.push(Row { key: key.to_owned(), text });
+            rows.push(MessageRow { key: key.to_owned(), text });
         }
     };
     push("", "{");

@@ -3,15 +3,17 @@
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::super::app::{App, Side};
+use super::super::app::App;
 use super::super::line::{clusters, is_mark};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
-use super::{halves, letters, put};
-use crate::replay::{Segment, Recording};
+use super::cells::{halves, letters, put};
+use super::drawn::StreamPlace;
+use crate::replay::{Recording, Segment};
+use crate::session::Side;
 
 /// The margin: the letters of the fields, and where one stops.
 const MARGIN: u16 = 4;
@@ -22,56 +24,45 @@ const LETTERS: usize = 3;
 /// How much of the prompt is shown, in bytes.
 const TAIL: usize = 1200;
 
-/// Where a stream was drawn, for the mouse.
-pub struct Place {
-    area: Rect,
-    /// The bytes of each row, with the column where each begins.
-    rows: Vec<Vec<(u16, usize)>>,
-}
-
-impl Place {
-    pub fn byte_at(&self, place: Position) -> Option<usize> {
-        if !self.area.contains(place) {
-            return None;
-        }
-        let row = self.rows.get(usize::from(place.y - self.area.y))?;
-        row.iter().rev().find(|(x, _)| *x <= place.x).or_else(|| row.first()).map(|(_, byte)| *byte)
-    }
-}
-
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    app.drawn.wrappings.resize_with(app.sides.len(), Default::default);
-    for (side, area) in halves(area, app.sides.len()).into_iter().enumerate() {
+    app.layout.drawn.wrappings.resize_with(app.session.playback.sides.len(), Default::default);
+    for (side, area) in halves(area, app.session.playback.sides.len()).into_iter().enumerate() {
         draw_side(buffer, area, app, side);
     }
 }
 
 fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
-    let Some(side) = app.sides.get(index) else { return };
+    let Some(side) = app.session.playback.sides.get(index) else { return };
     let (recording, moment) = (&side.recording, side.moment);
     let width = area.width.saturating_sub(MARGIN).max(1);
-    let Some(wrapping) = app.drawn.wrappings.get_mut(index) else { return };
-    wrapping.update(recording.text(), tail(recording), width, app.show_whitespace);
+    let Some(wrapping) = app.layout.drawn.wrappings.get_mut(index) else { return };
+    wrapping.update(recording.text(), tail(recording), width, app.layout.show_whitespace);
     let arrived = recording.arrived(moment);
     // What stands right before the place is what just happened.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
     let top = match index {
-        0 => app.drawn.follow(Pane::Stream, app.panes.scrolled(Pane::Stream), here, count, area.height),
-        _ => app.drawn.rows(Pane::Stream).0,
+        0 => app.layout.drawn.follow(Pane::Stream, app.layout.panes.scrolled(Pane::Stream), here, count, area.height),
+        _ => app.layout.drawn.rows(Pane::Stream).0,
     };
-    let Some(wrapping) = app.drawn.wrappings.get(index) else { return };
+    let Some(wrapping) = app.layout.drawn.wrappings.get(index) else { return };
     let last = (top + usize::from(area.height)).min(count);
     let window = wrapping.row(top).start..wrapping.row(last.saturating_sub(1)).end;
     let painter = Painter {
-        theme: app.theme,
-        whitespace: app.show_whitespace,
+        theme: app.layout.theme,
+        whitespace: app.layout.show_whitespace,
         letters: letters(recording.template().fields().iter().map(|field| &field.name)),
         recording,
         arrived,
-        found: matches(side, app.sought.as_deref(), window.clone()),
-        show_future: app.show_future,
-        stops: app.stops.iter().filter_map(|stop| recording.stop_place(stop)?.checked_sub(1)).collect(),
+        found: matches(side, app.session.playback.sought.as_deref(), window.clone()),
+        show_future: app.layout.show_future,
+        stops: app
+            .session
+            .playback
+            .stops
+            .iter()
+            .filter_map(|stop| recording.stop_place(stop)?.checked_sub(1))
+            .collect(),
     };
     let parts = recording.segments(moment, window);
     let mut rows = Vec::new();
@@ -80,7 +71,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
         let place = Rect { y: area.y + line, height: 1, ..area };
         rows.push(painter.row(buffer, place, wrapping.row(row), &parts));
     }
-    app.drawn.streams.push(Place { area, rows });
+    app.layout.drawn.streams.push(StreamPlace { area, rows });
 }
 
 /// Where the shown end of the prompt begins.
