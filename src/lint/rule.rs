@@ -1,4 +1,6 @@
-use super::schemas::SchemaSubject;
+//! What a rule is: its id, level and page, and where its findings come from.
+
+use super::schema_subject::SchemaSubject;
 use super::subject::Subject;
 use crate::diagnostic::{Diagnostic, Severity};
 

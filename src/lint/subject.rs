@@ -1,13 +1,14 @@
-//! The template that is looked at, with texts that its delimiters match and the places of its values.
+//! The template that is linted, with texts that its delimiters match and the places of its values.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Edit, Place};
 use crate::json::{self, Object, Path, Places, Value};
-use crate::targets::{Reader, Target};
+use crate::pattern::Pattern;
+use crate::targets::{Reader, Reason, Refusal, THINKING, Target};
 use crate::template::source::Opened;
-use crate::template::{Delimiter, Field, Template};
+use crate::template::{ContentSpec, Delimiter, Field, Template};
 
 /// A template under the linter's eyes.
 #[derive(Debug)]
@@ -141,6 +142,32 @@ impl<'t> Subject<'t> {
         readers
     }
 
+    /// What the readers of the targets refuse for some reasons.
+    pub(super) fn refusals(&self, reasons: fn(Reason) -> bool) -> Vec<Refusal> {
+        let refusals = self.readers().into_iter().flat_map(|reader| reader.check(self.template));
+        refusals.filter(|refusal| reasons(refusal.reason)).collect()
+    }
+
+    /// Every pattern that the template writes as one, with its path.
+    pub(super) fn patterns(&self) -> Vec<(Path, &'t Pattern)> {
+        let mut patterns = Vec::new();
+        let anchor = self.template.start_anchor();
+        if anchor.literals().is_none() {
+            patterns.push((Path::root().key("start_anchor_pattern"), anchor.pattern()));
+        }
+        for (field, side, delimiter) in self.delimiters() {
+            if delimiter.literals().is_none() {
+                patterns.push((Self::delimiter_path(field, side), delimiter.pattern()));
+            }
+            if side == Side::Open
+                && let ContentSpec::XmlInline(args) = &field.content
+            {
+                patterns.push((Self::path(field).key("content_args").key("tag_pattern"), &args.tag_pattern));
+            }
+        }
+        patterns
+    }
+
     /// The fields with texts that their delimiters match.
     pub(super) fn fields(&self) -> impl Iterator<Item = (&'t Field, &Marks)> {
         self.template.fields().iter().zip(&self.marks)
@@ -212,8 +239,11 @@ impl<'t> Subject<'t> {
     }
 }
 
-/// The token that ends a sequence, where the file of the template says so.
-fn stop_token(document: &Value) -> Option<String> {
+/// The names that programs use for the model's reasoning.
+pub(super) const REASONING: [&str; 3] = ["reasoning_content", THINKING, "reasoning"];
+
+/// The token that ends a sequence, if the document says so.
+pub(super) fn stop_token(document: &Value) -> Option<String> {
     let token = document.get("eos_token")?;
     token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
 }

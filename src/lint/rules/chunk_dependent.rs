@@ -5,16 +5,16 @@
 //! with the template, inside a region where that is where the delimiter counts, whole and cut in two. The smallest text
 //! that shows a difference goes into the finding.
 
-use super::rule::{Page, Rule, Source};
-use super::run::{Answer, characters, parser, read};
-use super::subject::{Side, Subject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Object, Value};
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::run::{Answer, characters, parser, read};
+use crate::lint::subject::{Side, Subject};
 use crate::parser::{Mode, Parser};
 use crate::pattern::Construct;
 use crate::template::{Delimiter, Field, Template};
 
-pub(super) static CHUNK_DEPENDENT: Rule = Rule {
+pub(in crate::lint) static RULE: Rule = Rule {
     id: "RT001",
     name: "chunk-dependent",
     severity: Severity::Warning,

@@ -1,14 +1,14 @@
 //! RT015: a closing mark that ends a region inside a JSON string, found by running it.
 
-use super::rule::{Page, Rule, Source};
-use super::run::{parser_with, read};
-use super::subject::{Side, Subject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::run::{parser_with, read};
+use crate::lint::subject::{Side, Subject};
 use crate::parser::{ClosersInStrings, Mode};
-use crate::template::ContentSpec;
+use crate::template::{ContentSpec, Field};
 
-pub(super) static CLOSE_IN_STRING: Rule = Rule {
+pub(in crate::lint) static RULE: Rule = Rule {
     id: "RT015",
     name: "close-in-string",
     severity: Severity::Note,
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         .map(|closers| parser_with(subject.template, Mode::Stable, closers));
     let (Some(ends), Some(as_text)) = (ends, text) else { return Vec::new() };
     let mut found = Vec::new();
-    let read_as_json = |field: &crate::template::Field| matches!(field.content, ContentSpec::Json(_));
+    let read_as_json = |field: &Field| matches!(field.content, ContentSpec::Json(_));
     for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some() && read_as_json(field)) {
         let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { continue };
         // A mark with a quote or a line break is written with escapes there, and closes nothing.

@@ -1,11 +1,11 @@
-//! The start anchor.
+//! RT040: a start anchor that the text of an earlier turn can contain.
 
-use super::rule::{Page, Rule, Source};
-use super::subject::Subject;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Path, Value};
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::subject::Subject;
 
-pub(super) static FORGEABLE_ANCHOR: Rule = Rule {
+pub(in crate::lint) static RULE: Rule = Rule {
     id: "RT040",
     name: "forgeable-anchor",
     severity: Severity::Warning,

@@ -1,13 +1,13 @@
 //! RT004: a later region of a field takes the place of an earlier one, found by running it.
 
-use super::rule::{Page, Rule, Source};
-use super::run::read_whole;
-use super::subject::{Marks, Subject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
+use crate::lint::rule::{Page, Rule, Source};
+use crate::lint::run::read_whole;
+use crate::lint::subject::{Marks, Subject};
 use crate::template::Field;
 
-pub(super) static LAST_REGION_WINS: Rule = Rule {
+pub(in crate::lint) static RULE: Rule = Rule {
     id: "RT004",
     name: "last-region-wins",
     severity: Severity::Note,
