@@ -64,6 +64,36 @@ impl Recording {
         wrong
     }
 
+    /// The value that a region should have given for the message to be the expected one: the element of a list at its
+    /// place, the rest of a joined text, or the whole value. None if nothing is expected at its place.
+    pub fn expected_value(&self, expected: &Object, event: usize) -> Option<Value> {
+        let index = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
+        let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| entry.field);
+        let own = field_of(self.closes.get(index)?)?;
+        let field = self.field(own.into())?;
+        let wanted = expected.get(&field.name)?;
+        let same_field = self.closes.iter().take(index).filter(|close| field_of(close) == Some(own));
+        let mut before = same_field.filter_map(Closed::value);
+        match &field.join {
+            _ if !field.repeats => Some(wanted.clone()),
+            None => wanted.as_list()?.get(before.count()).cloned(),
+            Some(join) => {
+                let default = self.template.defaults().get(&field.name).and_then(Value::as_str);
+                let mut rest = wanted.as_str()?;
+                let mut is_first = true;
+                let mut take = |piece: &str| {
+                    let after = if is_first { Some(rest) } else { rest.strip_prefix(join.as_str()) };
+                    is_first = false;
+                    after.and_then(|after| after.strip_prefix(piece)).map(|after| rest = after)
+                };
+                default.map_or(Some(()), &mut take)?;
+                before.try_for_each(|value| take(value.read().as_str()?))?;
+                let after = if is_first { Some(rest) } else { rest.strip_prefix(join.as_str()) };
+                Some(after.unwrap_or(rest).into())
+            }
+        }
+    }
+
     /// The events that an author should look at where nobody says what the message should be: regions that give no value,
     /// that take the place of a value, that run to the end of the output because their close never comes, or whose text
     /// still holds something like a delimiter.

@@ -280,6 +280,27 @@ fn the_worst_cut_is_found() {
 }
 
 #[test]
+fn each_region_has_its_part_of_the_expectation() {
+    let template = template(
+        r#"{"start_anchor": "<a>", "defaults": {"said": "Well"}, "fields": {
+            "call": {"open": "<c>", "close": "</c>", "repeats": true, "content": "int"},
+            "said": {"open": "<s>", "close": "</s>", "repeats": true, "join": ", "},
+            "n": {"open": "<n>", "close": "</n>"}}}"#,
+    );
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let output = "<c>1</c><c>x</c><c>2</c><c>3</c><s>one</s><s>two</s><s>three</s><n>a</n><n>b</n>";
+    let recording = Recording::new(&run, [output]).unwrap();
+    let expected = crate::json::read(r#"{"call": [1, 7], "said": "Well, one, too, three", "n": "c"}"#).unwrap();
+    let Value::Object(expected) = expected else { panic!() };
+    let ends = (0..recording.event_count()).filter(|event| recording.event(*event).unwrap().value.is_some());
+    let wanted: Vec<String> = ends
+        .map(|event| recording.expected_value(&expected, event).map_or("-".to_owned(), |value| value.to_string()))
+        .collect();
+    // The call that gave no value stands where the next one should be; after a text departs, no rest can be told.
+    assert_eq!(wanted, ["1", "7", "7", "-", "\"one, too, three\"", "\"too, three\"", "-", "\"c\"", "\"c\""]);
+}
+
+#[test]
 fn cuts_near_markers_are_tried_first() {
     let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#);
     let output = "word ".repeat(4000) + "<stop>" + &"more ".repeat(4000);

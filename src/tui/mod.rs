@@ -5,6 +5,7 @@
 
 mod action;
 mod app;
+mod diff;
 mod editor;
 mod keys;
 mod line;

@@ -1,5 +1,7 @@
 //! What lies over the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
 
+use crate::session::Departure;
+
 /// What lies over the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
@@ -40,6 +42,8 @@ pub enum Overlay {
     Text {
         /// Its heading.
         title: String,
+        /// What was expected instead, shown above the lines.
+        departure: Option<Departure>,
         /// Its lines, safe to show.
         lines: Vec<String>,
         /// The first line that is shown.

@@ -33,10 +33,12 @@ impl App {
                 self.layout.overlay =
                     moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Help { top });
             }
-            Overlay::Text { title, lines, top } => {
-                let last = lines.len().saturating_sub(1);
+            Overlay::Text { title, departure, lines, top } => {
+                // How many rows a comparison takes is known once it is drawn.
+                let last = if departure.is_some() { usize::MAX } else { lines.len().saturating_sub(1) };
                 self.layout.overlay = moved(top, key.code, self.layout.drawn.overlay_page()).map(|top| Overlay::Text {
                     title,
+                    departure,
                     lines,
                     top: top.min(last),
                 });
@@ -158,6 +160,7 @@ impl App {
         };
         match &mut self.layout.overlay {
             Some(Overlay::Help { top }) => *top = top.saturating_add_signed(by),
+            Some(Overlay::Text { departure: Some(_), top, .. }) => *top = top.saturating_add_signed(by),
             Some(Overlay::Text { lines, top, .. } | Overlay::Bless { lines, top, .. }) => {
                 *top = top.saturating_add_signed(by).min(lines.len().saturating_sub(1));
             }

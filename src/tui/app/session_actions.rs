@@ -20,7 +20,7 @@ impl App {
         match self.session.derive() {
             Ok(Some(change)) => {
                 let lines = difference(&change.old, &change.new);
-                self.layout.overlay = Some(Overlay::Text { title: change.title, lines, top: 0 });
+                self.layout.overlay = Some(Overlay::Text { title: change.title, departure: None, lines, top: 0 });
             }
             Ok(None) => {}
             Err(problem) => self.show_problem("Derive", &problem),
@@ -63,7 +63,7 @@ impl App {
         let text = self.session.command()?;
         // Some terminals refuse to write the clipboard; then the text can be selected by hand.
         let lines = vec![escape(&text).into_owned()];
-        self.layout.overlay = Some(Overlay::Text { title: "Copied".to_owned(), lines, top: 0 });
+        self.layout.overlay = Some(Overlay::Text { title: "Copied".to_owned(), departure: None, lines, top: 0 });
         Some(Effect::Copy(text))
     }
 
@@ -95,13 +95,13 @@ impl App {
             self.session.notice = Some("nothing has happened yet".to_owned());
             return;
         }
-        self.layout.overlay = Some(Overlay::Text { title, lines, top: 0 });
+        self.layout.overlay = Some(Overlay::Text { title, departure: self.session.departure(), lines, top: 0 });
     }
 
     fn show_problem(&mut self, title: &str, problem: &Problem) {
         let text = render(&problem.diagnostics, Format::Full, &problem.sources, false);
         let lines = text.lines().map(|line| crate::diagnostic::escape(line).into_owned()).collect();
-        self.layout.overlay = Some(Overlay::Text { title: title.to_owned(), lines, top: 0 });
+        self.layout.overlay = Some(Overlay::Text { title: title.to_owned(), departure: None, lines, top: 0 });
     }
 }
 

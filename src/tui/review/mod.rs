@@ -3,7 +3,6 @@
 //! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences there
 //! are, and what accepting one writes, is the caller's [`Docket`].
 
-mod diff;
 mod screen;
 mod view;
 

@@ -7,8 +7,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use super::super::diff;
 use super::super::line::{fit, fit_end, wrap};
-use super::{Change, Decision, Review, diff};
+use super::{Change, Decision, Review};
 use crate::diagnostic::{Format, escape, render};
 
 /// From how many columns on the two sides stand side by side, unless somebody asks for something else.

@@ -259,3 +259,32 @@ fn a_breakpoint_behind_the_end_is_never_met() {
     bench.press("gs99999⏎c");
     assert_eq!(bench.notice(), "no breakpoint up to the end");
 }
+
+#[test]
+fn an_expectation_is_shown_beside_what_came() {
+    let mut bench =
+        bench(&["Hm</think>One.<call>{\"city\": \"Paris\"}</call><call>{\"city\": \"Oslo\"}</call><stop>"], &start());
+    let expected = r#"{"role": "assistant", "reasoning": "Hm", "content": "One.",
+                       "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
+    bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
+    bench.app.reload();
+    bench.press("rwx");
+    let screen = bench.screen(200, 50);
+    assert!(
+        screen.contains(r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace("} e", "}  e").as_str()),
+        "{screen}"
+    );
+    assert!(screen.contains("`tool_calls`: expected │ actual"), "{screen}");
+    let small = bench.screen(80, 24);
+    assert!(small.contains("\"Oslo\"} ≠ ") && small.contains("`tool_calls`: - expected, + actual"), "{small}");
+    assert!(small.contains("-   \"city\": \"Rome\"") && small.contains("+   \"city\": \"Oslo\""), "{small}");
+    bench.press("⏎");
+    let details = bench.screen(80, 24);
+    assert!(details.contains("`tool_calls`: expected │ actual"), "{details}");
+    bench.press("⎋G");
+    let end = bench.screen(200, 50);
+    assert!(end.contains("the message: expected │ actual"), "{end}");
+    bench.world.borrow_mut().expected = json::read(&expected.replace("Rome", "Oslo")).unwrap().as_object().cloned();
+    bench.app.reload();
+    assert!(!bench.screen(200, 50).contains("expected │ actual"), "and nothing of it once it is right");
+}

@@ -1,6 +1,7 @@
 //! What was drawn last: where a click hits, how far a pane can be scrolled, and what need not be computed again.
 
 use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
 
 use super::super::panes::Pane;
 use super::wrapping::Wrapping;
@@ -110,6 +111,8 @@ pub struct MessageCache {
 pub struct ShownMessage {
     pub key: Option<MessageKey>,
     pub lines: Vec<MessageRow>,
+    /// Under the message: what was expected instead.
+    pub comparison: Vec<Line<'static>>,
 }
 
 /// As long as this is the same, the message is.
@@ -119,6 +122,7 @@ pub struct MessageKey {
     pub closed: usize,
     pub is_end: bool,
     pub width: u16,
+    pub departs: bool,
 }
 
 /// A line of the message.

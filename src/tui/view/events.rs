@@ -15,6 +15,9 @@ use crate::diagnostic::escape;
 use crate::replay::{Kind, Recording};
 use crate::session::Side;
 
+/// From this width on, there is room for a word between an actual and an expected value.
+const ROOMY: usize = 50;
+
 /// How much of a text or a value is looked at, in characters: more than any screen shows of it.
 const READ: usize = 2000;
 
@@ -151,12 +154,17 @@ impl Shown<'_> {
         let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
         let text = text(recording, row);
         let other = self.differs.then(|| self.other_text(at)).flatten();
-        let text = from_difference(&text, other.as_deref(), usize::from(width).saturating_sub(used));
+        let room = usize::from(width).saturating_sub(used);
+        let (text, expected) = match self.expected(row) {
+            Some(expected) => beside(&text, &expected, room),
+            None => (from_difference(&text, other.as_deref(), room), String::new()),
+        };
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
             Span::styled(kind_word, kind),
             Span::styled(field, paint(theme.field(event.field))),
             Span::styled(text, base),
+            Span::styled(expected, paint(theme.good())),
         ]);
         if self.is_current {
             let room = usize::from(width).saturating_sub(line.width());
@@ -171,6 +179,13 @@ impl Shown<'_> {
         let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
         let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
         (at < list.count()).then(|| text(&other.recording, &list.row(at)))
+    }
+
+    /// What was expected in place of a wrong value.
+    fn expected(&self, row: &Row) -> Option<String> {
+        let expected = self.app.session.library.material.expected.as_ref().filter(|_| self.is_wrong(row))?;
+        let value = self.side.recording.expected_value(expected, row.first);
+        Some(value.map_or_else(|| "nothing".to_owned(), |value| escape(&value.to_string()).into_owned()))
     }
 
     /// Whether the message is another than expected because of the row.
@@ -224,6 +239,16 @@ fn from_difference(text: &str, other: Option<&str>, width: usize) -> String {
     let skipped = same.saturating_sub(width / 3);
     let rest: String = text.chars().skip(skipped).collect();
     fit(&format!("…{rest}"), width)
+}
+
+/// An actual and an expected text in the room of one, both from a little before where they differ.
+fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
+    let between = if width >= ROOMY { "  expected " } else { " ≠ " };
+    let room = width.saturating_sub(between.width());
+    let left = actual.width().min(room - room / 2).max(room.saturating_sub(expected.width()));
+    let shown = from_difference(actual, Some(expected), left);
+    let right = from_difference(expected, Some(actual), room.saturating_sub(shown.width()));
+    (shown, format!("{between}{right}"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::super::app::App;
+use super::super::diff;
 use super::super::line::{fit_end, wrap};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
@@ -14,7 +15,7 @@ use super::drawn::{MessageKey, MessageRow, ShownMessage};
 use crate::diagnostic::escape;
 use crate::json::{Object, Value};
 use crate::replay::Kind;
-use crate::session::Side;
+use crate::session::{Departure, Side};
 
 /// The most elements shown at either end of a list of regions.
 const MOST: usize = 200;
@@ -24,6 +25,7 @@ const LONGEST: usize = 4000;
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let areas = halves(area, app.session.playback.sides.len());
+    let is_alone = areas.len() == 1;
     app.layout.drawn.message.sides.resize_with(areas.len(), ShownMessage::default);
     for (index, area) in areas.into_iter().enumerate() {
         let Some(side) = app.session.playback.sides.get(index) else { continue };
@@ -32,18 +34,29 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             closed: side.recording.closed_count(side.moment),
             is_end: side.recording.has_ended(side.moment),
             width: area.width,
+            departs: is_alone && app.session.departs(),
         };
         let Some(cache) = app.layout.drawn.message.sides.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
-            cache.lines = rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width));
+            let departure = app.session.departure().filter(|_| key.departs);
+            // The comparison of whole messages holds the message itself.
+            cache.lines = match key.departs && key.is_end {
+                true => Vec::new(),
+                false => rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width)),
+            };
+            cache.comparison = departure
+                .map_or_else(Vec::new, |departure| comparison(&departure, usize::from(area.width), app.layout.theme));
             cache.key = Some(key);
         }
         let changed = changed(side);
         let open = open_region(side, area.width, app.layout.theme);
         let cache_lines = cache.lines.len();
+        let compared = cache.comparison.len();
         let touched = cache.lines.iter().rposition(|row| Some(row.key.as_str()) == changed.as_deref());
-        let count = cache_lines + open.len();
+        let count = cache_lines + open.len() + compared;
         let here = match touched {
+            // As much of the comparison as there is room for, from its head on.
+            _ if compared > 0 => cache_lines + compared.min(usize::from(area.height.saturating_sub(1))) - 1,
             Some(row) if open.is_empty() => row,
             _ => count.saturating_sub(1),
         };
@@ -64,12 +77,28 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             let mark = if is_new { "▌" } else { " " };
             Line::from(vec![Span::styled(mark, app.layout.theme.good()), Span::styled(row.text.clone(), style)])
         });
-        let lines: Vec<Line<'_>> =
-            shown.skip(top).chain(open.into_iter().skip(top.saturating_sub(cache_lines))).collect();
+        let lines: Vec<Line<'_>> = shown
+            .chain(open)
+            .chain(cache.comparison.iter().cloned())
+            .skip(top)
+            .take(usize::from(area.height))
+            .collect();
         for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
             put_line(buffer, area, row, line);
         }
     }
+}
+
+/// From this width on, an expected value stands beside the actual one.
+pub const WIDE: usize = 70;
+
+/// An expected value and the actual one, in rows.
+pub fn comparison(departure: &Departure, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let is_wide = width >= WIDE;
+    let order = if is_wide { "expected │ actual" } else { "- expected, + actual" };
+    let head = Line::styled(format!(" {}: {order}", escape(&departure.title)), theme.bad());
+    let rows = diff::rows(&departure.expected, &departure.actual, width, is_wide, theme);
+    std::iter::once(head).chain(rows).collect()
 }
 
 /// The key of the message that the last event gave a value to.

@@ -11,6 +11,7 @@ use super::super::app::{App, Ask, Choice, Overlay};
 use super::super::keys::{Group, KEYS, Key};
 use super::super::line::{fit, fit_end, wrap};
 use super::cells::{put, put_line};
+use super::message::comparison;
 use crate::diagnostic::escape;
 use crate::session::Verdict;
 
@@ -24,10 +25,15 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
             let top = page(out, area, app, "Keys", &lines, top);
             app.layout.overlay = Some(Overlay::Help { top });
         }
-        Overlay::Text { title, lines, top } => {
-            let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
+        Overlay::Text { title, departure, lines, top } => {
+            let mut shown: Vec<Line<'_>> = Vec::new();
+            if let Some(departure) = &departure {
+                shown = comparison(departure, usize::from(area.width.saturating_sub(4)), app.layout.theme);
+                shown.push(Line::default());
+            }
+            shown.extend(lines.iter().map(|line| diff_line(app, line)));
             let top = page(out, area, app, &title, &shown, top);
-            app.layout.overlay = Some(Overlay::Text { title, lines, top });
+            app.layout.overlay = Some(Overlay::Text { title, departure, lines, top });
         }
         Overlay::Bless { title, lines, top } => {
             let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();

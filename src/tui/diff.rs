@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use similar::{DiffOp, TextDiff};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::super::theme::Theme;
+use super::theme::Theme;
 use crate::diagnostic::escape;
 
 /// Equal lines shown before and after a change.
