@@ -22,9 +22,16 @@ impl<'s> SchemaSubject<'s> {
         &self.opened.loaded.schema
     }
 
+    /// The text of its file. An opened schema always has it among its sources.
+    pub fn text(&self) -> &'s str {
+        let text = self.opened.sources.text(Some(&self.opened.file));
+        debug_assert!(text.is_some(), "an opened schema holds its text");
+        text.unwrap_or("")
+    }
+
     /// The place of the value at a path.
     pub fn place(&self, path: &Path) -> Place {
-        let text = self.opened.sources.text(Some(&self.opened.file)).unwrap_or("");
+        let text = self.text();
         let span = self.opened.places.at(path).map_or(0..0, |places| places.value.clone());
         Place::span(text, span).in_file(&self.opened.file).path(path.below(&self.opened.path).to_string())
     }

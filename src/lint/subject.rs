@@ -111,7 +111,9 @@ impl<'t> Subject<'t> {
     pub fn of_file(opened: &'t Opened, targets: &'t [&'static Target]) -> Self {
         let mut subject = Self::new(&opened.loaded.template, targets);
         subject.warnings = &opened.loaded.warnings;
-        let text = opened.sources.text(Some(&opened.file)).unwrap_or("");
+        let text = opened.sources.text(Some(&opened.file));
+        debug_assert!(text.is_some(), "an opened template holds its text");
+        let text = text.unwrap_or("");
         if let Ok((document, places)) = json::read_with_places(text) {
             subject.stop = stop_token(&document);
             subject.document = Some(Arc::new(Document { file: &opened.file, text, places, base: &opened.path }));

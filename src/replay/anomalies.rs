@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::message::is_kept;
+use super::message::{is_kept, joinable};
 use super::recording::{Closed, Recording};
 use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Delimiter, Template};
@@ -32,7 +32,7 @@ impl Recording {
                 // What is glued together so far must be how the whole begins.
                 Ok(value) if field.repeats => {
                     let value = value.read();
-                    let part = value.as_str().unwrap_or("");
+                    let part = joinable(&value);
                     let default =
                         || self.template.defaults().get(&field.name).and_then(Value::as_str).map(str::to_owned);
                     let before = joined.remove(&field_index).or_else(default);

@@ -28,7 +28,12 @@ impl CompactValue {
     /// The value.
     pub fn read(&self) -> Value {
         match &self.0 {
-            Form::Text(text) => json::read(text).unwrap_or_default(),
+            Form::Text(text) => {
+                // Only what JSON says whole is kept as text.
+                let value = json::read(text);
+                debug_assert!(value.is_ok(), "{text} was written to be read again");
+                value.unwrap_or_default()
+            }
             Form::Tree(value) => (**value).clone(),
         }
     }

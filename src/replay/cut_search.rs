@@ -8,6 +8,7 @@ use crate::parser::{Mode, Options, ParseError, Parser};
 use crate::template::Template;
 
 use super::recording::Recording;
+use super::slice::slice;
 
 /// How many cuts are tried at most.
 const MOST: usize = 50_000;
@@ -101,7 +102,7 @@ impl CutSearch {
         if self.tried < self.possible {
             return Some(nothing);
         }
-        let output = self.text.get(self.output..).unwrap_or("");
+        let output = slice(&self.text, self.output..self.text.len());
         let cuts: Vec<usize> = output.char_indices().skip(1).map(|(at, _)| self.output + at).collect();
         if cuts.is_empty() || !self.differs(&cuts) {
             return Some(nothing);
@@ -132,12 +133,12 @@ impl CutSearch {
     }
 
     fn answer(&self, cuts: &[usize]) -> Answer {
-        let prefix = self.text.get(..self.output).unwrap_or("");
+        let prefix = slice(&self.text, 0..self.output);
         let options = Options { mode: Mode::Reference, tools: self.tools.clone(), ..Options::default() };
         let mut parser = Parser::new(&self.template, prefix, options)?;
         let mut start = self.output;
         for end in cuts.iter().copied().chain([self.text.len()]) {
-            parser.feed_into(self.text.get(start..end).unwrap_or(""), &mut |_| {})?;
+            parser.feed_into(slice(&self.text, start..end), &mut |_| {})?;
             start = end;
         }
         parser.finish_into(&mut |_| {}).map(|finished| finished.message)
@@ -159,7 +160,7 @@ fn nearest_first(recording: &Recording) -> (Vec<u32>, usize) {
         let before = at.checked_sub(1).and_then(|at| marks.get(at)).map_or(usize::MAX, |mark| place - mark);
         after.min(before)
     };
-    let all = text.get(output..).unwrap_or("").char_indices().skip(1);
+    let all = slice(text, output..text.len()).char_indices().skip(1);
     let mut places: Vec<(usize, u32)> =
         all.filter_map(|(at, _)| Some((distance(output + at), u32::try_from(output + at).ok()?))).collect();
     places.sort_unstable();

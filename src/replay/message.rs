@@ -17,10 +17,10 @@ impl Recording {
     }
 
     fn message_with(&self, moment: Moment, most: usize) -> Object {
-        let closes = self.closes.get(..self.closed_count(moment)).unwrap_or(&[]);
+        let closes = self.closes.iter().take(self.closed_count(moment));
         let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| usize::from(entry.field));
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for field in closes.iter().filter(|close| close.value.is_ok()).filter_map(field_of) {
+        for field in closes.clone().filter(|close| close.value.is_ok()).filter_map(field_of) {
             *counts.entry(field).or_default() += 1;
         }
         let mut message = self.template.defaults().clone();
@@ -50,7 +50,7 @@ impl Recording {
             match (&field.join, message.get_mut(&field.name)) {
                 (Some(join), Some(Value::String(before))) => {
                     before.push_str(join);
-                    before.push_str(value.as_str().unwrap_or(""));
+                    before.push_str(joinable(&value));
                 }
                 (None, Some(Value::List(items))) => items.push(value),
                 (None, _) => drop(message.insert(field.name.clone(), Value::List(vec![value]))),
@@ -99,6 +99,13 @@ impl Recording {
         let complete = matches!(&self.outcome, Outcome::Finished { missing } if missing.is_empty());
         complete && self.entries.iter().all(|entry| entry.kind != Kind::Malformed)
     }
+}
+
+/// A value of a field that joins its values. The parser gives such a field text, or no value at all.
+pub(super) fn joinable(value: &Value) -> &str {
+    let text = value.as_str();
+    debug_assert!(text.is_some(), "only text is joined, not {value}");
+    text.unwrap_or("")
 }
 
 /// Whether a finished message keeps a value that is no default.

@@ -32,6 +32,7 @@ mod navigation;
 mod record;
 mod recording;
 mod segments;
+mod slice;
 mod stop;
 #[cfg(test)]
 mod tests;

@@ -126,7 +126,9 @@ impl Recording {
     pub fn previous_line(&self, moment: Moment) -> Moment {
         let mut here = self.arrived(moment);
         loop {
-            let before = self.text.get(self.output..here.saturating_sub(1)).unwrap_or("");
+            // At the beginning of a line, the line before it is meant.
+            let before = self.slice(self.output..here.max(self.output));
+            let before = before.strip_suffix('\n').unwrap_or(before);
             let Some(newline) = before.rfind('\n') else { return self.start() };
             here = self.output + newline + 1;
             let found = self.moment_at(here);

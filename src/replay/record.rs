@@ -7,6 +7,7 @@ use super::compact_value::CompactValue;
 use super::recording::{
     Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
+use super::slice::slice;
 use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
 use crate::template::Template;
@@ -130,7 +131,7 @@ impl Recorder {
         self.held(&parser, output);
         let mut start = output;
         for end in ends {
-            if let Err(error) = self.feed(&mut parser, text.get(start..end).unwrap_or(""), end) {
+            if let Err(error) = self.feed(&mut parser, slice(text, start..end), end) {
                 self.recording.outcome = Outcome::Failed(error);
                 return self.fed(end, self.last_end());
             }

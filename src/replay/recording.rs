@@ -8,6 +8,7 @@ use crate::template::{Field, Template};
 
 use super::compact_value::CompactValue;
 use super::moment::Moment;
+use super::slice::slice;
 
 /// A recorded parse.
 ///
@@ -218,9 +219,9 @@ impl Recording {
         &self.text
     }
 
-    /// Some of the text.
+    /// Some of the text. The span must be one of this recording; debug builds panic at one outside its text.
     pub fn slice(&self, span: Range<usize>) -> &str {
-        self.text.get(span).unwrap_or("")
+        slice(&self.text, span)
     }
 
     /// Where the parser began to read: behind the last start anchor of the prompt.
@@ -403,7 +404,10 @@ impl Recording {
     pub(super) fn pending_after(&self, feed: usize) -> &[Pending] {
         let last = self.holds.partition_point(|hold| hold.feed as usize <= feed).checked_sub(1);
         let first = last.and_then(|last| self.holds.get(last)).map_or(0, |hold| hold.first as usize);
-        self.pending.get(first..self.first_pending(feed + 1) as usize).unwrap_or(&[])
+        // Holds are kept in order, so those of a later feed never begin before these.
+        let pending = self.pending.get(first..self.first_pending(feed + 1) as usize);
+        debug_assert!(pending.is_some(), "the holds of a recording are in order");
+        pending.unwrap_or(&[])
     }
 
     /// Where those begin that are kept for a feed, or for one behind it.
@@ -428,7 +432,7 @@ impl Recording {
 
     /// The byte of the text at which a character of the output stands.
     pub fn byte_at(&self, offset: usize) -> usize {
-        let output = self.text.get(self.output..).unwrap_or("");
+        let output = self.slice(self.output..self.text.len());
         output.char_indices().nth(offset).map_or(self.text.len(), |(at, _)| self.output + at)
     }
 

@@ -138,7 +138,7 @@ impl Recording {
 
     /// The moments at which a match of the pattern in the output has come whole.
     fn matches<'r>(&'r self, pattern: &'r Pattern) -> impl Iterator<Item = Moment> + 'r {
-        let output = self.text.get(self.output..).unwrap_or("");
+        let output = self.slice(self.output..self.text.len());
         pattern.matches(output).map_while(Result::ok).map(|found| self.moment_at(self.output + found.span().1))
     }
 }

@@ -301,6 +301,22 @@ fn each_region_has_its_part_of_the_expectation() {
 }
 
 #[test]
+fn lines_begin_where_they_begin_after_any_character() {
+    let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#);
+    let run = Run { template: &template, prefix: "<a>", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, ["o", "ne", "\n", "two", "é", "\n", "日", "x"]).unwrap();
+    let mut moment = recording.before_end();
+    let mut places = Vec::new();
+    while moment != recording.start() {
+        moment = recording.previous_line(moment);
+        places.push(recording.offset_of(recording.arrived(moment)));
+    }
+    assert_eq!(places, [9, 4, 0]);
+    assert_eq!(recording.previous_line(recording.moment_at(recording.byte_at(8))), recording.moment_of_feed(3));
+    assert_eq!(recording.previous_line(recording.start()), recording.start());
+}
+
+#[test]
 fn cuts_near_markers_are_tried_first() {
     let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#);
     let output = "word ".repeat(4000) + "<stop>" + &"more ".repeat(4000);

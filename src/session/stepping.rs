@@ -50,13 +50,12 @@ impl Session {
             true => recording.settled(moment),
             false => recording.arrived(moment),
         };
-        let text = recording.text();
-        let output = recording.output_start();
+        let (output, length) = (recording.output_start(), recording.text().len());
         let (there, at_end) = if forward {
-            let rest = text.get(here..).unwrap_or("");
-            (rest.char_indices().nth(count).map_or(text.len(), |(at, _)| here + at), rest.is_empty())
+            let rest = recording.slice(here..length);
+            (rest.char_indices().nth(count).map_or(length, |(at, _)| here + at), rest.is_empty())
         } else {
-            let before = text.get(output..here).unwrap_or("");
+            let before = recording.slice(output..here);
             let there = match count.checked_sub(1) {
                 Some(count) => before.char_indices().nth_back(count).map_or(output, |(at, _)| output + at),
                 None => here,

@@ -64,9 +64,10 @@ impl Session {
         let mut start = 0;
         let ends = self.playback.chunking.ends(output, self.library.material.chunks.as_deref());
         let lengths = ends.map(|end| {
-            let length = output.get(start..end).unwrap_or("").chars().count();
+            let chunk = output.get(start..end);
+            debug_assert!(chunk.is_some(), "chunks end on the borders of characters, one after another");
             start = end;
-            length
+            chunk.map_or(0, |chunk| chunk.chars().count())
         });
         lengths.collect()
     }

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use similar::{DiffOp, TextDiff};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::slice::slice;
 use super::theme::Theme;
 use crate::diagnostic::escape;
 
@@ -70,7 +71,11 @@ pub fn half(width: usize) -> usize {
 
 fn parts<'t>(ops: &[DiffOp], old: &'t [&'t str], new: &'t [&'t str]) -> Vec<Part<'t>> {
     let mut parts = Vec::new();
-    let lines = |all: &'t [&'t str], range: Range<usize>| all.get(range).unwrap_or(&[]);
+    let lines = |all: &'t [&'t str], range: Range<usize>| {
+        let found = all.get(range);
+        debug_assert!(found.is_some(), "a comparison names lines of its texts");
+        found.unwrap_or(&[])
+    };
     let last = ops.len().saturating_sub(1);
     for (at, op) in ops.iter().enumerate() {
         if !matches!(op, DiffOp::Equal { .. }) {
@@ -98,10 +103,10 @@ fn parted<'l>(line: &'l str, other: Option<&str>, style: Style) -> Vec<(&'l str,
     let same = |(a, b): &(char, char)| a == b;
     let length = |c: (char, char)| c.0.len_utf8();
     let start: usize = line.chars().zip(other.chars()).take_while(same).map(length).sum();
-    let (rest, others) = (line.get(start..).unwrap_or(""), other.get(start..).unwrap_or(""));
+    let (rest, others) = (slice(line, start..line.len()), slice(other, start..other.len()));
     let end: usize = rest.chars().rev().zip(others.chars().rev()).take_while(same).map(length).sum();
-    let (own, tail) = rest.split_at_checked(rest.len().saturating_sub(end)).unwrap_or((rest, ""));
-    vec![(line.get(..start).unwrap_or(""), style), (own, style.add_modifier(Modifier::REVERSED)), (tail, style)]
+    let (own, tail) = (slice(rest, 0..rest.len() - end), slice(rest, rest.len() - end..rest.len()));
+    vec![(slice(line, 0..start), style), (own, style.add_modifier(Modifier::REVERSED)), (tail, style)]
 }
 
 /// A line after its sign, in as many rows as it needs.

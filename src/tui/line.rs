@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::slice::slice;
 use crate::diagnostic::escape;
 
 /// A character as the screen shows it, on its own line.
@@ -55,13 +56,13 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
         let base = rest.chars().next()?;
         let start = at;
         at += base.len_utf8();
-        let behind = rest.get(base.len_utf8()..).unwrap_or("");
+        let after = slice(rest, base.len_utf8()..rest.len());
         // Most text is plain; it has no marks.
-        let marks = match base == '\n' || behind.is_empty() || behind.starts_with(|c: char| c.is_ascii()) {
+        let marks = match base == '\n' || after.is_empty() || after.starts_with(|c: char| c.is_ascii()) {
             true => "",
             false => {
-                let end = behind.find(|c| !combines(c)).unwrap_or(behind.len());
-                behind.get(..end).filter(|_| !is_mark(base, whitespace)).unwrap_or("")
+                let end = after.find(|c| !combines(c)).unwrap_or(after.len());
+                after.get(..end).filter(|_| !is_mark(base, whitespace)).unwrap_or("")
             }
         };
         at += marks.len();

@@ -13,6 +13,7 @@ mod panes;
 pub mod review;
 mod screen;
 mod signals;
+mod slice;
 mod term;
 mod theme;
 mod view;

@@ -210,8 +210,9 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     for text in spread(&matches, 10) {
         let places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
         for &at in places.iter().step_by(places.len() / 8 + 1) {
-            let (beginning, end) = text.split_at_checked(at).unwrap_or_default();
-            pieces.extend([beginning.to_owned(), end.to_owned()]);
+            let halves = text.split_at_checked(at);
+            debug_assert!(halves.is_some(), "texts are cut between characters");
+            pieces.extend(halves.into_iter().flat_map(|(beginning, end)| [beginning.to_owned(), end.to_owned()]));
         }
     }
     let others = subject.fields().flat_map(|(_, marks)| marks.open.iter().take(1).chain(marks.close.iter().take(1)));

@@ -25,7 +25,7 @@ const UNKNOWN_STOP: &str = "<|eot|>";
 fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let root = subject.schema().root();
     let Some(content) = root.property("content") else { return Vec::new() };
-    let document = json::read(subject.opened.sources.text(Some(&subject.opened.file)).unwrap_or("")).ok();
+    let document = json::read(subject.text()).ok();
     let known = document.as_ref().and_then(stop_token);
     // Where the token is not known, a pattern that has any mark is taken to have the right one.
     let regexes = [&content.regex, &root.regex];

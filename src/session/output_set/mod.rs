@@ -298,9 +298,7 @@ impl OutputSet {
     /// The template that a case is parsed with: the one on the command line, or else its own.
     fn template_of(&self, case: Option<&Case>) -> Result<Opened, Problem> {
         let opened = match (&self.template, case.map(|case| &case.template)) {
-            (Some(name), _) if name == "-" => {
-                source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default())
-            }
+            (Some(name), _) if name == "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
             (Some(name), _) => self.named_template(name),
             (None, Some(TemplateSource::File(path))) => source::open(&path.display().to_string()),
             (None, Some(TemplateSource::Inline(value))) => source::from_text(String::new(), value.to_pretty("  ")),
@@ -351,10 +349,16 @@ impl OutputSet {
         Ok(Some(input::json_of(path, self.text(path)?)?))
     }
 
+    /// What standard input held. It was read before anything that is named `-` is asked for.
+    fn standard_input(&self) -> String {
+        debug_assert!(self.stdin.is_some(), "standard input is read when the set is opened");
+        self.stdin.clone().unwrap_or_default()
+    }
+
     fn other(&self) -> Result<Option<OtherTemplate>, Problem> {
         let Some(name) = &self.other else { return Ok(None) };
         let opened = match name.as_str() {
-            "-" => source::from_text("<stdin>".to_owned(), self.stdin.clone().unwrap_or_default()),
+            "-" => source::from_text("<stdin>".to_owned(), self.standard_input()),
             name => self.named_template(name),
         };
         Ok(Some(OtherTemplate { name: name.clone(), template: opened?.loaded.template }))

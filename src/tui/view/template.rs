@@ -10,6 +10,7 @@ use ratatui::text::{Line, Span};
 use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
+use super::super::slice::slice;
 use super::cells::put_line;
 use crate::json::{self, Path, Places};
 
@@ -78,7 +79,7 @@ fn field_style(app: &App, index: Option<usize>) -> Style {
 /// long line there.
 fn shown(app: &App) -> (String, Option<Places>) {
     let material = &app.session.library.material;
-    let written = material.template_text.get(material.template_span.clone()).unwrap_or("");
+    let written = slice(&material.template_text, material.template_span.clone());
     let text = match written.trim().contains('\n') {
         true => written.to_owned(),
         false => material.template.to_json(),

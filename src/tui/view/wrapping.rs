@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::super::line::clusters;
+use super::super::slice::slice;
 
 /// Where the rows of a text begin, for the width it was last shown in.
 #[derive(Default)]
@@ -25,7 +26,7 @@ impl Wrapping {
         row(start);
         let width = usize::from(width.max(1));
         let mut used = 0;
-        for cluster in clusters(text.get(start..).unwrap_or(""), whitespace) {
+        for cluster in clusters(slice(text, start..text.len()), whitespace) {
             let at = start + cluster.at;
             // The mark of a line's end never needs a row of its own.
             if used + cluster.width > width && used > 0 && cluster.base != '\n' {
