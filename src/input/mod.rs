@@ -81,7 +81,7 @@ pub fn is_cached(name: &str) -> bool {
     chat::source::is_cached_name(name) && !Path::new(name).exists()
 }
 
-/// The response template that a name stands for.
+/// The response template that a name means.
 pub fn template(name: &str) -> Result<Opened, SourceError> {
     source::open(&place(name)?)
 }
@@ -109,7 +109,7 @@ pub fn name(path: &str) -> &str {
 /// The one thing to say about a file that cannot be read.
 pub fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
-        io::ErrorKind::NotFound => "check the name; `-` stands for standard input",
+        io::ErrorKind::NotFound => "check the name; `-` is standard input",
         io::ErrorKind::PermissionDenied => "give yourself the right to read it",
         io::ErrorKind::IsADirectory => "name a file in it",
         _ => "check that it can be read, for instance with `cat`",

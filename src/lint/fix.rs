@@ -1,4 +1,4 @@
-//! Making the changes that findings offer.
+//! Makes the changes that findings offer. No change is made twice, and none that overlaps another.
 
 use std::ops::Range;
 

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 pub struct Rule {
     /// Its stable id, such as `RT001`.
     pub id: &'static str,
-    /// Its name, which can stand for the id everywhere.
+    /// Its name, which can be used instead of the id everywhere.
     pub name: &'static str,
     /// How bad it is, unless the user says otherwise.
     pub severity: Severity,

@@ -1,10 +1,10 @@
-//! Readings that rules compare.
+//! Parses the texts that rules compare.
 
 use crate::json::Object;
 use crate::parser::{ClosersInStrings, EventRef, Mode, Options, ParseErrorKind, Parser};
 use crate::template::Template;
 
-/// What a parser made of a text, as far as its user can tell.
+/// The result of parsing a text, as far as its user can tell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     /// The message, or why there is none.
@@ -18,7 +18,7 @@ pub(super) fn parser(template: &Template, mode: Mode) -> Option<Parser> {
     parser_with(template, mode, ClosersInStrings::default())
 }
 
-/// One that reads closing marks inside JSON strings in one way or the other.
+/// A parser that reads closes inside JSON strings in one way or the other.
 pub(super) fn parser_with(template: &Template, mode: Mode, closers_in_strings: ClosersInStrings) -> Option<Parser> {
     Parser::new(template, "", Options { mode, closers_in_strings, ..Options::default() }).ok()
 }

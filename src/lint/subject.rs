@@ -10,14 +10,14 @@ use crate::targets::{Reader, Reason, Refusal, THINKING, Target};
 use crate::template::source::Opened;
 use crate::template::{ContentSpec, Delimiter, Field, Template};
 
-/// A template under the linter's eyes.
+/// A template to lint.
 #[derive(Debug)]
 pub struct Subject<'t> {
     /// The template.
     pub template: &'t Template,
     /// Who should be able to use it.
     pub targets: &'t [&'static Target],
-    /// What ends the model's turn, where that is known.
+    /// The token that ends the model's turn, if it is known.
     pub stop: Option<String>,
     pub(super) warnings: &'t [Diagnostic],
     marks: Vec<Marks>,
@@ -75,7 +75,7 @@ impl Side {
 }
 
 impl Part<'_> {
-    /// The part under the linter's eyes, with places in the whole file.
+    /// The part to lint, with places in the whole file.
     pub(super) fn subject(&self) -> Option<Subject<'_>> {
         let whole = self.whole;
         let known = |field: &Field| {
@@ -121,7 +121,7 @@ impl<'t> Subject<'t> {
         subject
     }
 
-    /// The fields in parts of a bounded size, each with the field without `open`; none where one part would hold all.
+    /// The fields in parts of a bounded size, each with the field without `open`; none if one part would hold all.
     pub(super) fn parts(&self) -> Vec<Part<'_>> {
         let opened: Vec<&Field> = self.template.fields().iter().filter(|field| field.open.is_some()).collect();
         if opened.len() <= FIELDS {
@@ -195,7 +195,7 @@ impl<'t> Subject<'t> {
         }
     }
 
-    /// Where the value at a path stands; where the template does not have it, the place of what should.
+    /// The place of the value at a path; if the template does not have it, the place of what should have it.
     pub(super) fn place(&self, path: &Path) -> Place {
         let shown = |base: &Path| path.below(base).to_string();
         let Some(document) = &self.document else {
@@ -250,7 +250,7 @@ pub(super) fn stop_token(document: &Value) -> Option<String> {
     token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
 }
 
-/// How many literals of a list stand for all of them.
+/// How many literals of a list are tried for all of them.
 const MOST: usize = 48;
 
 /// Texts that a delimiter matches from their first byte to their last.

@@ -1,4 +1,4 @@
-//! Which events are wrong, or look it.
+//! Finds the events that are wrong, or look wrong.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,7 +40,7 @@ impl Recording {
                         (Some(before), Some(join)) => before + join + part,
                         _ => part.to_owned(),
                     };
-                    // An empty piece tells nothing but the join behind it.
+                    // An empty piece shows only the join after it.
                     let joins = part.is_empty() && last.get(&field_index) != Some(&close.event);
                     let join = field.join.as_deref().filter(|_| joins).unwrap_or("");
                     let begins =
@@ -155,7 +155,7 @@ impl<'t> Marks<'t> {
         for delimiter in delimiters {
             let written = match delimiter {
                 Delimiter::Literals { literals, .. } => literals.join("\n"),
-                // The name of a group is no mark, and an escape says the character behind it.
+                // The name of a group is not a marker, and an escape means the character after it.
                 Delimiter::Pattern(pattern) => pattern.source().replace("(?P<", "(").replace('\\', ""),
             };
             known.extend(marks(&written).map(str::to_owned));
@@ -188,7 +188,7 @@ fn is_close(one: &str, other: &str) -> bool {
         && strsim::damerau_levenshtein(one, other) <= most
 }
 
-/// The marks that stand in a text.
+/// The markers in a text.
 fn marks(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices(['<', '[']);
     starts.filter_map(move |(at, open)| {

@@ -2,9 +2,9 @@ use std::borrow::Cow;
 
 use crate::json::{self, Value};
 
-/// A value in little room: as its JSON, where that says it all.
+/// A value in little memory: as its JSON, if JSON can express it.
 ///
-/// A tree of values takes many times the room of its text, and few values of a recording are looked at.
+/// A tree of values takes many times the memory of its text, and few values of a recording are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactValue(Form);
 

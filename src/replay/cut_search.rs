@@ -73,7 +73,7 @@ impl CutSearch {
         hunt
     }
 
-    /// Tries one more way to cut; gives what was found once the search is over.
+    /// Tries one more way to cut. Returns the result once the search is over.
     pub fn step(&mut self) -> Option<CutSearchResult> {
         if let Some((cuts, next)) = self.fewer.take() {
             return self.leave_one_out(cuts, next);

@@ -1,4 +1,4 @@
-//! What happened and why nothing more is released, in words.
+//! Says what happened, and why nothing more is released.
 
 use super::moment::Moment;
 use super::recording::{Kind, Outcome, Pending, Recording};
@@ -7,7 +7,7 @@ use crate::template::Delimiter;
 /// The longest text quoted in a sentence, in characters.
 const LONGEST: usize = 32;
 
-/// How many events of a chunk are told; of more, only the last.
+/// How many events of a chunk are listed; of more, only the last.
 const TOLD: usize = 3;
 
 /// A text as a sentence quotes it: on one line, escaped, its middle left out where it is long.
@@ -50,10 +50,10 @@ impl Recording {
         if events.len() > TOLD {
             return format!("{}, the last of {} events", self.event_in_words(last), events.len());
         }
-        let told: Vec<String> = events.map(|event| self.event_in_words(event)).collect();
+        let listed: Vec<String> = events.map(|event| self.event_in_words(event)).collect();
         match moment.feed {
-            0 => format!("the prompt itself: {}", told.join("; ")),
-            _ => told.join("; "),
+            0 => format!("the prompt itself: {}", listed.join("; ")),
+            _ => listed.join("; "),
         }
     }
 
@@ -112,7 +112,7 @@ impl Recording {
         }
         match self.slice(dropped) {
             "" => format!("took {text}, released nothing"),
-            dropped => format!("{} stands outside every region and is dropped", quoted(dropped)),
+            dropped => format!("{} is outside every region and is dropped", quoted(dropped)),
         }
     }
 
@@ -134,7 +134,7 @@ impl Recording {
         let mut pending: Vec<&Pending> = held.pending.iter().collect();
         pending.sort_by_key(|pending| (pending.start(), pending.field()));
         if pending.is_empty() {
-            return format!("holding {text}: an empty match stopped the reference, which looks at nothing any more");
+            return format!("holding {text}: an empty match stopped the reference, which stops looking");
         }
         let could: Vec<String> =
             pending.iter().take(3).map(|pending| self.pending_in_words(pending, held.span.end)).collect();
@@ -181,7 +181,7 @@ impl Recording {
         let rests = literals.iter().filter_map(|literal| literal.strip_prefix(came)).filter(|rest| !rest.is_empty());
         let rests: Vec<String> = rests.map(quoted).collect();
         match rests.as_slice() {
-            [] => format!("{} is there, and what stands before it is not settled", quoted(came)),
+            [] => format!("{} is there, but the text before it is not settled", quoted(came)),
             rests => format!("{} to go", rests.join(" or ")),
         }
     }

@@ -5,13 +5,12 @@ use super::recording::{Closed, Kind, Outcome, Recording};
 use crate::json::{Object, Value};
 
 impl Recording {
-    /// The message as it stands: what the regions closed so far gave, in the order of the message.
+    /// The message so far: the values of the regions that have closed, in the order of the message.
     pub fn message(&self, moment: Moment) -> Object {
         self.message_with(moment, usize::MAX)
     }
 
-    /// The message as it stands, of long lists no more than so many elements at either end; a string tells how many were
-    /// left out.
+    /// The message so far, with at most `most` elements at either end of a list; a string says how many were left out.
     pub fn message_in_brief(&self, moment: Moment, most: usize) -> Object {
         self.message_with(moment, most)
     }
@@ -108,7 +107,7 @@ pub(super) fn joinable(value: &Value) -> &str {
     text.unwrap_or("")
 }
 
-/// Whether a finished message keeps a value that is no default.
+/// Whether a finished message keeps a value that is not a default.
 pub(super) fn is_kept(value: &Value) -> bool {
     match value {
         Value::Bool(_) | Value::Number(_) => true,

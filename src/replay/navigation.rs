@@ -37,7 +37,7 @@ impl Recording {
         self.moment_of_feed(self.feeds.partition_point(|feed| (feed.end as usize) < byte))
     }
 
-    /// The moment of another recording of the same text that stands at the same place.
+    /// The moment of this recording at the same place as a moment of another recording of the same text.
     pub fn moment_like(&self, other: &Recording, moment: Moment) -> Moment {
         if moment == other.end() {
             return self.end();
@@ -115,14 +115,14 @@ impl Recording {
         self.moment_of_feed(moment.feed.saturating_sub(1))
     }
 
-    /// Where the next line of the text has begun.
+    /// The moment at which the next line of the text has begun.
     pub fn next_line(&self, moment: Moment) -> Moment {
         let here = self.arrived(moment);
         let newline = self.text.get(here..).and_then(|rest| rest.find('\n'));
         newline.map_or_else(|| self.end(), |at| self.moment_at(here + at + 1))
     }
 
-    /// Where the line of the text, or the one before it, began.
+    /// The moment at which the line of the text, or the one before it, began.
     pub fn previous_line(&self, moment: Moment) -> Moment {
         let mut here = self.arrived(moment);
         loop {

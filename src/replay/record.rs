@@ -1,4 +1,4 @@
-//! Running the parser and keeping what it says.
+//! Runs the parser and keeps what it says.
 
 use std::fmt;
 use std::sync::Arc;
@@ -163,7 +163,7 @@ impl Recorder {
         self.recording.entries.last().map_or(self.recording.origin, |entry| entry.end as usize)
     }
 
-    /// Keeps where the parser stands after a feed, and what it holds.
+    /// Keeps the state of the parser after a feed: how far it is, and what it holds.
     fn held(&mut self, parser: &Parser, end: usize) {
         let origin = self.recording.origin;
         let held = parser.held();

@@ -49,7 +49,7 @@ impl Recording {
         segments.segments
     }
 
-    /// The first row whose text ends behind a place.
+    /// The first row whose text ends after a place.
     fn row_ending_after(&self, place: usize) -> usize {
         let (mut low, mut high) = (0, self.row_count());
         while low < high {

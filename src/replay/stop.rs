@@ -15,13 +15,13 @@ pub enum Stop {
     Kind(Kind),
     /// At every event of a field but its chunks.
     Field(String),
-    /// Once so many characters of the output have come.
+    /// Once this many characters of the output have arrived.
     Offset(usize),
-    /// Once a match of a pattern has come whole.
+    /// Once a match of a pattern is complete.
     Pattern(Pattern),
 }
 
-/// What a breakpoint cannot be made of.
+/// Why a text is not a breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopError(pub String);
 
@@ -120,7 +120,7 @@ impl Recording {
         }
     }
 
-    /// The moment at which so many characters of the output had come, where there are so many.
+    /// The moment at which this many characters of the output had arrived. None if the output is shorter.
     fn moment_of_offset(&self, offset: usize) -> Option<Moment> {
         let byte = self.byte_at(offset);
         let is_reached = usize::try_from(self.offset_of(byte)).is_ok_and(|reached| reached == offset);

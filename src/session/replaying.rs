@@ -65,7 +65,7 @@ impl Session {
     fn recordings(&self) -> Result<Vec<Side>, TooLarge> {
         let material = &self.library.material;
         let text = match self.recording() {
-            // The text is shared with the recording before, where it is the same.
+            // If the text is the same, it is shared with the recording before.
             Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
             _ => [material.prefix.as_str(), &material.output].concat().into(),
         };
@@ -102,7 +102,7 @@ impl Session {
         self.playback.moves += 1;
     }
 
-    /// Shows the next of: stable, reference, both; and two templates, where there are two.
+    /// Shows the next of: stable, reference, both; and two templates, if there are two.
     pub fn switch_mode(&mut self) {
         let templates = self.library.material.other.is_some();
         self.playback.showing = match self.playback.showing {

@@ -59,7 +59,7 @@ pub enum Action {
     Help,
     Suspend,
     Quit,
-    /// Puts away what lies over the screen, or stops what is going on.
+    /// Closes what lies over the screen, or stops what is running.
     Leave,
 }
 

@@ -23,7 +23,7 @@ enum Part<'t> {
     Changed(&'t [&'t str], &'t [&'t str]),
 }
 
-/// The rows of a comparison, at most so many columns wide: side by side, or the lines of one text above the other's.
+/// The rows of a comparison, at most `width` columns wide: side by side, or the lines of one text above the other's.
 pub fn rows(expected: &str, found: &str, width: usize, side_by_side: bool, theme: Theme) -> Vec<Line<'static>> {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
     let diff = TextDiff::from_slices(&old, &new);

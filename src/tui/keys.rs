@@ -89,8 +89,8 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('+'), char('=')], Action::Faster, Move, "", "play faster"),
     bind(&[char('-')], Action::Slower, Move, "", "play slower"),
 
-    bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set a breakpoint, or take it away"),
-    bind(&[char('S')], Action::Stops, Find, "", "the breakpoints, to go through and take away"),
+    bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set or remove a breakpoint"),
+    bind(&[char('S')], Action::Stops, Find, "", "list the breakpoints, and remove some"),
     bind(&[char('c')], Action::Continue, Find, "", "on to the next breakpoint"),
     bind(&[char('C')], Action::ContinueBack, Find, "", "back to the breakpoint before"),
     bind(&[char('/')], Action::Search, Find, "search", "search the output"),
@@ -111,7 +111,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
     bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
     bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),
-    bind(&[char('u')], Action::Untype, Work, "", "take back what was typed"),
+    bind(&[char('u')], Action::Untype, Work, "", "undo what was typed"),
 
     bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
     bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the pane before"),
@@ -128,13 +128,13 @@ pub const KEYS: &[Binding] = &[
     bind(&[control('d')], Action::HalfDown, Screen, "", "half a page down"),
     bind(&[control('u')], Action::HalfUp, Screen, "", "half a page up"),
     bind(&[char('v')], Action::Whitespace, Screen, "spaces", "show white space"),
-    bind(&[char('f')], Action::Future, Screen, "", "show the text that has not come yet"),
+    bind(&[char('f')], Action::Future, Screen, "", "show the text that has not arrived yet"),
     bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as an event of its own"),
     bind(&[plain(KeyCode::Enter)], Action::Details, Screen, "", "all about the last event or the problem"),
-    bind(&[control('l')], Action::Redraw, Screen, "", "draw the screen anew"),
+    bind(&[control('l')], Action::Redraw, Screen, "", "redraw the screen"),
     bind(&[control('z')], Action::Suspend, Screen, "", "suspend; `fg` comes back"),
     bind(&[char('?'), plain(KeyCode::F(1))], Action::Help, Screen, "help", "this help"),
-    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "put away what lies over the screen"),
+    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "close what lies over the screen"),
     bind(&[char('q'), control('c')], Action::Quit, Screen, "quit", "quit"),
 ];
 

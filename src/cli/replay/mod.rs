@@ -1,4 +1,4 @@
-//! `backchat replay`: outputs on the workbench, or their events as a table where there is no terminal.
+//! `backchat replay`: opens a session on the workbench, or prints its events as a table if there is no terminal.
 
 mod table;
 
@@ -21,8 +21,8 @@ use crate::session::{
 use crate::template::Template;
 use crate::tui::{self, App, Theme};
 
-/// What is assumed where the prompt is not known.
-const NO_PREFIX: &str = "without --prefix the prompt is taken to end at the start anchor";
+/// What is assumed if the prompt is not known.
+const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
 
 /// Replay outputs through the parser, step by step, and see why
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ Examples:
   backchat replay ./my-model outputs.jsonl
   generate | backchat replay template.json -
 
-On the screen, ? lists the keys. Where standard output is no terminal, the events are printed as a table.
+Press ? to list the keys. If standard output is not a terminal, the events are printed as a table.
 
 Exit status: 0 replayed, 2 could not run.")]
 pub struct Replay {
@@ -49,26 +49,26 @@ pub struct Replay {
     /// The tools the model was given, a JSON list: arguments of calls are cast to their types
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Where to go: a character of the output, `end`, or `event:N` behind so many events
+    /// Go to this position: a character of the output, `end`, or `event:N` after N events
     #[arg(long, value_name = "N")]
     at: Option<Position>,
-    /// How the output is cut: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
+    /// Cut the output: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
     /// `4+N,N` is every 4 characters and at these places
     #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
-    /// Whose answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
+    /// Show this answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
     #[arg(long, value_enum, default_value_t = ModeName::Stable)]
     mode: ModeName,
-    /// A second response template, to see side by side with the first
+    /// Compare with a second response template, side by side
     #[arg(long, value_name = "TEMPLATE")]
     with: Option<String>,
-    /// The chat template that `d` derives from; a model folder's own where it is left out
+    /// Derive (`d`) from this chat template and verify with it; by default a model folder's own
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
-    /// Give the chat template a variable, as JSON or else as text
+    /// Set a variable of the chat template, as JSON or else as text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// What the colours are for
+    /// Choose colors for this background
     #[arg(long, value_enum, default_value_t = ThemeName::Auto)]
     theme: ThemeName,
     #[command(flatten)]
@@ -84,11 +84,11 @@ enum ModeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ThemeName {
-    /// What the terminal says of itself
+    /// What the terminal reports
     Auto,
     Dark,
     Light,
-    /// No colours
+    /// No colors
     Plain,
 }
 
@@ -102,7 +102,7 @@ impl Replay {
             .help("leave one of them out; on the screen, `m` goes through the modes of both templates")
             .into());
         }
-        // A page is about a whole output, not about one that is still coming or to be typed.
+        // A page shows a whole output, not one that still arrives or is typed.
         let on_screen = has_screen() && !self.page.is_asked();
         if !on_screen
             && !global.is_quiet()

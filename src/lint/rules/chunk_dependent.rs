@@ -1,8 +1,8 @@
-//! RT001: where the answer of transformers depends on how the text is cut, found by running it.
+//! RT001: an answer of transformers that depends on how the text is cut, found by running it.
 //!
 //! For every delimiter texts are made of what it matches, of beginnings and ends of that, and of plain words. They are read
 //! with that delimiter alone, whole and one character at a time, as transformers reads them. What differs there is read
-//! with the template, inside a region where that is where the delimiter counts, whole and cut in two. The smallest text
+//! with the template (inside a region if the delimiter closes one), whole and cut in two. The smallest text
 //! that shows a difference goes into the finding.
 
 use crate::diagnostic::{Diagnostic, Severity};
@@ -20,9 +20,9 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "The answer of transformers depends on how the text is cut into chunks. The finding quotes a text and the two chunks that show it.",
-        why: "A mark leaks into the content, or a call is lost, at one chunk boundary in a hundred: in a stream, never in a test of whole texts. Backchat's own answer does not depend on chunks.",
+        why: "A marker leaks into the content, or a call is lost, at one chunk boundary in a hundred: in a stream, never in a test of whole texts. Backchat's own answer does not depend on chunks.",
         example: "\"content\": {\"close_pattern\": \"<\\\\|end\\\\|>|$\"}\n\nThe text \"<|end|>\" in the chunks \"<|\" and \"end|>\" becomes content.",
-        fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. Where a mark has an optional tail, make the tail something a single next character decides, such as `\\s*`.",
+        fix: "Leave out `|$`: a region that nothing closes ends with the text anyway. Write a literal instead of a pattern. If a marker has an optional tail, let a single next character decide where it ends, such as `\\s*`.",
     },
     source: Source::Run(check),
 };
@@ -45,7 +45,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             Side::Close => before_close(subject, field),
             Side::Open => String::new(),
         };
-        // Of one literal transformers holds back every beginning.
+        // transformers holds every beginning of a single literal.
         if delimiter.literals().is_some_and(|literals| literals.len() == 1) {
             continue;
         }
@@ -92,7 +92,7 @@ fn by_shape(
     })
 }
 
-/// What stands before a close for it to count.
+/// The text before a close that makes it count.
 fn before_close(subject: &Subject<'_>, field: &Field) -> String {
     let marks = subject.fields().find(|(other, _)| other.name == field.name);
     marks.and_then(|(_, marks)| marks.open.first().cloned()).unwrap_or_default()
@@ -106,7 +106,7 @@ fn alone(field: &Field, side: Side) -> Option<Parser> {
         Some(literals) => Value::List(literals.iter().map(|literal| literal.as_str().into()).collect()),
         None => delimiter.pattern().source().into(),
     };
-    // The name keeps the order in which fields are tried where two match the same text.
+    // The name keeps the order in which fields are tried if two match the same text.
     watched.insert(side.key(delimiter).to_owned(), value);
     let names = delimiter.pattern().names().next().is_some();
     if names && side == Side::Open {
@@ -168,7 +168,7 @@ fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What a user sees of an answer: the message, or the regions where another answer has the same message.
+/// What a user sees of an answer: the message, or the regions if another answer has the same message.
 fn tell(answer: &Answer, other: &Answer) -> String {
     match &answer.message {
         Err(_) => "an error".to_owned(),
@@ -195,7 +195,7 @@ fn shrink(mut text: String, shows: impl Fn(&String) -> bool) -> String {
     text
 }
 
-/// Texts in which a delimiter may stand, whole, in part, and twice.
+/// Texts that contain a delimiter: whole, in part, and twice.
 fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     let mut matches: Vec<String> = match delimiter.literals() {
         Some(literals) => literals.iter().take(48).cloned().collect(),
@@ -247,7 +247,7 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     texts
 }
 
-/// What to write instead; a fix where another spelling gives the same whole answers.
+/// What to write instead; a fix if another spelling gives the same whole answers.
 fn with_advice(
     subject: &Subject<'_>,
     field: &Field,
@@ -259,7 +259,7 @@ fn with_advice(
     let source = delimiter.pattern().source();
     if delimiter.literals().is_some() {
         return finding
-            .help("one of these literals stands in another: keep those that no other one begins with or holds");
+            .help("one of these literals occurs in another: keep those that no other one begins with or contains");
     }
     let without_end = ["|$", r"|\Z"].iter().find_map(|end| source.strip_suffix(end));
     let Some(shorter) = without_end.filter(|_| side == Side::Close) else {

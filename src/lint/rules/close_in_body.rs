@@ -11,10 +11,10 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "close-in-body",
     severity: Severity::Warning,
     page: Page {
-        what: "The close mark is something that the body of the region may hold.",
-        why: "The first one ends the region, also in the middle of a string or of a nested object. The rest of the body goes elsewhere and the value is cut short or malformed. A mark cannot be escaped: the format knows no quoting.",
+        what: "The close can occur in the body of the region.",
+        why: "The first occurrence ends the region, even in the middle of a string or of a nested object. The rest of the body goes elsewhere and the value is cut short or malformed. A marker cannot be escaped: the format knows no quoting.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"}\", \"content\": \"json\"}",
-        fix: "Close with a mark that only the model's format writes, such as a special token, or take in what surrounds it: `\"close_pattern\": \"\\\\}\\\\s*</call>\"`.",
+        fix: "Close with a marker that only the model's format writes, such as a special token, or include the text around it: `\"close_pattern\": \"\\\\}\\\\s*</call>\"`.",
     },
     source: Source::Check(check),
 };
@@ -46,9 +46,9 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             ContentSpec::XmlInline(_) => "its own tags",
             _ => "its own lines",
         };
-        let message = format!("{} closes the region, and may stand inside {what}", Value::from(inside.text()));
+        let message = format!("{} closes the region, and may occur inside {what}", Value::from(inside.text()));
         let path = Subject::delimiter_path(field, Side::Close);
-        found.push(rule.finding(message).at(subject.place(&path)).help("close with a mark that no body holds"));
+        found.push(rule.finding(message).at(subject.place(&path)).help("close with a marker that no body contains"));
     }
     found
 }

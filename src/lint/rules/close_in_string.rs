@@ -1,4 +1,4 @@
-//! RT015: a closing mark that ends a region inside a JSON string, found by running it.
+//! RT015: a close that ends a region inside a JSON string, found by running it.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
@@ -13,10 +13,10 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "close-in-string",
     severity: Severity::Note,
     page: Page {
-        what: "The close mark of a region that is read as JSON can occur inside one of its strings. The finding quotes a text that shows it.",
-        why: "A model that writes about its own marks, as in a call that saves this very page, ends the call in the middle of a string: the call is malformed, and the rest of it becomes content. That is what the format says, and what transformers does.",
+        what: "The close marker of a region that is read as JSON can occur inside one of its strings. The finding quotes a text that shows it.",
+        why: "A model that writes about its own markers, as in a call that saves this very page, ends the call in the middle of a string: the call is malformed, and the rest of it becomes content. That is what the format says, and what transformers does.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"content\": \"json\"}\n\nThe text `<call>{\"text\": \"</call>\"}</call>` has a region `{\"text\": \"`, which is not JSON.",
-        fix: "Parse with `--closers-in-strings text` (`Options::closers_in_strings`), which takes a close mark inside a string as text. For other readers nothing can be done but to close with a special token, which a tokenizer does not produce from plain text.",
+        fix: "Parse with `--closers-in-strings text` (`Options::closers_in_strings`), which takes a close marker inside a string as text. For other readers, the only fix is to close with a special token, which a tokenizer does not produce from plain text.",
     },
     source: Source::Run(check),
 };
@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let read_as_json = |field: &Field| matches!(field.content, ContentSpec::Json(_));
     for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some() && read_as_json(field)) {
         let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { continue };
-        // A mark with a quote or a line break is written with escapes there, and closes nothing.
+        // A marker with a quote or a line break is written with escapes there, and closes nothing.
         let body = Value::from([("text", close.as_str().into())]);
         let text = format!("{open}{body}{close}");
         if read(ends.clone(), [text.as_str()]) == read(as_text.clone(), [text.as_str()]) {
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         let shown = Value::from(text.as_str());
         let message = format!("a close inside a JSON string ends the region: {shown} gives a region that is not JSON");
         let finding = rule.finding(message).at(subject.place(&Subject::delimiter_path(field, Side::Close)));
-        found.push(finding.help("parse with `--closers-in-strings text` if the texts may hold the mark"));
+        found.push(finding.help("parse with `--closers-in-strings text` if the texts may contain the marker"));
     }
     found
 }

@@ -11,10 +11,10 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "empty-match",
     severity: Severity::Warning,
     page: Page {
-        what: "A delimiter can match without taking a character.",
-        why: "An open of nothing opens everywhere. Where transformers meets a close of nothing for the field without `open` before that has any text, it stops looking, and the rest of the message vanishes; where open and close can both be nothing, it never ends.",
+        what: "A delimiter can match without consuming a character.",
+        why: "An empty open matches everywhere. If transformers meets an empty close of the field without `open` before that has any text, it stops looking, and the rest of the message vanishes; if open and close can both be empty, it never ends.",
         example: "\"content\": {\"close_pattern\": \"(?=<)\"}",
-        fix: "Let the pattern take at least the first character of the mark, or leave the close out: another field's open ends the field without `open` by itself.",
+        fix: "Let the pattern take at least the first character of the marker, or omit the close: another field's open ends the field without `open` by itself.",
     },
     source: Source::Check(check),
 };
@@ -25,11 +25,11 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for field in subject.template.fields() {
         let (open, close) = (field.open.as_ref(), field.close.as_ref());
-        // Around a region with a mark on one side a match of nothing on the other does no harm.
+        // If a region has a marker on one side, an empty match on the other does no harm.
         let (side, message) = if is_empty(open) && is_empty(close) {
             (Side::Open, "open and close can both match nothing: transformers never ends".to_owned())
         } else if open.is_some_and(|open| matches_nothing_in(open.pattern(), "ab c\nd")) {
-            (Side::Open, format!("`{}` can open without a mark, in the middle of plain text", field.name))
+            (Side::Open, format!("`{}` can open without a marker, in the middle of plain text", field.name))
         } else if open.is_none() && is_empty(close) {
             let message = "this can match nothing: where it does before any text has come, transformers drops the rest of the message";
             (Side::Close, message.to_owned())

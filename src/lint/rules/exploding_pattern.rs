@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "A pattern repeats something that can take the same text in many ways.",
-        why: "An engine that backtracks, as Python's does, tries them all before it gives up: on an output that is cut short at the wrong place a server stands still. Backchat stops with an error.",
+        why: "An engine that backtracks, as Python's does, tries them all before it gives up: on an output that is cut short at the wrong place, a server hangs. Backchat stops with an error.",
         example: "\"open_pattern\": \"<call(?:\\\\s*\\\\w*)*>\"",
         fix: "Let each character be taken by one part of the pattern only: `<call[\\\\s\\\\w]*>`.",
     },

@@ -10,10 +10,10 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "forgeable-anchor",
     severity: Severity::Warning,
     page: Page {
-        what: "The text of an earlier turn can hold the start anchor, or the anchor is none.",
-        why: "The prompt is cut after its last anchor. Where the prompt goes on behind its own anchor (a prefilled answer, a quoted document), plain words of a user can move the cut, and what follows them is read as the model's.",
+        what: "The text of an earlier turn can contain the start anchor, or the anchor can match nothing.",
+        why: "The prompt is cut after its last anchor. If the prompt continues after its own anchor (a prefilled answer, a quoted document), plain words of a user can move the cut, and the text after them is read as the model's.",
         example: "\"start_anchor\": \"Assistant:\"",
-        fix: "Take in what only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|turn|>assistant\\n\"`.",
+        fix: "Include text that only the chat template writes, such as a special token or the line break before the role: `\"start_anchor\": \"<|turn|>assistant\\n\"`.",
     },
     source: Source::Check(check),
 };
@@ -28,8 +28,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let pattern = anchor.pattern();
     if pattern.can_be_empty() {
         let finding = rule.finding("the anchor can match nothing: the prompt is cut at its very end").at(place);
-        let finding = finding.help("let it take the mark that begins the assistant's turn");
-        // Where a prompt may end in nothing of its own, as after a tool's answer, only its end is left to take.
+        let finding = finding.help("let it take the marker that begins the assistant's turn");
+        // If a prompt may end without text of its own, as after a tool's answer, only its end is left to match.
         let at_end_only = pattern.matches(PROSE).flatten().all(|found| found.span().0 == PROSE.len());
         return vec![Diagnostic { severity: if at_end_only { Severity::Note } else { rule.severity }, ..finding }];
     }
@@ -40,7 +40,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let message = format!("the anchor is plain text, such as {}, which an earlier turn can hold", Value::from(text));
     // Some chat templates write nothing but words before an answer. Only who knows them can tell whether there is more to
     // take in, so this is no warning.
-    let finding = rule.finding(message).at(place).help("take in a mark that only the chat template writes, if it does");
+    let finding =
+        rule.finding(message).at(place).help("take in a marker that only the chat template writes, if it does");
     vec![Diagnostic { severity: Severity::Note, ..finding }]
 }
 

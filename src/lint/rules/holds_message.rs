@@ -11,10 +11,10 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "holds-message",
     severity: Severity::Warning,
     page: Page {
-        what: "A pattern holds plain text back for as long as the message goes on. A note if it can only open at the beginning of the text: nothing else tells a region that nothing opens.",
-        why: "Nothing is shown before the message is complete: the stream is no stream. The usual cause is a look-ahead for a mark that may come much later, or `.*` in an open pattern.",
+        what: "A pattern holds plain text until the message is complete. A note if it can open only at the beginning of the text, because nothing else markers a region without an open.",
+        why: "Nothing is shown before the message is complete: the stream does not stream. The usual cause is a look-ahead for a marker that may come much later, or `.*` in an open pattern.",
         example: "\"reasoning_content\": {\"open_pattern\": \"(?=[\\\\s\\\\S]*</think>)\", \"close\": \"</think>\"}",
-        fix: "Open the region with a mark of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
+        fix: "Open the region with a marker of its own, or let the start anchor end where the region begins: `\"start_anchor\": \"<|assistant|>\"` with an open that the prompt writes.",
     },
     source: Source::Run(check),
 };
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let insides = subject.fields().filter_map(|(field, marks)| {
         let mut parser = outside.clone();
         parser.feed(marks.open.first()?).ok()?;
-        // A mark may wait for what another pattern comes to.
+        // A marker may wait until another pattern is decided.
         (parser.current_field() == Some(&field.name)).then_some(parser)
     });
     for mut parser in insides.collect::<Vec<_>>().into_iter().chain([outside.clone()]) {
@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             let message = "nothing is shown until the message is complete: plain text may go on to match this pattern";
             let finding = rule.finding(message).at(subject.place(&path));
             let mut finding =
-                finding.help("use a mark that begins where the region begins, and no look-ahead without end");
+                finding.help("use a marker that begins where the region begins, and no look-ahead without end");
             // An open at the beginning of the text that looks ahead for its close is all that tells a region that nothing
             // opens. What it holds is shown once that close has come.
             if side == Side::Open && field.open.as_ref().is_some_and(|open| open.pattern().begins_the_text()) {
@@ -55,7 +55,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// The delimiters that hold all of a long plain text back.
+/// The delimiters that hold all of a long plain text.
 fn holders(parser: &mut Parser) -> Vec<(String, bool)> {
     let mut written = 0;
     for piece in std::iter::repeat_n(PROSE, ROUNDS) {

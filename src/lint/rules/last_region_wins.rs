@@ -13,14 +13,14 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Note,
     page: Page {
         what: "A field can have several regions in one message, and only the last one stays.",
-        why: "Words before a call are lost where more words, or only white space, come after it. That is what the format says of a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
+        why: "Words before a call are lost if more words, or only white space, come after it. That is what the format says of a field without `repeats`; servers that stream send every piece. `backchat parse` names the field and what was replaced in the `notes` of the answer.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close_pattern\": \"</call>\\\\s*\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {\"close\": \"<|end|>\"}\n\n\"Let me look.<call>{}</call>Done.\" has the content \"Done.\"",
         fix: "Keep every piece with `\"repeats\": true, \"join\": \"\"`. vLLM and SGLang refuse `join` for `content` and `thinking`: for them the field stays as it is.",
     },
     source: Source::Run(check),
 };
 
-/// Words that no mark holds.
+/// Words that no marker contains.
 const WORDS: [&str; 2] = ["Earlier", "Later"];
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
@@ -35,8 +35,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
                 format!("only the last region of `{}` stays: {} gives {value}", field.name, Value::from(text.as_str()));
             let finding = rule.finding(message).at(subject.key_place(&Subject::path(field)));
             found.push(
-                finding
-                    .help("to keep every piece write `\"repeats\": true, \"join\": \"\"`, where the reader takes it"),
+                finding.help("to keep every piece write `\"repeats\": true, \"join\": \"\"` if the reader accepts it"),
             );
         }
     }
@@ -50,7 +49,7 @@ fn reopened(subject: &Subject<'_>, field: &Field, marks: &Marks) -> Option<(Stri
     lost(subject, field, format!("{open}{earlier}{close}{open}{later}{close}"))
 }
 
-/// A text in which words stand before and behind a region of another field, and the value of the field outside.
+/// A text with words before and after a region of another field, and the value of the field outside.
 fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Marks) -> Option<(String, Value)> {
     if other.name == field.name {
         return None;
@@ -60,7 +59,7 @@ fn around(subject: &Subject<'_>, field: &Field, other: &Field, marks: &Marks) ->
     lost(subject, field, format!("{earlier}{open}{{}}{close}{later}"))
 }
 
-/// The text with the value of the field, where that has the later words and not the earlier.
+/// The text with the value of the field, if that has the later words and not the earlier.
 fn lost(subject: &Subject<'_>, field: &Field, text: String) -> Option<(String, Value)> {
     let answer = read_whole(subject.template, &text)?;
     let regions = answer.regions.iter().filter(|(name, _)| *name == field.name);

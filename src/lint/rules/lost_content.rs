@@ -13,8 +13,8 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "lost-content",
     severity: Severity::Warning,
     page: Page {
-        what: "White space behind a close mark wipes out the content that came before the region.",
-        why: "Text outside every region belongs to the field without `open`, and its last region wins, even one of a single newline. Models write such newlines behind calls, and not always. `backchat parse` says so in the `notes` of each answer that lost text this way.",
+        what: "White space after a close marker replaces the content before the region.",
+        why: "Text outside every region belongs to the field without `open`, and its last region wins, even one of a single newline. Models often write such newlines after calls. `backchat parse` reports it in the `notes` of each answer that lost text this way.",
         example: "\"tool_calls\": {\"open\": \"<call>\", \"close\": \"</call>\", \"repeats\": true, \"content\": \"json\"},\n\"content\": {}\n\n\"Let me look.<call>{}</call>\\n\" has no content.",
         fix: "Let the close take the white space: `\"close_pattern\": \"</call>\\\\s*\"`. Or keep every piece of text: `\"repeats\": true, \"join\": \"\"` for the content.",
     },
@@ -27,13 +27,13 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     for (field, marks) in subject.fields().filter(|(field, _)| field.open.is_some() && field.close.is_some()) {
         // Reasoning comes before the answer, and nothing comes after the marker that ends the turn.
         let comes_last = marks.close.first().is_some_and(|close| ends_the_turn(implicit, close));
-        if REASONING.contains(&field.name.as_str()) || comes_last || !loses_behind(subject.template, implicit, marks) {
+        if REASONING.contains(&field.name.as_str()) || comes_last || !loses_after(subject.template, implicit, marks) {
             continue;
         }
         let path = Subject::delimiter_path(field, Side::Close);
-        let message = format!("a newline behind this close wipes out `{}`, if some came before", implicit.name);
+        let message = format!("a newline after this close wipes out `{}`, if some came before", implicit.name);
         let finding = rule.finding(message).at(subject.place(&path));
-        let mut finding = finding.help("let the close take the white space behind it: end the pattern with `\\s*`");
+        let mut finding = finding.help("let the close take the white space after it: end the pattern with `\\s*`");
         // An open that looks back at the close before it needs the white space between them: the close cannot take it.
         if field.open.as_ref().is_some_and(|open| open.pattern().shape().constructs.contains(&Construct::LookBehind)) {
             finding.severity = Severity::Note;
@@ -57,18 +57,18 @@ fn ends_the_turn(implicit: &Field, close: &str) -> bool {
 }
 
 /// Whether content before a region is gone once a newline comes after it.
-fn loses_behind(template: &Template, implicit: &Field, marks: &Marks) -> bool {
+fn loses_after(template: &Template, implicit: &Field, marks: &Marks) -> bool {
     let (Some(open), Some(close)) = (marks.open.first(), marks.close.first()) else { return false };
     let content =
         |text: &str| read_whole(template, text).and_then(|answer| answer.message.ok()?.get(&implicit.name).cloned());
-    let is_kept = |behind: &str| {
-        let content = content(&format!("Words{open}{{}}{close}{behind}"));
+    let is_kept = |after: &str| {
+        let content = content(&format!("Words{open}{{}}{close}{after}"));
         content.is_some_and(|content| content.to_string().contains("Words"))
     };
     is_kept("") && !(is_kept("\n") && is_kept("\n\n"))
 }
 
-/// The close with white space behind it, where that helps.
+/// The close with the white space after it, if that helps.
 fn fix(
     subject: &Subject<'_>,
     field: &Field,
@@ -92,7 +92,7 @@ fn fix(
         written.insert("close_pattern".to_owned(), pattern.as_str().into());
     }
     let fixed = Template::from_value(&value).ok()?.template;
-    if loses_behind(&fixed, implicit, marks) {
+    if loses_after(&fixed, implicit, marks) {
         return None;
     }
     let edits = subject.replace_entry(path, "close_pattern", &pattern.as_str().into())?;

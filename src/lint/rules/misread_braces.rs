@@ -9,7 +9,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "Braces in a `transform` are not read as the placeholder they look like.",
-        why: "The text stands in the message as it is. A placeholder must be the whole of a string, and keys of an object are not looked at.",
+        why: "The text is copied into the message as it is. A placeholder must be a whole string, and the keys of an object are not read.",
         example: "\"transform\": {\"{name}\": \"{ content }\"}",
         fix: "Write `\"{name}\"` without spaces, as a value of its own.",
     },

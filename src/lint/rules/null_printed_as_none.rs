@@ -9,7 +9,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "Null content beside a call is printed as the word None.",
-        why: "APIs send null where a message only calls tools. The model reads and learns the word.",
+        why: "APIs send null if a message only calls tools. The model reads and learns the word.",
         example: "{{ m.content }}{% for call in m.tool_calls %}…{% endfor %}",
         fix: "Print content only if there is any: `{% if m.content %}{{ m.content }}{% endif %}`.",
     },

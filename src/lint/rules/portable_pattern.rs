@@ -14,7 +14,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
         what: "The engines of other languages refuse this pattern.",
         why: "The format is read in Python, Rust and JavaScript; a pattern that only one of them takes binds the model to it.",
         example: "\"open_pattern\": \"<call>(?!\\\\s*</call>)\"",
-        fix: "Write literals where they do the same, and no look-around, back-references, atomic groups or possessive repeats.",
+        fix: "Write literals if they match the same, and no look-around, back-references, atomic groups or possessive repeats.",
     },
     source: Source::Check(check),
 };

@@ -13,7 +13,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     severity: Severity::Warning,
     page: Page {
         what: "One literal of a list is the beginning of another.",
-        why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. transformers takes the one or the other by where the chunks end.",
+        why: "The longest one counts, but in a stream the shorter one is complete before the longer one has come. Which one transformers takes depends on the chunks.",
         example: "\"close\": [\"</think>\", \"</think>\\n\\n\"]",
         fix: "Keep the shorter one and let a pattern take the rest: `\"close_pattern\": \"</think>\\\\s*\"`.",
     },

@@ -8,8 +8,8 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "repeated-key",
     severity: Severity::Warning,
     page: Page {
-        what: "A key stands twice in one object, or a value is taken for what it is not written as.",
-        why: "The last one counts, and the others are lost without a word. A tool that saves the file keeps one of them.",
+        what: "A key occurs twice in one object, or a value is read as something other than it is written as.",
+        why: "The last one counts, and the others are dropped silently. A tool that saves the file keeps one of them.",
         example: "{\"content\": {}, \"content\": {\"close\": \"<end>\"}}",
         fix: "Keep one.",
     },

@@ -11,7 +11,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "schema-keeps-stop",
     severity: Severity::Warning,
     page: Page {
-        what: "`content` keeps the stop token where the output has one.",
+        what: "`content` keeps the stop token if the output has one.",
         why: "The next prompt then has it twice. Whether the output has it depends on how it was decoded.",
         example: "\"content\": {\"type\": \"string\", \"x-regex\": \"^(.*)$\"}",
         fix: "End the pattern with the token or the end: `(.*?)(?:<\\|end\\|>|$)`. A converted template ends there as well.",
@@ -19,7 +19,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Schema(check),
 };
 
-/// A token that no schema knows, where the file does not name the one that ends a sequence.
+/// A token that no schema knows, if the file does not name the one that ends a sequence.
 const UNKNOWN_STOP: &str = "<|eot|>";
 
 fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
@@ -27,7 +27,7 @@ fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let Some(content) = root.property("content") else { return Vec::new() };
     let document = json::read(subject.text()).ok();
     let known = document.as_ref().and_then(stop_token);
-    // Where the token is not known, a pattern that has any mark is taken to have the right one.
+    // If the token is not known, a pattern that has any literal text is assumed to have the right one.
     let regexes = [&content.regex, &root.regex];
     let pattern = regexes.into_iter().flatten().find_map(|regex| regex.pattern.as_ref().ok());
     if known.is_none() && pattern.is_some_and(|pattern| has_text(&pattern.outline())) {

@@ -10,7 +10,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "schema-lone-call",
     severity: Severity::Warning,
     page: Page {
-        what: "The list of calls can hold one call only.",
+        what: "The list of calls can hold only one call.",
         why: "`x-regex` takes the first match. A second call is dropped, or ends up in `content`.",
         example: "{\"type\": \"array\", \"x-parser\": \"json\", \"x-parser-args\": {\"transform\": \"[@]\"}}",
         fix: "Read calls with `x-regex-iterator`. A converted template reads each.",
@@ -32,7 +32,7 @@ fn check(subject: &SchemaSubject<'_>, rule: &Rule) -> Vec<Diagnostic> {
         wraps || iterates.is_some_and(|pattern| !has_text(&pattern.outline()))
     };
     let finding = |node: &Node| {
-        let finding = rule.finding("the list can hold one call only").at(subject.place(&node.path));
+        let finding = rule.finding("the list can hold only one call").at(subject.place(&node.path));
         finding.help("read calls with `x-regex-iterator`; `backchat convert` reads each")
     };
     subject.nodes().into_iter().filter(is_lone).map(finding).collect()

@@ -12,7 +12,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
         what: "A node of a response schema has a key that nothing reads.",
         why: "`anyOf`, `enum` and `pattern` do nothing, `x-mapping` and `x-mapping-regex` do nothing since transformers 5.4, and neither does an `x-` key with a typing mistake.",
         example: "\"x-mapping\": {\"a\": \"b\"}",
-        fix: "Remove it; where it should rename something, do so in `x-parser-args.transform`.",
+        fix: "Remove it; to rename something, do so in `x-parser-args.transform`.",
     },
     source: Source::Schema(check),
 };

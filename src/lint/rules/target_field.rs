@@ -13,7 +13,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
         what: "A target (`--target`) does not take a field or a default of this name.",
         why: "It refuses the whole template when it starts.",
         example: "\"reasoning_content\": {…} with `--target vllm`, which knows `thinking`",
-        fix: "Rename the field as the target does; keep one file for each target where their names differ.",
+        fix: "Rename the field as the target does; keep one file for each target if their names differ.",
     },
     source: Source::Check(check),
 };
@@ -51,7 +51,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// Whether a field also stands in `defaults`, where a new name of the field would leave it behind.
+/// Whether a field also has a default, which a new name of the field would not rename.
 fn has_default(subject: &Subject<'_>, name: Option<&String>) -> bool {
     name.is_some_and(|name| subject.template.defaults().contains_key(name))
 }

@@ -12,15 +12,15 @@ pub(in crate::lint) static RULE: Rule = Rule {
     name: "unreachable-field",
     severity: Severity::Warning,
     page: Page {
-        what: "A field never opens: wherever its mark stands, another field is opened or closed instead.",
+        what: "A field never opens: wherever its marker occurs, another field opens or closes instead.",
         why: "The field is missing from every message, and its text goes into another one. Of two delimiters that match at one place the longer one counts, and of two of one length an open before a close, then the name that sorts first.",
         example: "\"a\": {\"open\": \"<x>\", \"close\": \"</x>\"},\n\"b\": {\"open\": \"<x>\", \"close\": \"</x>\"}",
-        fix: "Give the field a mark of its own, or a longer one.",
+        fix: "Give the field a marker of its own, or a longer one.",
     },
     source: Source::Run(check),
 };
 
-/// What may stand behind a mark: a pattern may look ahead for white space, a sign or a word.
+/// What may follow a marker: a pattern may look ahead for white space, a sign or a word.
 const FOLLOWS: [&str; 4] = ["x", " x", "\nx", "{x"];
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
@@ -64,7 +64,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             }
             None => finding,
         };
-        found.push(finding.help("give it a mark of its own"));
+        found.push(finding.help("give it a marker of its own"));
     }
     found
 }

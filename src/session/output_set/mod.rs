@@ -336,7 +336,7 @@ impl OutputSet {
         let Some(value) = own.or(named.as_ref()) else { return Ok(None) };
         match Tools::new(value) {
             Ok(tools) => Ok(Some(Arc::new(tools))),
-            Err(reason) => Err(Diagnostic::error("wrong-tools", format!("these are no tools: {reason}"))
+            Err(reason) => Err(Diagnostic::error("wrong-tools", format!("the tools cannot be used: {reason}"))
                 .at(self.tools.as_deref().map(|path| Place::file(input::name(path))).unwrap_or_default())
                 .help("a list of {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}")
                 .into()),

@@ -37,7 +37,7 @@ impl App {
         if key.kind == KeyEventKind::Release {
             return None;
         }
-        // Escape and a key right behind it look to a terminal like that key with Alt, on which nothing is.
+        // A terminal reports escape and a key right after it as that key with Alt, which is bound to nothing.
         let takes_text = self.session.editing.is_typing || matches!(self.layout.overlay, Some(Overlay::Ask { .. }));
         if key.modifiers.contains(KeyModifiers::ALT) && !takes_text {
             let effect = self.key(KeyCode::Esc.into());

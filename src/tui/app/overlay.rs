@@ -80,7 +80,7 @@ impl Ask {
 }
 
 impl Choice {
-    /// What can be chosen: the key, and what it stands for.
+    /// The options: a key, and what it means.
     pub fn options(self) -> &'static [(char, &'static str)] {
         match self {
             Choice::Chunking => &[

@@ -142,7 +142,7 @@ impl App {
             },
         }
         match self.session.playback.stops.len() {
-            0 => self.session.notice = Some("no breakpoints any more".to_owned()),
+            0 => self.session.notice = Some("no breakpoints left".to_owned()),
             count => self.layout.overlay = Some(Overlay::Stops { selected: selected.min(count - 1) }),
         }
     }
@@ -176,7 +176,7 @@ impl App {
     }
 }
 
-/// Where a key moves to in a list or a text; none where it puts it away.
+/// Where a key moves to in a list or a text. None if it closes it.
 fn moved(at: usize, key: KeyCode, page: usize) -> Option<usize> {
     Some(match key {
         KeyCode::Char('j') | KeyCode::Down => at + 1,

@@ -171,7 +171,7 @@ impl<'d> Review<'d> {
         self.notice = Some(message);
     }
 
-    /// Takes a key; gives what it asks for.
+    /// Takes a key; returns what to do.
     pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         if key.kind == KeyEventKind::Release {
             return None;

@@ -166,7 +166,7 @@ fn breakpoints_are_listed() {
         ["close", "/th.nk/"]
     );
     bench.press("dd");
-    assert_eq!((bench.app.session.playback.stops.len(), bench.notice()), (0, "no breakpoints any more"));
+    assert_eq!((bench.app.session.playback.stops.len(), bench.notice()), (0, "no breakpoints left"));
     bench.press("S");
     assert!(bench.notice().starts_with("no breakpoint is set"));
 }

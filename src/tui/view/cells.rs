@@ -39,7 +39,7 @@ pub fn put_fitted(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: 
     }
 }
 
-/// A letter for each field, by which its text is known without colour.
+/// A letter for each field, by which its text is known without color.
 pub fn letters(names: impl Iterator<Item = impl AsRef<str>>) -> Vec<char> {
     let mut letters: Vec<char> = Vec::new();
     for name in names {

@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use super::super::panes::Pane;
 use super::wrapping::Wrapping;
 
-/// What was drawn last: where a click hits, how far a pane can be scrolled, and what need not be worked out again.
+/// What was drawn last.
 #[derive(Default)]
 pub struct Drawn {
     pub streams: Vec<StreamPlace>,
@@ -71,7 +71,7 @@ impl Drawn {
     }
 }
 
-/// Where a stream was drawn, for the mouse.
+/// The area of a stream, for the mouse.
 pub struct StreamPlace {
     pub area: Rect,
     /// The bytes of each row, with the column where each begins.
@@ -88,7 +88,7 @@ impl StreamPlace {
     }
 }
 
-/// Where events were drawn, for the mouse.
+/// The area of the events, for the mouse.
 pub struct EventsPlace {
     pub area: Rect,
     pub events: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What stands around the panes: the header, their titles, the bottom bar.
+//! Draws what is around the panes: the header, their titles, the bottom bar.
 
 use std::time::{Duration, Instant};
 
@@ -119,7 +119,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_line(x, area.y, &right, area.right() - x);
 }
 
-/// Where one is, and the same in few words.
+/// The position, and the same in short.
 fn place(app: &App) -> (String, String) {
     let Some(side) = app.session.side() else { return Default::default() };
     let recording = &side.recording;
@@ -129,7 +129,7 @@ fn place(app: &App) -> (String, String) {
     (format!("char {at}/{all}  chunk {chunk}/{}", recording.chunk_count()), format!("char {at}/{all}"))
 }
 
-/// The title of a pane: a line, its name, what is to be known about it.
+/// The title of a pane: a line, its name, and a summary.
 pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
     if area.is_empty() {
         return;
@@ -199,7 +199,7 @@ fn info(pane: Pane, app: &App) -> String {
             }
         }
         Pane::Message if side.recording.has_ended(side.moment) => "complete".to_owned(),
-        Pane::Message => "as it stands".to_owned(),
+        Pane::Message => "so far".to_owned(),
         Pane::Template => app.session.library.material.template_file.clone(),
     }
 }

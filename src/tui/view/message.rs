@@ -1,4 +1,4 @@
-//! The message as it stands, and the region that is still open.
+//! The message so far, the region that is still open, and what was expected instead.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -89,7 +89,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-/// From this width on, an expected value stands beside the actual one.
+/// From this width on, an expected value is shown beside the actual one.
 pub const WIDE: usize = 70;
 
 /// An expected value and the actual one, in rows.

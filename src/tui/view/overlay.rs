@@ -48,7 +48,7 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
 /// How much room an answer has at least beside the question.
 const ANSWER: usize = 20;
 
-/// A line to answer on, in place of the bottom bar; where the question is long it stands above.
+/// A line to answer on, in place of the bottom bar; a long question is shown above it.
 fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
     let width = usize::from(area.width);
     let question = format!("{}: ", ask.words());
@@ -182,7 +182,7 @@ fn help(app: &App) -> Vec<Line<'static>> {
         mark(theme.dropped(), "text", "outside every region: no field takes it"),
         mark(theme.quiet(), "text", "still to come"),
         mark(theme.prompt(), "text", "prompt that is not read"),
-        mark(theme.cursor(), " ", "the place: what stands before it has come"),
+        mark(theme.cursor(), " ", "the position: the text before it has arrived"),
     ]);
     lines
 }
@@ -201,7 +201,7 @@ fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
         })
         .collect();
     let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
-    page_with(out, area, app, "Breakpoints", "d takes one away, D all, esc closes", &lines, top);
+    page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
 }
 
 fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
@@ -244,7 +244,7 @@ fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     page_with(out, area, app, &title, "enter opens, n: next failed, esc closes", &lines, top);
 }
 
-/// A line of a difference in its colour; any other as it is.
+/// A line of a difference in its color; any other as it is.
 fn diff_line(app: &App, line: &str) -> Line<'static> {
     let style = match line.chars().next() {
         Some('+') => app.layout.theme.good(),

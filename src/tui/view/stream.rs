@@ -1,4 +1,4 @@
-//! The output as it came: what each stretch of it is, what is held, what is still to come.
+//! Draws the output: what each stretch of it is, what is held, what has not arrived.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     let Some(wrapping) = app.layout.drawn.wrappings.get_mut(index) else { return };
     wrapping.update(recording.text(), tail(recording), width, app.layout.show_whitespace);
     let arrived = recording.arrived(moment);
-    // What stands right before the place is what just happened.
+    // The text right before the position is what just happened.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
     let top = match index {
@@ -74,7 +74,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     app.layout.drawn.streams.push(StreamPlace { area, rows });
 }
 
-/// Where the shown end of the prompt begins.
+/// The start of the part of the prompt that is shown.
 fn tail(recording: &Recording) -> usize {
     let mut start = recording.origin().saturating_sub(TAIL);
     while !recording.text().is_char_boundary(start) {
@@ -86,7 +86,7 @@ fn tail(recording: &Recording) -> usize {
     start + lines
 }
 
-/// The places in the window where the sought text stands.
+/// The matches of the searched text in the window.
 fn matches(side: &Side, sought: Option<&str>, window: Range<usize>) -> Vec<Range<usize>> {
     let Some(sought) = sought.filter(|sought| !sought.is_empty()) else { return Vec::new() };
     let text = side.recording.slice(window.clone());
@@ -112,7 +112,7 @@ struct Painter<'a> {
 }
 
 impl Painter<'_> {
-    /// Draws a row; gives the columns at which its characters stand.
+    /// Draws a row; returns the columns of its characters.
     fn row(
         &self,
         buffer: &mut Buffer,
@@ -146,7 +146,7 @@ impl Painter<'_> {
             let width = u16::try_from(cluster.width.max(1)).unwrap_or(1);
             let room = area.right().saturating_sub(x);
             let mut style = self.style(*part, place, cluster.base);
-            // Where a delimiter stands before a region one sees that it begins; elsewhere its first character says so.
+            // A delimiter shows where a region begins; without one, its first character does.
             let before = next.checked_sub(1).and_then(|before| parts.get(before)).map(|(_, part)| *part);
             let is_bare = !matches!(before, Some(Segment::Delimiter(_)));
             if matches!(part, Segment::Body(_)) && at == span.start && at > bytes.start && is_bare {

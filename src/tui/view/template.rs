@@ -75,8 +75,7 @@ fn field_style(app: &App, index: Option<usize>) -> Style {
     index.map_or(Style::new(), |index| app.layout.theme.field(index))
 }
 
-/// The template's text and where its values stand in it: as it is in its file, or in several lines where it is one
-/// long line there.
+/// The template's text and the places of its values: as in its file, or in several lines if it is one long line there.
 fn shown(app: &App) -> (String, Option<Places>) {
     let material = &app.session.library.material;
     let written = slice(&material.template_text, material.template_span.clone());

@@ -89,7 +89,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// So many rows, the first behind a mark, the last with a sign where there are more.
+/// At most `most` rows: the first after a mark, the last with an ellipsis if there are more.
 fn clipped(rows: Vec<String>, most: usize, (first, other): (&str, &str)) -> Vec<String> {
     let more = rows.len() > most;
     let shown = rows.into_iter().take(most).enumerate();

@@ -14,7 +14,7 @@ pub struct Wrapping {
 }
 
 impl Wrapping {
-    /// Breaks a text, from a place on, into rows of so many columns; nothing is done where all is as before.
+    /// Breaks a text, from `start` on, into rows of `width` columns; costs nothing if nothing changed.
     pub fn update(&mut self, text: &Arc<str>, start: usize, width: u16, whitespace: bool) {
         let same = self.text.as_ref().is_some_and(|before| Arc::ptr_eq(before, text));
         if same && (self.start, self.width, self.whitespace) == (start, width, whitespace) {
@@ -46,7 +46,7 @@ impl Wrapping {
         self.rows.len()
     }
 
-    /// The row in which a byte stands.
+    /// The row of a byte.
     pub fn row_of(&self, byte: usize) -> usize {
         self.rows.partition_point(|row| *row as usize <= byte).saturating_sub(1)
     }
