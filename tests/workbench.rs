@@ -402,7 +402,7 @@ fn every_answer_that_is_asked_for_is_printed() {
     assert!(table.contains("== template.json\n") && table.contains("\n== other.json\n"), "{table}");
     assert_eq!(error, "note: --at is for the screen; the table shows every event\n");
     let (_, error) = run(&["template.json", "output.txt"]);
-    assert_eq!(error, "note: without --prefix the prompt is taken to end at the start anchor\n");
+    assert_eq!(error, "note: without --prefix, the prompt is assumed to end at the start anchor\n");
     let (_, error) = run(&["moved.fixture"]);
     assert_eq!(error.matches("cannot read the file").count(), 1, "{error}");
 }
