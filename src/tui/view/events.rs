@@ -246,14 +246,38 @@ fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
     let between = if width >= ROOMY { "  expected " } else { " ≠ " };
     let room = width.saturating_sub(between.width());
     let left = actual.width().min(room - room / 2).max(room.saturating_sub(expected.width()));
-    let shown = from_difference(actual, Some(expected), left);
-    let right = from_difference(expected, Some(actual), room.saturating_sub(shown.width()));
+    let same = actual.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
+    let shown = around(actual, same, left);
+    let right = around(expected, same, room.saturating_sub(shown.width()));
     (shown, format!("{between}{right}"))
+}
+
+/// A text cut to its room, from a little before a character on.
+fn around(text: &str, at: usize, width: usize) -> String {
+    let skipped = at.saturating_sub(width / 3);
+    if text.width() <= width || skipped == 0 {
+        return fit(text, width);
+    }
+    let rest: String = text.chars().skip(skipped).collect();
+    fit(&format!("…{rest}"), width)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_texts_are_cut_where_they_differ() {
+        let (actual, expected) = (r#"{"city": "Oslo"}"#, r#"{"city": "Rome"}"#);
+        for (width, shown) in [
+            (60, r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace(" exp", "  exp")),
+            (35, r#"{"city": "Oslo"} ≠ {"city": "Rome"}"#.to_owned()),
+            (27, r#"…": "Oslo"} ≠ …": "Rome"}"#.to_owned()),
+        ] {
+            let (left, right) = beside(actual, expected, width);
+            assert_eq!(left + &right, shown, "{width}");
+        }
+    }
 
     #[test]
     fn a_text_is_cut_around_where_it_differs() {
