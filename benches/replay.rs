@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use backchat::json::Object;
 use backchat::parser::{Chunks, Mode};
 use backchat::replay::{Recording, Run};
+use backchat::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
 use backchat::template::Template;
-use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
+use backchat::tui::{App, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::Bencher;
 use ratatui::Terminal;
@@ -70,7 +71,7 @@ struct OneOutput {
     text: String,
 }
 
-impl Desk for OneOutput {
+impl Outputs for OneOutput {
     fn names(&self) -> &[String] {
         &self.names
     }
@@ -81,7 +82,7 @@ impl Desk for OneOutput {
             template_file: "template.json".to_owned(),
             template_text: TEMPLATE.to_owned(),
             template_span: 0..TEMPLATE.len(),
-            rival: None,
+            other: None,
             prefix: "<bot>".to_owned(),
             output: self.text.clone(),
             chunks: None,
@@ -122,11 +123,10 @@ fn open(text: String) -> App {
         at: None,
         chunking: Some(Chunks::Every(CHUNK).into()),
         showing: Showing::One(Mode::Stable),
-        theme: Theme::Dark,
         notice: None,
         typing: false,
     };
-    App::new(Box::new(OneOutput { names: vec!["output.txt".to_owned()], text }), &start).ok().unwrap()
+    App::new(Box::new(OneOutput { names: vec!["output.txt".to_owned()], text }), &start, Theme::Dark).ok().unwrap()
 }
 
 fn press(app: &mut App, code: KeyCode) {

@@ -106,6 +106,10 @@ pub mod diagnostic;
 pub mod doctor;
 #[cfg(feature = "derive")]
 pub mod grammar;
+// What a name on the command line stands for; not part of the library.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod input;
 pub mod json;
 #[cfg(feature = "workbench")]
 pub mod lint;
@@ -123,6 +127,10 @@ pub mod report;
 pub mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
+// The data and operations of the workbench, which `tui` draws; not part of the library either.
+#[cfg(feature = "tui")]
+#[doc(hidden)]
+pub mod session;
 // Deriving asks it for limits; the rest of its face belongs to the workbench.
 #[cfg(all(feature = "derive", not(feature = "workbench")))]
 mod targets;

@@ -280,14 +280,14 @@ impl Derive {
             return Ok(ExitCode::from(exit_code(derivation)));
         }
         let again = self.clone();
-        let origin = super::replay::Origin {
+        let origin = crate::session::Origin {
             command: self.again(&["--replay"]),
             derive: Box::new(move || {
-                let problem = |failure| super::replay::problem(failure);
+                let problem = |failure: Failure| crate::session::Problem::from(failure);
                 let source = source::open(&again.source, again.template_name.as_deref()).map_err(source_failure);
                 let source = source.map_err(problem)?.for_tools();
                 let options = again.options(&source).map_err(problem)?;
-                Ok(super::replay::derived(&derive::derive(&source.template, &options)))
+                Ok(crate::session::derived(&derive::derive(&source.template, &options)))
             }),
         };
         super::replay::show_given(given, origin, global)
@@ -394,9 +394,9 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
 
 /// The conversations that did not come back as they went in, and the samples that are not explained.
 #[cfg(feature = "tui")]
-fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<super::replay::Given> {
+fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<crate::session::Given> {
     let Ok(loaded) = Template::from_value(draft) else { return Vec::new() };
-    let failures = derivation.verdict.failures.iter().map(|failure| super::replay::Given {
+    let failures = derivation.verdict.failures.iter().map(|failure| crate::session::Given {
         name: format!("{}: {}", failure.case, failure.what),
         template: loaded.template.clone(),
         prefix: failure.prefix.clone(),
@@ -408,7 +408,7 @@ fn unread(derivation: &Derivation, draft: &Value, options: &Options) -> Vec<supe
         .samples
         .iter()
         .filter(|sample| derivation.explained.departures.iter().any(|departure| departure.sample == sample.name));
-    let samples = unexplained.map(|sample| super::replay::Given {
+    let samples = unexplained.map(|sample| crate::session::Given {
         name: sample.name.clone(),
         template: loaded.template.clone(),
         prefix: sample.prefix.clone().unwrap_or_default(),

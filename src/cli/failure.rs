@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use super::Global;
 use crate::diagnostic::{Diagnostic, Format, Sources, render};
+use crate::input::Problem;
 use crate::template::source::SourceError;
 
 /// Why a command could not run.
@@ -34,6 +35,21 @@ impl From<Diagnostic> for Failure {
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
         Self::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(Problem { diagnostics, sources }: Problem) -> Self {
+        Self::Diagnostics { diagnostics, sources }
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Diagnostics { diagnostics, sources } => Self { diagnostics, sources },
+            Failure::Io(error) => Diagnostic::error("cannot-read", error.to_string()).into(),
+        }
     }
 }
 

@@ -24,7 +24,6 @@ mod doctor;
 mod failure;
 mod fix;
 mod grammar;
-mod input;
 mod lint;
 mod lint_config;
 mod man;
@@ -48,7 +47,7 @@ mod unrender;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -57,6 +56,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 pub use failure::Failure;
 
 use crate::diagnostic::{escape, escape_lines};
+use crate::input;
 
 /// The workbench for response templates.
 #[derive(Debug, Parser)]
@@ -192,16 +192,6 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
 /// Says something beside the answer.
 fn note(message: &str) {
     say!("note: {message}");
-}
-
-/// A path as a file in a folder names it.
-fn path_from(folder: &Path, path: &Path) -> String {
-    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (folder, path) = (full(if folder == Path::new("") { Path::new(".") } else { folder }), full(path));
-    let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
-    let up = folder.components().skip(common).map(|_| Component::ParentDir);
-    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
-    relative.display().to_string()
 }
 
 impl Global {

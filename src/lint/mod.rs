@@ -1,5 +1,5 @@
 //! Advice about a template that loads, a response template or a chat template: each rule has an id, a level, a page, and
-//! a fix where one is safe.
+//! a fix if one is safe.
 //!
 //! ```
 //! use backchat::lint::{Subject, lint};
@@ -12,27 +12,23 @@
 //! # Ok::<(), backchat::LoadError>(())
 //! ```
 
-mod anchor;
-mod chat_traps;
-mod chunks;
+mod chat_templates;
 mod fix;
-mod marks;
-mod regions;
 mod rewrite;
 mod rule;
+mod rules;
 mod run;
-mod schemas;
-mod streaming;
-mod strings;
+mod schema_subject;
 mod subject;
-mod targets;
-mod values;
+#[cfg(test)]
+mod tests;
 
-pub use chat_traps::lint_chat_template;
+pub use chat_templates::lint_chat_template;
 pub use fix::apply_fixes;
 #[doc(hidden)]
 pub use rewrite::offer_rewrite;
 pub use rule::{Page, Rule};
+pub use rules::RULES;
 pub use subject::Subject;
 
 use std::collections::HashSet;
@@ -41,51 +37,9 @@ use crate::diagnostic::Diagnostic;
 use crate::schema::source::OpenedSchema;
 use rule::Source;
 
-/// Every rule, in the order of the ids.
-pub static RULES: [&Rule; 38] = [
-    &chat_traps::DROPPED_REASONING,
-    &chat_traps::BROKEN_LOOP,
-    &chat_traps::UNTRAINED_STOP,
-    &chat_traps::PRINTED_NULL,
-    &chat_traps::HIDDEN_TOOLS,
-    &chunks::CHUNK_DEPENDENT,
-    &streaming::HOLDS_MESSAGE,
-    &streaming::LOST_CONTENT,
-    &regions::LAST_REGION_WINS,
-    &marks::UNREACHABLE,
-    &marks::PREFIX_LITERAL,
-    &marks::CLOSE_IN_BODY,
-    &marks::NO_STOP,
-    &marks::EMPTY_MATCH,
-    &strings::CLOSE_IN_STRING,
-    &values::UNUSED_CAPTURE,
-    &values::SHADOWED_CAPTURE,
-    &values::UNFILLED_PLACEHOLDER,
-    &values::UNFITTING_TRANSFORM,
-    &values::MISREAD_BRACES,
-    &values::UNUSABLE_ARGUMENT,
-    &values::OVERRIDDEN_KEY,
-    &values::TYPED_VALUES,
-    &anchor::FORGEABLE_ANCHOR,
-    &targets::TARGET_FIELD,
-    &targets::TARGET_CONSTRUCT,
-    &targets::TARGET_PATTERN,
-    &targets::PORTABLE_PATTERN,
-    &targets::TARGET_CAUTION,
-    &targets::EXPLODING_PATTERN,
-    &schemas::SCHEMA_IS_IGNORED,
-    &schemas::UNREADABLE,
-    &schemas::GROUPS,
-    &schemas::MISPLACED,
-    &schemas::UNREAD,
-    &schemas::EXPLODING,
-    &schemas::KEEPS_STOP,
-    &schemas::LONE_CALL,
-];
-
 /// The rule of an id or a name.
 pub fn rule(name: &str) -> Option<&'static Rule> {
-    RULES.into_iter().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
+    RULES.iter().copied().find(|rule| rule.id.eq_ignore_ascii_case(name) || rule.name == name)
 }
 
 /// All there is to say about a response template, in the order of the file.
@@ -114,7 +68,7 @@ pub fn lint(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 /// All there is to say about a response schema, in the order of the file.
 pub fn lint_schema(opened: &OpenedSchema) -> Vec<Diagnostic> {
-    let subject = schemas::SchemaSubject::new(opened);
+    let subject = schema_subject::SchemaSubject::new(opened);
     let mut found = opened.loaded.warnings.clone();
     for rule in RULES {
         if let Source::Schema(check) = rule.source {

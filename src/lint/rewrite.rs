@@ -1,16 +1,16 @@
-//! The fix that writes a template within the limits of its targets: the entries of another template in place of its own.
+//! The fix that rewrites a template within the limits of its targets: it replaces entries, and never adds or removes one.
 
-use super::Subject;
-use super::targets::{TARGET_CONSTRUCT, TARGET_FIELD, TARGET_PATTERN};
+use super::rules::{target_construct, target_field, target_pattern};
+use super::subject::Subject;
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::json::{Object, Path, Value};
 
-/// Puts the fix on the first finding that it mends, in place of the fixes of all that it mends.
+/// Puts the fix on the first finding that it resolves, in place of the fixes of all that it resolves.
 pub fn offer_rewrite(subject: &Subject<'_>, found: &mut [Diagnostic], rewritten: &Value, message: &str) {
     let Some(edits) = edits(subject, rewritten) else { return };
-    let mended = [&TARGET_FIELD, &TARGET_CONSTRUCT, &TARGET_PATTERN].map(|rule| rule.id);
+    let resolved = [&target_field::RULE, &target_construct::RULE, &target_pattern::RULE].map(|rule| rule.id);
     let mut edits = Some(edits);
-    for finding in found.iter_mut().filter(|finding| mended.contains(&finding.id)) {
+    for finding in found.iter_mut().filter(|finding| resolved.contains(&finding.id)) {
         finding.fix = None;
         if let Some(edits) = edits.take() {
             *finding = finding.clone().fix(message, edits);
@@ -18,7 +18,7 @@ pub fn offer_rewrite(subject: &Subject<'_>, found: &mut [Diagnostic], rewritten:
     }
 }
 
-/// The edits that make one template of the other; nothing where an entry would have to be added or taken away.
+/// The edits that make one template of the other; nothing if an entry would have to be added or removed.
 fn edits(subject: &Subject<'_>, rewritten: &Value) -> Option<Vec<Edit>> {
     let template = subject.template.to_value();
     let mut found = Vec::new();

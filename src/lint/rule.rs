@@ -1,4 +1,6 @@
-use super::schemas::SchemaSubject;
+//! What a rule is: its id, level and page, and where its findings come from.
+
+use super::schema_subject::SchemaSubject;
 use super::subject::Subject;
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -7,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 pub struct Rule {
     /// Its stable id, such as `RT001`.
     pub id: &'static str,
-    /// Its name, which can stand for the id everywhere.
+    /// Its name, which can be used instead of the id everywhere.
     pub name: &'static str,
     /// How bad it is, unless the user says otherwise.
     pub severity: Severity,

@@ -1,10 +1,10 @@
-//! Readings that rules compare.
+//! Parses the texts that rules compare.
 
 use crate::json::Object;
 use crate::parser::{Cause, ClosersInStrings, EventRef, Mode, Options, Parser};
 use crate::template::Template;
 
-/// What a parser made of a text, as far as its user can tell.
+/// The result of parsing a text, as far as its user can tell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     /// The message, or why there is none.
@@ -18,7 +18,7 @@ pub(super) fn parser(template: &Template, mode: Mode) -> Option<Parser> {
     parser_with(template, mode, ClosersInStrings::default())
 }
 
-/// One that reads closing marks inside JSON strings in one way or the other.
+/// A parser that reads closes inside JSON strings in one way or the other.
 pub(super) fn parser_with(template: &Template, mode: Mode, closers_in_strings: ClosersInStrings) -> Option<Parser> {
     Parser::new(template, "", Options { mode, closers_in_strings, ..Options::default() }).ok()
 }
@@ -26,7 +26,7 @@ pub(super) fn parser_with(template: &Template, mode: Mode, closers_in_strings: C
 #[cfg(test)]
 thread_local! {
     /// How many chunks were read.
-    static FEEDS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    pub(super) static FEEDS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Reads a text in chunks.
@@ -62,43 +62,4 @@ pub(super) fn read_whole(template: &Template, text: &str) -> Option<Answer> {
 /// The characters of a text, each a chunk.
 pub(super) fn characters(text: &str) -> impl Iterator<Item = &str> {
     text.char_indices().filter_map(|(at, c)| text.get(at..at + c.len_utf8()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lint::{Subject, lint};
-
-    /// How many chunks the rules read of a template. On one core 10,000 take about 3 ms.
-    fn work(text: &str) -> usize {
-        let template = Template::load(text).unwrap().template;
-        FEEDS.set(0);
-        lint(&Subject::new(&template, &[]));
-        FEEDS.get()
-    }
-
-    #[test]
-    fn real_templates_take_milliseconds() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("derived");
-        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let all: Vec<_> = files
-            .filter(|path| path.extension().is_some_and(|end| end == "json"))
-            .map(|path| (work(&std::fs::read_to_string(&path).unwrap()), path))
-            .collect();
-        assert!(all.len() > 30);
-        let most = all.iter().max().unwrap();
-        assert!(most.0 < 30_000, "{most:?}");
-    }
-
-    #[test]
-    fn work_grows_with_the_fields_and_no_faster() {
-        let fields = |count: usize| {
-            let fields: String = (0..count)
-                .map(|n| format!("\"f{n}\": {{\"open\": \"<f{n}>\", \"close_pattern\": \"</f{n}>\\\\s*\"}}, "))
-                .collect();
-            work(&format!(r#"{{"start_anchor": "A", "fields": {{{fields}"content": {{"close": "<end>"}}}}}}"#))
-        };
-        let (some, many) = (fields(64), fields(512));
-        assert!(many < some * 9, "{some} chunks for 64 fields, {many} for 512");
-    }
 }

@@ -1,22 +1,23 @@
-//! The template that is looked at, with texts that its delimiters match and the places of its values.
+//! The template that is linted, with texts that its delimiters match and the places of its values.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Edit, Place};
 use crate::json::{self, Object, Path, Places, Value};
-use crate::targets::{Reader, Target};
+use crate::pattern::Pattern;
+use crate::targets::{Reader, Reason, Refusal, THINKING, Target};
 use crate::template::source::Opened;
-use crate::template::{Delimiter, Field, Template};
+use crate::template::{ContentSpec, Delimiter, Field, Template};
 
-/// A template under the linter's eyes.
+/// A template to lint.
 #[derive(Debug)]
 pub struct Subject<'t> {
     /// The template.
     pub template: &'t Template,
     /// Who should be able to use it.
     pub targets: &'t [&'static Target],
-    /// What ends the model's turn, where that is known.
+    /// The token that ends the model's turn, if it is known.
     pub stop: Option<String>,
     pub(super) warnings: &'t [Diagnostic],
     marks: Vec<Marks>,
@@ -74,7 +75,7 @@ impl Side {
 }
 
 impl Part<'_> {
-    /// The part under the linter's eyes, with places in the whole file.
+    /// The part to lint, with places in the whole file.
     pub(super) fn subject(&self) -> Option<Subject<'_>> {
         let whole = self.whole;
         let known = |field: &Field| {
@@ -110,7 +111,9 @@ impl<'t> Subject<'t> {
     pub fn of_file(opened: &'t Opened, targets: &'t [&'static Target]) -> Self {
         let mut subject = Self::new(&opened.loaded.template, targets);
         subject.warnings = &opened.loaded.warnings;
-        let text = opened.sources.text(Some(&opened.file)).unwrap_or("");
+        let text = opened.sources.text(Some(&opened.file));
+        debug_assert!(text.is_some(), "an opened template holds its text");
+        let text = text.unwrap_or("");
         if let Ok((document, places)) = json::read_with_places(text) {
             subject.stop = stop_token(&document);
             subject.document = Some(Arc::new(Document { file: &opened.file, text, places, base: &opened.path }));
@@ -118,7 +121,7 @@ impl<'t> Subject<'t> {
         subject
     }
 
-    /// The fields in parts of a bounded size, each with the field without `open`; none where one part would hold all.
+    /// The fields in parts of a bounded size, each with the field without `open`; none if one part would hold all.
     pub(super) fn parts(&self) -> Vec<Part<'_>> {
         let opened: Vec<&Field> = self.template.fields().iter().filter(|field| field.open.is_some()).collect();
         if opened.len() <= FIELDS {
@@ -139,6 +142,32 @@ impl<'t> Subject<'t> {
         readers.sort_unstable();
         readers.dedup();
         readers
+    }
+
+    /// What the readers of the targets refuse for some reasons.
+    pub(super) fn refusals(&self, reasons: fn(Reason) -> bool) -> Vec<Refusal> {
+        let refusals = self.readers().into_iter().flat_map(|reader| reader.check(self.template));
+        refusals.filter(|refusal| reasons(refusal.reason)).collect()
+    }
+
+    /// Every pattern that the template writes as one, with its path.
+    pub(super) fn patterns(&self) -> Vec<(Path, &'t Pattern)> {
+        let mut patterns = Vec::new();
+        let anchor = self.template.start_anchor();
+        if anchor.literals().is_none() {
+            patterns.push((Path::root().key("start_anchor_pattern"), anchor.pattern()));
+        }
+        for (field, side, delimiter) in self.delimiters() {
+            if delimiter.literals().is_none() {
+                patterns.push((Self::delimiter_path(field, side), delimiter.pattern()));
+            }
+            if side == Side::Open
+                && let ContentSpec::XmlInline(args) = &field.content
+            {
+                patterns.push((Self::path(field).key("content_args").key("tag_pattern"), &args.tag_pattern));
+            }
+        }
+        patterns
     }
 
     /// The fields with texts that their delimiters match.
@@ -166,7 +195,7 @@ impl<'t> Subject<'t> {
         }
     }
 
-    /// Where the value at a path stands; where the template does not have it, the place of what should.
+    /// The place of the value at a path; if the template does not have it, the place of what should have it.
     pub(super) fn place(&self, path: &Path) -> Place {
         let shown = |base: &Path| path.below(base).to_string();
         let Some(document) = &self.document else {
@@ -212,13 +241,16 @@ impl<'t> Subject<'t> {
     }
 }
 
-/// The token that ends a sequence, where the file of the template says so.
-fn stop_token(document: &Value) -> Option<String> {
+/// The names that programs use for the model's reasoning.
+pub(super) const REASONING: [&str; 3] = ["reasoning_content", THINKING, "reasoning"];
+
+/// The token that ends a sequence, if the document says so.
+pub(super) fn stop_token(document: &Value) -> Option<String> {
     let token = document.get("eos_token")?;
     token.as_str().or_else(|| token.get("content").and_then(Value::as_str)).map(str::to_owned)
 }
 
-/// How many literals of a list stand for all of them.
+/// How many literals of a list are tried for all of them.
 const MOST: usize = 48;
 
 /// Texts that a delimiter matches from their first byte to their last.

@@ -1,7 +1,7 @@
-use super::recording::{Kind, Outcome};
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Kind, Outcome, Recording};
 
-/// Where two recordings part.
+/// The first difference between two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The first row that is not the same; the recordings agree in every row before it.
@@ -14,7 +14,7 @@ pub struct Difference {
 
 /// The first row in which two recordings differ, or their ends where only these do.
 ///
-/// Rows join adjacent chunks, so only what was said counts, not in how many pieces.
+/// Rows join adjacent chunks, so the number of chunks makes no difference.
 pub fn first_difference(first: &Recording, second: &Recording) -> Option<Difference> {
     let rows = first.row_count().max(second.row_count());
     let row = (0..rows).find(|row| !same_row(first, second, *row));

@@ -1,4 +1,4 @@
-//! One more cut in a recording.
+//! Cuts a recording in one more place without recording all of it again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::content::coerce::Tools;
 use crate::parser::{Mode, Options, ParseError, Parser};
 
 impl Recording {
-    /// Cuts a feed of the output in two at a place of the text; what is recorded then is what is recorded of a text that
-    /// was cut there from the start. A place where a feed ends already, or outside the output, changes nothing.
+    /// Cuts a feed of the output in two at a place of the text. The result equals the recording of a text that was cut
+    /// there from the start. Nothing changes if a feed ends there already, or if the place is outside the output.
     ///
-    /// In stable mode the answer does not depend on how the text is cut, so only the feed at hand is recorded anew. False
-    /// where that is not so, and the whole text has to be: in reference mode, and of a parse that failed.
+    /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded anew. Returns false
+    /// in reference mode and for a parse that failed: then the whole text has to be recorded.
     pub fn cut(&mut self, tools: Option<Arc<Tools>>, place: usize) -> bool {
         if self.mode != Mode::Stable || matches!(self.outcome, Outcome::Failed(_)) {
             return false;
@@ -64,7 +64,7 @@ impl Recording {
         later.for_each(|hold| hold.first = hold.first - pending.end + pending.start + held);
         splice(&mut self.pending, &pending, halves.pending);
         replace(&mut self.holds, &feeds, halves.holds, 2, |hold| &mut hold.feed);
-        replace(&mut self.lags, &feeds, halves.lags, 2, |lag| &mut lag.feed);
+        replace(&mut self.held_spans, &feeds, halves.held_spans, 2, |held| &mut held.feed);
 
         halves.feeds.iter_mut().for_each(|half| half.events += events.start);
         let later = self.feeds.iter_mut().skip(feed + 1);
@@ -74,8 +74,8 @@ impl Recording {
     }
 }
 
-/// Puts items in the place of those that are about `range`, for which `count` stands from now on. What an item is about
-/// is counted from the start of the range in the new ones, and moves on in those behind it.
+/// Replaces the items that are about `range`, which has `count` members from now on. New items count from the start of the
+/// range; later ones move on.
 fn replace<T>(items: &mut Vec<T>, range: &Range<u32>, mut new: Vec<T>, count: u32, about: impl Fn(&mut T) -> &mut u32) {
     new.iter_mut().for_each(|item| *about(item) += range.start);
     let mut replaced = 0..0;

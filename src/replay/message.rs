@@ -1,26 +1,25 @@
 use std::collections::HashMap;
 
-use super::recording::{Closed, Kind, Outcome};
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Closed, Kind, Outcome, Recording};
 use crate::json::{Object, Value};
 
 impl Recording {
-    /// The message as it stands: what the regions closed so far gave, in the order of the message.
+    /// The message so far: the values of the regions that have closed, in the order of the message.
     pub fn message(&self, moment: Moment) -> Object {
         self.message_with(moment, usize::MAX)
     }
 
-    /// The message as it stands, of long lists no more than so many elements at either end; a string tells how many were
-    /// left out.
+    /// The message so far, with at most `most` elements at either end of a list; a string says how many were left out.
     pub fn message_in_brief(&self, moment: Moment, most: usize) -> Object {
         self.message_with(moment, most)
     }
 
     fn message_with(&self, moment: Moment, most: usize) -> Object {
-        let closes = self.closes.get(..self.closed_count(moment)).unwrap_or(&[]);
+        let closes = self.closes.iter().take(self.closed_count(moment));
         let field_of = |close: &Closed| self.entries.get(close.event as usize).map(|entry| usize::from(entry.field));
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        for field in closes.iter().filter(|close| close.value.is_ok()).filter_map(field_of) {
+        for field in closes.clone().filter(|close| close.value.is_ok()).filter_map(field_of) {
             *counts.entry(field).or_default() += 1;
         }
         let mut message = self.template.defaults().clone();
@@ -50,7 +49,7 @@ impl Recording {
             match (&field.join, message.get_mut(&field.name)) {
                 (Some(join), Some(Value::String(before))) => {
                     before.push_str(join);
-                    before.push_str(value.as_str().unwrap_or(""));
+                    before.push_str(joinable(&value));
                 }
                 (None, Some(Value::List(items))) => items.push(value),
                 (None, _) => drop(message.insert(field.name.clone(), Value::List(vec![value]))),
@@ -101,7 +100,14 @@ impl Recording {
     }
 }
 
-/// Whether a finished message keeps a value that is no default.
+/// A value of a field that joins its values. The parser gives such a field text, or no value at all.
+pub(super) fn joinable(value: &Value) -> &str {
+    let text = value.as_str();
+    debug_assert!(text.is_some(), "only text is joined, not {value}");
+    text.unwrap_or("")
+}
+
+/// Whether a finished message keeps a value that is not a default.
 pub(super) fn is_kept(value: &Value) -> bool {
     match value {
         Value::Bool(_) | Value::Number(_) => true,

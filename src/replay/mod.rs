@@ -1,8 +1,8 @@
 //! A parse that was recorded and can be walked through, forward and back; pure data.
 //!
 //! [`Recording::new`] runs the parser over a text, feed by feed, and keeps what it said: every feed, every event, the
-//! text held back after each feed and the delimiters it was held for. The texts of events are not kept, only where they
-//! stand, so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is there at once.
+//! text held back after each feed and the delimiters it was held for. Only the places of events are kept, not their texts,
+//! so a recording takes a few bytes for each feed and each event, and any [`Moment`] of it is available at once.
 //!
 //! ```
 //! use backchat::replay::{Recording, Run};
@@ -20,27 +20,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod anomalies;
+mod compact_value;
 mod compare;
 mod cut;
-mod kept;
+mod cut_search;
+mod explain;
 mod message;
 mod moment;
-mod parts;
+mod navigation;
 mod record;
 mod recording;
+mod segments;
+mod slice;
 mod stop;
 #[cfg(test)]
 mod tests;
-mod words;
-mod worst;
-mod wrong;
 
+pub use compact_value::CompactValue;
 pub use compare::{Difference, first_difference};
-pub use kept::Kept;
+pub use cut_search::{CutSearch, CutSearchResult};
+pub use explain::quoted;
 pub use moment::Moment;
-pub use parts::Part;
 pub use record::{Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
+pub use segments::Segment;
 pub use stop::{Stop, StopError};
-pub use words::quoted;
-pub use worst::{Hunt, Worst};

@@ -1,12 +1,13 @@
-//! Running the parser and keeping what it says.
+//! Runs the parser and keeps what it says.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::Kept;
+use super::compact_value::CompactValue;
 use super::recording::{
-    Closed, Entry, Feed, Hold, Kind, Lag, Opened, Outcome, Pending, Recording, narrow, narrow_field,
+    Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
+use super::slice::slice;
 use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
 use crate::template::Template;
@@ -75,7 +76,7 @@ impl Recording {
         recorder.run(run, &text, ends, is_whole);
         let mut recording = recorder.recording;
         recording.feeds.shrink_to_fit();
-        recording.lags.shrink_to_fit();
+        recording.held_spans.shrink_to_fit();
         recording.entries.shrink_to_fit();
         recording.rows.shrink_to_fit();
         recording.opens.shrink_to_fit();
@@ -101,7 +102,7 @@ impl Recorder {
             origin: output,
             output,
             feeds: Vec::new(),
-            lags: Vec::new(),
+            held_spans: Vec::new(),
             entries: Vec::new(),
             rows: Vec::new(),
             opens: Vec::new(),
@@ -130,7 +131,7 @@ impl Recorder {
         self.held(&parser, output);
         let mut start = output;
         for end in ends {
-            if let Err(error) = self.feed(&mut parser, text.get(start..end).unwrap_or(""), end) {
+            if let Err(error) = self.feed(&mut parser, slice(text, start..end), end) {
                 self.recording.outcome = Outcome::Failed(error);
                 return self.fed(end, self.last_end());
             }
@@ -162,7 +163,7 @@ impl Recorder {
         self.recording.entries.last().map_or(self.recording.origin, |entry| entry.end as usize)
     }
 
-    /// Keeps where the parser stands after a feed, and what it holds.
+    /// Keeps the state of the parser after a feed: how far it is, and what it holds.
     fn held(&mut self, parser: &Parser, end: usize) {
         let origin = self.recording.origin;
         let held = parser.held();
@@ -193,7 +194,7 @@ impl Recorder {
         let events = narrow(self.recording.entries.len());
         if settled != end {
             let feed = narrow(self.recording.feeds.len());
-            self.recording.lags.push(Lag { feed, settled: narrow(settled) });
+            self.recording.held_spans.push(HeldSpan { feed, settled: narrow(settled) });
         }
         self.recording.feeds.push(Feed { end: narrow(end), events });
     }
@@ -223,7 +224,7 @@ impl Recorder {
             EventRef::Chunk { .. } | EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}
             EventRef::Close { value, body, .. } => {
                 let body = place(body.start)..place(body.end);
-                recording.closes.push(Closed { event: index, start, body, value: Ok(Kept::new(value)) });
+                recording.closes.push(Closed { event: index, start, body, value: Ok(CompactValue::new(value)) });
             }
             EventRef::Malformed { reason, body, .. } => {
                 let body = place(body.start)..place(body.end);

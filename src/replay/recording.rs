@@ -6,7 +6,9 @@ use crate::json::Value;
 use crate::parser::{Mode, ParseError, Stage};
 use crate::template::{Field, Template};
 
-use super::{Kept, Moment};
+use super::compact_value::CompactValue;
+use super::moment::Moment;
+use super::slice::slice;
 
 /// A recorded parse.
 ///
@@ -17,15 +19,15 @@ pub struct Recording {
     pub(super) template: Template,
     pub(super) mode: Mode,
     pub(super) text: Arc<str>,
-    /// Where the parser began to read: behind the last start anchor of the prompt.
+    /// Where the parser began to read: after the last start anchor of the prompt.
     pub(super) origin: usize,
     /// Where the output begins.
     pub(super) output: usize,
     pub(super) feeds: Vec<Feed>,
     /// The feeds after which text was held.
-    pub(super) lags: Vec<Lag>,
+    pub(super) held_spans: Vec<HeldSpan>,
     pub(super) entries: Vec<Entry>,
-    /// The first event of each row: adjacent chunks of a region stand in one.
+    /// The first event of each row: adjacent chunks of a region share one.
     pub(super) rows: Vec<u32>,
     pub(super) opens: Vec<Opened>,
     pub(super) closes: Vec<Closed>,
@@ -34,10 +36,10 @@ pub struct Recording {
     pub(super) outcome: Outcome,
 }
 
-/// Where the parser stood after a feed.
+/// How far the parser was after a feed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feed {
-    /// Where the text that had come ends.
+    /// The end of the text that had arrived.
     pub end: u32,
     /// How many events there had been.
     pub events: u32,
@@ -45,9 +47,9 @@ pub(super) struct Feed {
 
 /// A feed after which text was held.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lag {
+pub(super) struct HeldSpan {
     pub feed: u32,
-    /// Where the text that was settled ends; what lies between it and the end of the feed is held.
+    /// The end of the settled text; the text between it and the end of the feed is held.
     pub settled: u32,
 }
 
@@ -76,12 +78,12 @@ pub(super) struct Closed {
     pub start: u32,
     pub body: Range<u32>,
     /// The value, or why there is none.
-    pub value: Result<Kept, Box<str>>,
+    pub value: Result<CompactValue, Box<str>>,
 }
 
 impl Closed {
-    /// The value, where there is one.
-    pub fn value(&self) -> Option<&Kept> {
+    /// The value, if there is one.
+    pub fn value(&self) -> Option<&CompactValue> {
         self.value.as_ref().ok()
     }
 }
@@ -176,7 +178,7 @@ pub struct Seen<'r> {
     /// Of a region that ended: its body.
     pub body: Range<usize>,
     /// Of a region that ended: its value, or why it has none.
-    pub value: Option<Result<&'r Kept, &'r str>>,
+    pub value: Option<Result<&'r CompactValue, &'r str>>,
     /// Of a region that began: what the named groups of its open pattern took.
     pub captures: &'r [Capture],
 }
@@ -195,7 +197,7 @@ pub struct Region {
 /// Text that is held back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held<'r> {
-    /// Where it stands.
+    /// Its bytes.
     pub span: Range<usize>,
     /// The delimiters it is held for.
     pub pending: &'r [Pending],
@@ -217,12 +219,12 @@ impl Recording {
         &self.text
     }
 
-    /// Some of the text.
+    /// Some of the text. The span must be one of this recording; debug builds panic at one outside its text.
     pub fn slice(&self, span: Range<usize>) -> &str {
-        self.text.get(span).unwrap_or("")
+        slice(&self.text, span)
     }
 
-    /// Where the parser began to read: behind the last start anchor of the prompt.
+    /// Where the parser began to read: after the last start anchor of the prompt.
     pub fn origin(&self) -> usize {
         self.origin
     }
@@ -327,7 +329,7 @@ impl Recording {
         Some(Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()))
     }
 
-    /// How many rows there are: adjacent chunks of a region stand in one.
+    /// How many rows there are: adjacent chunks of a region share one.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
@@ -368,12 +370,12 @@ impl Recording {
         Some(Region { field: entry.field.into(), opened, body: start..end.max(start) })
     }
 
-    /// Where the text that has come ends.
+    /// The end of the text that has arrived.
     pub fn arrived(&self, moment: Moment) -> usize {
         self.feed(moment.feed).end as usize
     }
 
-    /// Where the text ends about which all is said.
+    /// The end of the text that is settled: every event about it has happened.
     pub fn settled(&self, moment: Moment) -> usize {
         let feed = self.feed(moment.feed);
         if moment.event >= feed.events as usize {
@@ -389,7 +391,7 @@ impl Recording {
         moment.event < self.feed(moment.feed).events as usize
     }
 
-    /// The text held back, and what for. Inside a feed nothing is held yet: the parser is not through with it.
+    /// The held text, and the delimiters it is held for. Inside a feed nothing is held yet.
     pub fn held(&self, moment: Moment) -> Option<Held<'_>> {
         let span = self.settled(moment)..self.arrived(moment);
         if span.is_empty() || self.is_inside_feed(moment) {
@@ -402,10 +404,13 @@ impl Recording {
     pub(super) fn pending_after(&self, feed: usize) -> &[Pending] {
         let last = self.holds.partition_point(|hold| hold.feed as usize <= feed).checked_sub(1);
         let first = last.and_then(|last| self.holds.get(last)).map_or(0, |hold| hold.first as usize);
-        self.pending.get(first..self.first_pending(feed + 1) as usize).unwrap_or(&[])
+        // Holds are kept in order, so those of a later feed never begin before these.
+        let pending = self.pending.get(first..self.first_pending(feed + 1) as usize);
+        debug_assert!(pending.is_some(), "the holds of a recording are in order");
+        pending.unwrap_or(&[])
     }
 
-    /// Where those begin that are kept for a feed, or for one behind it.
+    /// The index of the first pending delimiter of a feed, or of the next feed that has any.
     pub(super) fn first_pending(&self, feed: usize) -> u32 {
         let at = self.holds.partition_point(|hold| (hold.feed as usize) < feed);
         self.holds.get(at).map_or(narrow(self.pending.len()), |hold| hold.first)
@@ -416,7 +421,7 @@ impl Recording {
         self.held(moment).map_or("", |held| self.slice(held.span))
     }
 
-    /// The character of the output at which a byte of the text stands; negative in the prompt.
+    /// The character of the output at a byte of the text; negative in the prompt.
     pub fn offset_of(&self, byte: usize) -> isize {
         let count = |span: Range<usize>| isize::try_from(self.slice(span).chars().count()).unwrap_or(isize::MAX);
         match byte >= self.output {
@@ -425,9 +430,9 @@ impl Recording {
         }
     }
 
-    /// The byte of the text at which a character of the output stands.
+    /// The byte of the text at a character of the output.
     pub fn byte_at(&self, offset: usize) -> usize {
-        let output = self.text.get(self.output..).unwrap_or("");
+        let output = self.slice(self.output..self.text.len());
         output.char_indices().nth(offset).map_or(self.text.len(), |(at, _)| self.output + at)
     }
 
@@ -438,17 +443,17 @@ impl Recording {
         }
         self.text.len()
             + of(&self.feeds)
-            + of(&self.lags)
+            + of(&self.held_spans)
             + of(&self.entries)
             + of(&self.rows)
             + of(&self.opens)
             + of(&self.closes)
             + of(&self.holds)
             + of(&self.pending)
-            + self.closes.iter().map(|close| close.value().map_or(0, Kept::size)).sum::<usize>()
+            + self.closes.iter().map(|close| close.value().map_or(0, CompactValue::size)).sum::<usize>()
     }
 
-    /// Where the text begins that an event is about.
+    /// The start of the text that an event is about.
     fn start_of(&self, event: usize) -> usize {
         let Some(entry) = self.entries.get(event) else { return 0 };
         let start = match entry.kind {
@@ -465,10 +470,10 @@ impl Recording {
         start.unwrap_or(entry.end) as usize
     }
 
-    /// Where the text ends that was settled after a feed.
+    /// The end of the text that was settled after a feed.
     fn settled_after(&self, feed: usize) -> usize {
-        let found = self.lags.binary_search_by_key(&feed, |lag| lag.feed as usize).ok();
-        let settled = found.and_then(|at| self.lags.get(at)).map(|lag| lag.settled);
+        let found = self.held_spans.binary_search_by_key(&feed, |held| held.feed as usize).ok();
+        let settled = found.and_then(|at| self.held_spans.get(at)).map(|held| held.settled);
         settled.unwrap_or(self.feed(feed).end) as usize
     }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::recording::Kind;
-use super::{Moment, Recording};
+use super::moment::Moment;
+use super::recording::{Kind, Recording};
 use crate::pattern::Pattern;
 
 /// Where to stop.
@@ -15,13 +15,13 @@ pub enum Stop {
     Kind(Kind),
     /// At every event of a field but its chunks.
     Field(String),
-    /// Once so many characters of the output have come.
+    /// Once this many characters of the output have arrived.
     Offset(usize),
-    /// Once a match of a pattern has come whole.
+    /// Once a match of a pattern is complete.
     Pattern(Pattern),
 }
 
-/// What a breakpoint cannot be made of.
+/// Why a text is not a breakpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopError(pub String);
 
@@ -120,7 +120,7 @@ impl Recording {
         }
     }
 
-    /// The moment at which so many characters of the output had come, where there are so many.
+    /// The moment at which this many characters of the output had arrived. None if the output is shorter.
     fn moment_of_offset(&self, offset: usize) -> Option<Moment> {
         let byte = self.byte_at(offset);
         let is_reached = usize::try_from(self.offset_of(byte)).is_ok_and(|reached| reached == offset);
@@ -138,7 +138,7 @@ impl Recording {
 
     /// The moments at which a match of the pattern in the output has come whole.
     fn matches<'r>(&'r self, pattern: &'r Pattern) -> impl Iterator<Item = Moment> + 'r {
-        let output = self.text.get(self.output..).unwrap_or("");
+        let output = self.slice(self.output..self.text.len());
         pattern.matches(output).map_while(Result::ok).map(|found| self.moment_at(self.output + found.span().1))
     }
 }

@@ -269,14 +269,64 @@ fn the_worst_cut_is_found() {
         let template = template(json);
         let run = Run { template: &template, prefix: "", mode: Mode::Reference, tools: None };
         let recording = Recording::new(&run, [output]).unwrap();
-        let mut hunt = Hunt::new(&recording, None);
+        let mut hunt = CutSearch::new(&recording, None);
         let found = std::iter::repeat_with(|| hunt.step()).take(1000).flatten().next().unwrap();
         match (found, cuts.is_empty()) {
-            (Worst::Cuts(found), false) => assert_eq!(found, cuts),
-            (Worst::Nothing { tried, possible }, true) => assert_eq!((tried, possible), (10, 10)),
+            (CutSearchResult::Cuts(found), false) => assert_eq!(found, cuts),
+            (CutSearchResult::Nothing { tried, possible }, true) => assert_eq!((tried, possible), (10, 10)),
             (found, _) => panic!("{found:?}"),
         }
     }
+}
+
+#[test]
+fn each_region_has_its_part_of_the_expectation() {
+    let template = template(
+        r#"{"start_anchor": "<a>", "defaults": {"said": "Well"}, "fields": {
+            "call": {"open": "<c>", "close": "</c>", "repeats": true, "content": "int"},
+            "said": {"open": "<s>", "close": "</s>", "repeats": true, "join": ", "},
+            "n": {"open": "<n>", "close": "</n>"}}}"#,
+    );
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let output = "<c>1</c><c>x</c><c>2</c><c>3</c><s>one</s><s>two</s><s>three</s><n>a</n><n>b</n>";
+    let recording = Recording::new(&run, [output]).unwrap();
+    let expected = crate::json::read(r#"{"call": [1, 7], "said": "Well, one, too, three", "n": "c"}"#).unwrap();
+    let Value::Object(expected) = expected else { panic!() };
+    let ends = (0..recording.event_count()).filter(|event| recording.event(*event).unwrap().value.is_some());
+    let wanted: Vec<String> = ends
+        .map(|event| recording.expected_value(&expected, event).map_or("-".to_owned(), |value| value.to_string()))
+        .collect();
+    // The call that gave no value stands where the next one should be; after a text departs, no rest can be told.
+    assert_eq!(wanted, ["1", "7", "7", "-", "\"one, too, three\"", "\"too, three\"", "-", "\"c\"", "\"c\""]);
+}
+
+#[test]
+fn lines_begin_where_they_begin_after_any_character() {
+    let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#);
+    let run = Run { template: &template, prefix: "<a>", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, ["o", "ne", "\n", "two", "é", "\n", "日", "x"]).unwrap();
+    let mut moment = recording.before_end();
+    let mut places = Vec::new();
+    while moment != recording.start() {
+        moment = recording.previous_line(moment);
+        places.push(recording.offset_of(recording.arrived(moment)));
+    }
+    assert_eq!(places, [9, 4, 0]);
+    assert_eq!(recording.previous_line(recording.moment_at(recording.byte_at(8))), recording.moment_of_feed(3));
+    assert_eq!(recording.previous_line(recording.start()), recording.start());
+}
+
+#[test]
+fn cuts_near_markers_are_tried_first() {
+    let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#);
+    let output = "word ".repeat(4000) + "<stop>" + &"more ".repeat(4000);
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let recording = Recording::new(&run, [output.as_str()]).unwrap();
+    let mut search = CutSearch::new(&recording, None);
+    assert_eq!(search.left(), output.len(), "each cut, and one character at a time");
+    let found = std::iter::repeat_with(|| search.step()).take(8).flatten().next();
+    assert!(matches!(found, Some(CutSearchResult::Cuts(cuts)) if (20_000..20_006).contains(&cuts[0])), "{search:?}");
+    assert!(search.progress().0 <= 8 && search.left() < output.len());
 }
 
 proptest! {
@@ -345,32 +395,32 @@ fn every_byte_is_a_part() {
         let recording = record(Mode::Stable, chunk);
         let length = recording.text().len();
         for moment in walk(recording.start(), recording.end(), |moment| recording.next_event(moment)) {
-            let whole = recording.parts(moment, 0..length);
+            let whole = recording.segments(moment, 0..length);
             let ends: Vec<usize> = whole.iter().map(|(span, _)| span.end).collect();
             let starts: Vec<usize> = whole.iter().map(|(span, _)| span.start).collect();
             assert_eq!((starts[0], *ends.last().unwrap()), (0, length));
             assert_eq!(starts[1..], ends[..ends.len() - 1]);
             for window in [0..10, 20..40, length - 5..length] {
-                for (span, part) in recording.parts(moment, window) {
-                    let inside = |(other, _): &&(std::ops::Range<usize>, Part)| other.contains(&span.start);
+                for (span, part) in recording.segments(moment, window) {
+                    let inside = |(other, _): &&(std::ops::Range<usize>, Segment)| other.contains(&span.start);
                     assert_eq!(whole.iter().find(inside).unwrap().1, part);
                 }
             }
         }
     }
     let recording = record(Mode::Stable, 1);
-    let parts = recording.parts(recording.moment_at(recording.byte_at(20)), 0..40);
+    let parts = recording.segments(recording.moment_at(recording.byte_at(20)), 0..40);
     let shown: Vec<_> = parts.into_iter().map(|(span, part)| (recording.slice(span), part)).collect();
     assert_eq!(
         shown,
         [
-            ("<user>x<bot>", Part::Prompt),
-            ("<t>", Part::Delimiter(0)),
-            ("hm", Part::Body(0)),
-            ("</t>", Part::Delimiter(0)),
-            ("Let me see.\n", Part::Body(2)),
-            ("<c", Part::Held),
-            ("all f", Part::Future),
+            ("<user>x<bot>", Segment::Prompt),
+            ("<t>", Segment::Delimiter(0)),
+            ("hm", Segment::Body(0)),
+            ("</t>", Segment::Delimiter(0)),
+            ("Let me see.\n", Segment::Body(2)),
+            ("<c", Segment::Held),
+            ("all f", Segment::Future),
         ]
     );
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::html::Html;
 use crate::diagnostic::escaped;
-use crate::replay::{Part, Recording};
+use crate::replay::{Recording, Segment};
 
 /// How many colors there are; fields beyond that share them.
 pub(super) const COLORS: usize = 8;
@@ -28,7 +28,7 @@ pub(super) fn color(field: usize) -> String {
 pub(super) struct Run {
     pub span: Range<usize>,
     /// Nothing if it is omitted.
-    pub part: Option<Part>,
+    pub part: Option<Segment>,
 }
 
 /// The parts of a recorded text once all is read: the end of the prompt, then the output, its middle omitted if it
@@ -37,7 +37,7 @@ pub(super) fn runs(recording: &Recording) -> Vec<Run> {
     let text = recording.text();
     let from = recording.output_start().saturating_sub(PROMPT).min(recording.origin());
     let from = boundary(text, from);
-    let parts = recording.parts(recording.end(), from..text.len());
+    let parts = recording.segments(recording.end(), from..text.len());
     let mut gap = match text.len() - from > MOST_BYTES {
         true => boundary(text, from + MOST_BYTES / 2)..boundary(text, text.len() - MOST_BYTES / 2),
         false => text.len()..text.len(),
@@ -120,13 +120,13 @@ pub(super) fn run(html: &mut Html, recording: &Recording, run: &Run) {
     let text = recording.slice(run.span.clone());
     match run.part {
         None => html.of_class("span", "fold", |html| html.lines(&left_out(&run.span))),
-        Some(Part::Prompt) => html.of_class("span", "p", |html| html.lines(text)),
-        Some(Part::Body(field)) => {
+        Some(Segment::Prompt) => html.of_class("span", "p", |html| html.lines(text)),
+        Some(Segment::Body(field)) => {
             let class = color(field);
             let attributes = [("class", class.as_str()), ("data-f", recording.field_name(field))];
             html.element("span", &attributes, |html| html.lines(text));
         }
-        Some(Part::Delimiter(field)) => {
+        Some(Segment::Delimiter(field)) => {
             html.of_class("span", &format!("{} d", color(field)), |html| html.lines(text));
         }
         _ => html.of_class("span", "x", |html| html.lines(text)),

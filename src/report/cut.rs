@@ -8,7 +8,7 @@ use super::sides;
 use crate::content::coerce::Tools;
 use crate::json::Value;
 use crate::parser::Mode;
-use crate::replay::{Hunt, Recording, Run, Worst};
+use crate::replay::{CutSearch, CutSearchResult, Recording, Run};
 
 /// How many bytes are parsed in search of a cut: a page is made in an instant. `backchat replay` searches on.
 const WORK: usize = 8 << 20;
@@ -25,8 +25,8 @@ pub(super) fn find(recording: &Recording, tools: Option<Arc<Tools>>) -> Option<F
     let start = recording.output_start();
     let text = recording.text();
     let most = WORK / text.len().max(1);
-    let mut hunt = Hunt::new(recording, tools.clone());
-    let Worst::Cuts(cuts) = (0..most).find_map(|_| hunt.step())? else { return None };
+    let mut hunt = CutSearch::new(recording, tools.clone());
+    let CutSearchResult::Cuts(cuts) = (0..most).find_map(|_| hunt.step())? else { return None };
     let run = Run {
         template: recording.template(),
         prefix: recording.slice(0..start),

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::colors::{Run, offsets};
 use crate::diagnostic::{escape_json, shortened};
 use crate::json::{Object, Value};
-use crate::replay::{Kind, Moment, Part, Recording};
+use crate::replay::{Kind, Moment, Recording, Segment};
 
 /// How many chunks, and how many rows of events, can be stepped through; of more, those in the middle are left out.
 pub const MOST: usize = 2_000;
@@ -97,12 +97,12 @@ impl Steps {
 }
 
 /// The kind of a stretch, as a number: 0 the prompt, 1 text of no field, 2 omitted, then two for each field.
-fn code(part: Option<Part>) -> usize {
+fn code(part: Option<Segment>) -> usize {
     match part {
-        Some(Part::Prompt) => 0,
+        Some(Segment::Prompt) => 0,
         None => 2,
-        Some(Part::Body(field)) => 3 + 2 * field,
-        Some(Part::Delimiter(field)) => 4 + 2 * field,
+        Some(Segment::Body(field)) => 3 + 2 * field,
+        Some(Segment::Delimiter(field)) => 4 + 2 * field,
         Some(_) => 1,
     }
 }

@@ -4,7 +4,7 @@ use super::colors::{self, Run, color};
 use super::html::Html;
 use super::proof::Shown;
 use crate::diagnostic::shortened;
-use crate::replay::{Part, Recording};
+use crate::replay::{Recording, Segment};
 
 /// How wide the bar is, in units of its own.
 const WIDTH: usize = 1000;
@@ -28,8 +28,8 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
     html.of_class("ol", "turn", |html| {
         for run in &runs {
             let (class, label) = match run.part {
-                Some(Part::Body(field)) => (color(field), recording.field_name(field)),
-                Some(Part::Delimiter(field)) => (format!("{} d", color(field)), "delimiter"),
+                Some(Segment::Body(field)) => (color(field), recording.field_name(field)),
+                Some(Segment::Delimiter(field)) => (format!("{} d", color(field)), "delimiter"),
                 _ => ("x".to_owned(), "dropped"),
             };
             html.of_class("li", &class, |html| {
@@ -57,8 +57,8 @@ fn bar(html: &mut Html, recording: &Recording, runs: &[Run]) {
             let (from, to) = (place(before), place(before + count(run)));
             before += count(run);
             let class = match run.part {
-                Some(Part::Body(field)) => color(field),
-                Some(Part::Delimiter(field)) => format!("{} d", color(field)),
+                Some(Segment::Body(field)) => color(field),
+                Some(Segment::Delimiter(field)) => format!("{} d", color(field)),
                 _ => "x".to_owned(),
             };
             let (from, width) = (from.to_string(), to.saturating_sub(from).max(2).to_string());

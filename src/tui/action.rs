@@ -1,16 +1,15 @@
+//! What keys ask of the workbench, and what the workbench asks of the world around it.
+
 use std::path::PathBuf;
+
+use crate::session::Step;
 
 /// What a key or the mouse asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    NextEvent,
-    PreviousEvent,
-    NextChunk,
-    PreviousChunk,
+    Step(Step),
     NextCharacter,
     PreviousCharacter,
-    NextLine,
-    PreviousLine,
     ToStart,
     ToEnd,
     GoTo,
@@ -25,7 +24,7 @@ pub enum Action {
     NextMatch,
     PreviousMatch,
     Rechunk,
-    Worst,
+    SearchCut,
     SwitchMode,
     ToDifference,
     NextOutput,
@@ -60,7 +59,7 @@ pub enum Action {
     Help,
     Suspend,
     Quit,
-    /// Puts away what lies over the screen, or stops what is going on.
+    /// Closes what lies over the screen, or stops what is running.
     Leave,
 }
 

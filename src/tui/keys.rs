@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::action::Action;
+use crate::session::Step;
 
 /// A key with what it does.
 pub struct Binding {
@@ -25,7 +26,7 @@ pub struct Key(pub KeyCode, pub KeyModifiers);
 /// What a key has to do with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    Step,
+    Move,
     Find,
     Parse,
     Work,
@@ -34,12 +35,12 @@ pub enum Group {
 
 impl Group {
     /// The groups in the order of the help.
-    pub const ALL: [Group; 5] = [Group::Step, Group::Find, Group::Parse, Group::Work, Group::Screen];
+    pub const ALL: [Group; 5] = [Group::Move, Group::Find, Group::Parse, Group::Work, Group::Screen];
 
     /// The heading of the help.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Step => "Step (a number before a key repeats it)",
+            Group::Move => "Step (a number before a key repeats it)",
             Group::Find => "Stop and find",
             Group::Parse => "Parse another way",
             Group::Work => "Work on it",
@@ -68,28 +69,28 @@ const fn bind(keys: &'static [Key], action: Action, group: Group, short: &'stati
     Binding { keys, action, group, short, words }
 }
 
-use Group::{Find, Parse, Screen, Step, Work};
+use Group::{Find, Move, Parse, Screen, Work};
 
 /// The table.
 #[rustfmt::skip]
 pub const KEYS: &[Binding] = &[
-    bind(&[char('j'), plain(KeyCode::Down)], Action::NextEvent, Step, "event", "the next event"),
-    bind(&[char('k'), plain(KeyCode::Up)], Action::PreviousEvent, Step, "", "the event before"),
-    bind(&[char('l'), plain(KeyCode::Right)], Action::NextChunk, Step, "chunk", "the next chunk"),
-    bind(&[char('h'), plain(KeyCode::Left)], Action::PreviousChunk, Step, "", "the chunk before"),
-    bind(&[char('.')], Action::NextCharacter, Step, "", "the next character; cuts the text there"),
-    bind(&[char(',')], Action::PreviousCharacter, Step, "", "the character before"),
-    bind(&[char('J'), shift(KeyCode::Down)], Action::NextLine, Step, "", "the next line of the output"),
-    bind(&[char('K'), shift(KeyCode::Up)], Action::PreviousLine, Step, "", "the line before"),
-    bind(&[char('g'), plain(KeyCode::Home)], Action::ToStart, Step, "", "the start; with a number, that character"),
-    bind(&[char('G'), plain(KeyCode::End)], Action::ToEnd, Step, "", "the end"),
-    bind(&[char(':')], Action::GoTo, Step, "go to", "go to a character of the output"),
-    bind(&[char(' ')], Action::Play, Step, "play", "play and pause"),
-    bind(&[char('+'), char('=')], Action::Faster, Step, "", "play faster"),
-    bind(&[char('-')], Action::Slower, Step, "", "play slower"),
+    bind(&[char('j'), plain(KeyCode::Down)], Action::Step(Step::NextEvent), Move, "event", "the next event"),
+    bind(&[char('k'), plain(KeyCode::Up)], Action::Step(Step::PreviousEvent), Move, "", "the event before"),
+    bind(&[char('l'), plain(KeyCode::Right)], Action::Step(Step::NextChunk), Move, "chunk", "the next chunk"),
+    bind(&[char('h'), plain(KeyCode::Left)], Action::Step(Step::PreviousChunk), Move, "", "the chunk before"),
+    bind(&[char('.')], Action::NextCharacter, Move, "", "the next character; cuts the text there"),
+    bind(&[char(',')], Action::PreviousCharacter, Move, "", "the character before"),
+    bind(&[char('J'), shift(KeyCode::Down)], Action::Step(Step::NextLine), Move, "", "the next line of the output"),
+    bind(&[char('K'), shift(KeyCode::Up)], Action::Step(Step::PreviousLine), Move, "", "the line before"),
+    bind(&[char('g'), plain(KeyCode::Home)], Action::ToStart, Move, "", "the start; with a number, that character"),
+    bind(&[char('G'), plain(KeyCode::End)], Action::ToEnd, Move, "", "the end"),
+    bind(&[char(':')], Action::GoTo, Move, "go to", "go to a character of the output"),
+    bind(&[char(' ')], Action::Play, Move, "play", "play and pause"),
+    bind(&[char('+'), char('=')], Action::Faster, Move, "", "play faster"),
+    bind(&[char('-')], Action::Slower, Move, "", "play slower"),
 
-    bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set a breakpoint, or take it away"),
-    bind(&[char('S')], Action::Stops, Find, "", "the breakpoints, to go through and take away"),
+    bind(&[char('s')], Action::ToggleStop, Find, "stop at", "set or remove a breakpoint"),
+    bind(&[char('S')], Action::Stops, Find, "", "list the breakpoints, and remove some"),
     bind(&[char('c')], Action::Continue, Find, "", "on to the next breakpoint"),
     bind(&[char('C')], Action::ContinueBack, Find, "", "back to the breakpoint before"),
     bind(&[char('/')], Action::Search, Find, "search", "search the output"),
@@ -97,7 +98,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('N')], Action::PreviousMatch, Find, "", "the match before"),
 
     bind(&[char('r')], Action::Rechunk, Parse, "re-chunk", "cut the output another way"),
-    bind(&[char('w')], Action::Worst, Parse, "worst cut", "find the cut that changes the reference's answer"),
+    bind(&[char('w')], Action::SearchCut, Parse, "worst cut", "find the cut that changes the reference's answer"),
     bind(&[char('m')], Action::SwitchMode, Parse, "mode", "stable, reference, or both side by side"),
     bind(&[char('x')], Action::ToDifference, Find, "wrong", "the next wrong event, or where two sides part"),
 
@@ -110,7 +111,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
     bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
     bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),
-    bind(&[char('u')], Action::Untype, Work, "", "take back what was typed"),
+    bind(&[char('u')], Action::Untype, Work, "", "undo what was typed"),
 
     bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
     bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the pane before"),
@@ -127,13 +128,13 @@ pub const KEYS: &[Binding] = &[
     bind(&[control('d')], Action::HalfDown, Screen, "", "half a page down"),
     bind(&[control('u')], Action::HalfUp, Screen, "", "half a page up"),
     bind(&[char('v')], Action::Whitespace, Screen, "spaces", "show white space"),
-    bind(&[char('f')], Action::Future, Screen, "", "show the text that has not come yet"),
+    bind(&[char('f')], Action::Future, Screen, "", "show the text that has not arrived yet"),
     bind(&[char('a')], Action::EveryEvent, Screen, "", "show every chunk as an event of its own"),
     bind(&[plain(KeyCode::Enter)], Action::Details, Screen, "", "all about the last event or the problem"),
-    bind(&[control('l')], Action::Redraw, Screen, "", "draw the screen anew"),
+    bind(&[control('l')], Action::Redraw, Screen, "", "redraw the screen"),
     bind(&[control('z')], Action::Suspend, Screen, "", "suspend; `fg` comes back"),
     bind(&[char('?'), plain(KeyCode::F(1))], Action::Help, Screen, "help", "this help"),
-    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "put away what lies over the screen"),
+    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "close what lies over the screen"),
     bind(&[char('q'), control('c')], Action::Quit, Screen, "quit", "quit"),
 ];
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::slice::slice;
 use crate::diagnostic::escape;
 
 /// A character as the screen shows it, on its own line.
@@ -35,7 +36,7 @@ pub fn glyph_width(c: char, whitespace: bool) -> usize {
     }
 }
 
-/// A character with the marks that stand over and under it: what the screen shows in one place.
+/// A character with its combining marks: what the screen shows in one place.
 pub struct Cluster<'t> {
     /// The byte of the text at which it begins.
     pub at: usize,
@@ -47,7 +48,7 @@ pub struct Cluster<'t> {
     pub width: usize,
 }
 
-/// What stands in a text, place by place.
+/// The characters of a text with their marks, place by place.
 pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -55,13 +56,13 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
         let base = rest.chars().next()?;
         let start = at;
         at += base.len_utf8();
-        let behind = rest.get(base.len_utf8()..).unwrap_or("");
+        let after = slice(rest, base.len_utf8()..rest.len());
         // Most text is plain; it has no marks.
-        let marks = match base == '\n' || behind.is_empty() || behind.starts_with(|c: char| c.is_ascii()) {
+        let marks = match base == '\n' || after.is_empty() || after.starts_with(|c: char| c.is_ascii()) {
             true => "",
             false => {
-                let end = behind.find(|c| !combines(c)).unwrap_or(behind.len());
-                behind.get(..end).filter(|_| !is_mark(base, whitespace)).unwrap_or("")
+                let end = after.find(|c| !combines(c)).unwrap_or(after.len());
+                after.get(..end).filter(|_| !is_mark(base, whitespace)).unwrap_or("")
             }
         };
         at += marks.len();
@@ -77,7 +78,7 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
 }
 
 impl Cluster<'_> {
-    /// As the screen shows it. A mark that stands alone has a circle to stand on.
+    /// As the screen shows it. A lone mark is put on a circle.
     pub fn glyph(&self, whitespace: bool) -> Cow<'static, str> {
         match (combines(self.base), self.marks) {
             (false, "") => glyph(self.base, whitespace),
@@ -98,7 +99,7 @@ pub fn is_mark(c: char, whitespace: bool) -> bool {
     matches!(c, '\n' | '\t' | ' ') && whitespace || matches!(escape(c.encode_utf8(&mut bytes)), Cow::Owned(_))
 }
 
-/// A text on one line, safe to show, at most so many columns wide.
+/// A text on one line, safe to show, at most `width` columns wide.
 pub fn fit(text: &str, width: usize) -> String {
     // What is far too long need not be escaped as a whole; marks that combine take no room.
     let head = text.char_indices().nth(width * 4 + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
@@ -121,7 +122,7 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// The end of a text on one line, safe to show, at most so many columns wide.
+/// The end of a text on one line, safe to show, at most `width` columns wide.
 pub fn fit_end(text: &str, width: usize) -> String {
     let start = text.char_indices().nth_back(width * 4 + 1).map_or(0, |(at, _)| at);
     let safe = escape(text.get(start..).unwrap_or(text));
@@ -141,7 +142,7 @@ pub fn fit_end(text: &str, width: usize) -> String {
     kept.iter().rev().collect()
 }
 
-/// A text that is safe to show, broken into lines of at most so many columns, at spaces where there are any.
+/// A text that is safe to show, broken into lines of at most `width` columns, at spaces if there are any.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();

@@ -1,14 +1,11 @@
 //! The workbench: a terminal screen on which an output is replayed through the parser, step by step.
 //!
-//! [`App`] is the state, moved by actions alone; `view` draws it; `term` owns the terminal; [`run`] puts them
-//! together. What the workbench works on, and what it may do to it, is the caller's [`Desk`].
+//! [`App`] is a session and its layout on the screen, changed by keys alone; `view` draws it; `term` owns the terminal;
+//! [`run`] puts them together. [`review`] is a second screen.
 
 mod action;
 mod app;
-mod at;
-mod chunking;
-mod clock;
-mod desk;
+mod diff;
 mod editor;
 mod keys;
 mod line;
@@ -16,6 +13,7 @@ mod panes;
 pub mod review;
 mod screen;
 mod signals;
+mod slice;
 mod term;
 mod theme;
 mod view;
@@ -24,9 +22,6 @@ mod view;
 mod tests;
 
 pub use action::Effect;
-pub use app::{App, Showing, Start};
-pub use at::At;
-pub use chunking::{ChunkRule, Chunking};
-pub use desk::{Arrival, Conversation, Derived, Desk, Material, Problem, Proof, Proving, Rival, View};
+pub use app::App;
 pub use screen::run;
 pub use theme::Theme;

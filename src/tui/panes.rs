@@ -14,7 +14,7 @@ pub enum Pane {
 /// The panes: their order, which are folded, how they share the room.
 #[derive(Clone, Debug)]
 pub struct Panes {
-    /// Stream and events stand left, message and template right, unless they were moved.
+    /// Stream and events are on the left, message and template on the right, unless they were moved.
     order: [Pane; 4],
     folded: Vec<Pane>,
     weights: [u16; 4],
@@ -77,7 +77,7 @@ impl Pane {
 }
 
 impl Panes {
-    /// Gives each pane its place; `stacked` stands them one over another, each as wide as the screen.
+    /// Gives each pane its place; `stacked` puts one above another, each as wide as the screen.
     pub fn lay_out(&mut self, area: Rect, stacked: bool) -> Vec<(Pane, Rect)> {
         let [a, b, c, d] = self.order;
         self.areas = if self.is_zoomed || area.width < NARROW.0 || area.height < NARROW.1 {
@@ -162,7 +162,7 @@ impl Panes {
         self.folded.contains(&pane)
     }
 
-    /// The pane at a place of the screen, and where it stands.
+    /// The pane at a place of the screen, and its area.
     pub fn at(&self, place: Position) -> Option<(Pane, Rect)> {
         self.areas.iter().copied().find(|(_, area)| area.contains(place))
     }
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(after[1].1.y, border - 4);
         panes.let_go();
         assert!(!panes.drag(Position::new(3, border)));
-        assert!(!panes.grab(Position::new(3, 1)), "nothing stands above the first");
+        assert!(!panes.grab(Position::new(3, 1)), "nothing is above the first");
         assert!(panes.grab(Position::new(before[1].1.right(), border + 1)), "the line between the columns");
         panes.drag(Position::new(20, border));
         assert_eq!(areas(&mut panes, 80, 20)[1].1.width, 20);

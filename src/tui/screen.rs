@@ -13,16 +13,16 @@ use super::editor;
 use super::signals::{Signals, suspend};
 use super::term::Term;
 
-/// How often the files are looked at and signals are heeded.
+/// How often files and signals are checked.
 const BEAT: Duration = Duration::from_millis(150);
 
-/// The shortest wait for a key. Where nothing is waited for, crossterm does not look at the terminal at all
-/// (`use-dev-tty`), and keys would be dead as long as there is work.
-const GLANCE: Duration = Duration::from_millis(1);
+/// The shortest wait for a key. Without a wait, crossterm does not look at the terminal at all (`use-dev-tty`), and keys
+/// would be dead as long as there is work.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Runs the workbench until the user leaves it, or a signal ends it; gives the signal.
 pub fn run(app: &mut App) -> io::Result<Option<i32>> {
-    let signals = Signals::heed()?;
+    let signals = Signals::install()?;
     let mut term = Term::take("backchat replay")?;
     match run_in(app, &mut term, &signals) {
         // A terminal that is gone fails before its signal is looked at.
@@ -41,9 +41,9 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
             is_dirty = false;
         }
         let now = Instant::now();
-        let wait = if app.is_busy() { GLANCE } else { app.wait(now).unwrap_or(BEAT) };
-        if event::poll(wait.clamp(GLANCE, BEAT))? {
-            // What has piled up is taken at once, so that a held key does not lag behind.
+        let wait = if app.is_busy() { SHORTEST_WAIT } else { app.wait(now).unwrap_or(BEAT) };
+        if event::poll(wait.clamp(SHORTEST_WAIT, BEAT))? {
+            // Pending events are taken at once, so that a held key does not lag.
             loop {
                 let (changed, effect) = take(app, event::read()?);
                 is_dirty |= changed;
@@ -54,7 +54,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
                     }
                     break;
                 }
-                if !event::poll(GLANCE)? {
+                if !event::poll(SHORTEST_WAIT)? {
                     break;
                 }
             }
@@ -86,7 +86,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
     }
 }
 
-/// Takes what the terminal says; gives whether the screen changes and what is to be done.
+/// Takes an event of the terminal; returns whether the screen changes, and what to do.
 fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
     match event {
         Event::Key(key) => {
@@ -129,7 +129,7 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) ->
     Ok(false)
 }
 
-/// The terminal as the standard input of another program, where this one's is a pipe that it would read from.
+/// The terminal as the standard input of another program. None if standard input is the terminal already.
 #[cfg(unix)]
 fn own_terminal() -> Option<std::fs::File> {
     use std::io::IsTerminal;

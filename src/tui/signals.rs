@@ -15,8 +15,8 @@ pub struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// Takes the signals from here on.
-    pub fn heed() -> io::Result<Self> {
+    /// Handles the signals from here on.
+    pub fn install() -> io::Result<Self> {
         use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
         let signals = Self::none();
         for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
@@ -34,8 +34,8 @@ impl Signals {
 
 #[cfg(not(unix))]
 impl Signals {
-    /// Takes the signals from here on.
-    pub fn heed() -> io::Result<Self> {
+    /// Handles the signals from here on.
+    pub fn install() -> io::Result<Self> {
         Ok(Self::none())
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal: taken, and given back on every way out.
+//! Takes the terminal, and gives it back however the program ends.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, Write, stderr, stdout};
@@ -77,7 +77,7 @@ impl Term {
         Ok(result)
     }
 
-    /// Has everything drawn anew, whatever stands on the screen now. The terminal is not asked anything for it: not
+    /// Redraws everything, whatever the screen shows now. This asks the terminal nothing: not
     /// every terminal answers.
     pub fn anew(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;

@@ -1,8 +1,8 @@
 //! Whole screens, from keys to cells.
 
 mod proof;
+mod session_actions;
 mod steps;
-mod work;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -12,11 +12,14 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::app::Verdict;
 use super::*;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Object, Value};
 use crate::parser::{Chunks, Mode};
+use crate::session::{
+    Chunking, Conversation, Derived, Material, OtherTemplate, Outputs, Problem, Proof, ProofTask, Showing, Start,
+    Verdict, View,
+};
 use crate::template::Template;
 
 const TEMPLATE: &str = r#"{
@@ -50,14 +53,14 @@ struct World {
     prove: Option<fn(&Template) -> Proof>,
 }
 
-struct TestDesk {
+struct TestOutputs {
     names: Vec<String>,
     outputs: Vec<&'static str>,
     first_failing: usize,
     world: Rc<RefCell<World>>,
 }
 
-impl Desk for TestDesk {
+impl Outputs for TestOutputs {
     fn names(&self) -> &[String] {
         &self.names
     }
@@ -75,7 +78,10 @@ impl Desk for TestDesk {
             template_file: "template.json".to_owned(),
             template_span: 0..text.len(),
             template_text: text,
-            rival: Some(Rival { name: "other.json".to_owned(), template: Template::load(OTHER).unwrap().template }),
+            other: Some(OtherTemplate {
+                name: "other.json".to_owned(),
+                template: Template::load(OTHER).unwrap().template,
+            }),
             prefix: PROMPT.to_owned(),
             output: (*output).to_owned(),
             chunks: (index == 1).then(|| vec![5, 3]),
@@ -106,13 +112,13 @@ impl Desk for TestDesk {
         true
     }
 
-    fn prove(&self, _: usize, template: &Template) -> Option<Proving> {
+    fn proof_task(&self, _: usize, template: &Template) -> Option<ProofTask> {
         let prove = self.world.borrow().prove?;
         let template = template.clone();
         Some(Box::new(move || Some(prove(&template))))
     }
 
-    fn lay_out(&mut self, conversations: Vec<Conversation>, _: usize) -> usize {
+    fn append_conversations(&mut self, conversations: Vec<Conversation>, _: usize) -> usize {
         let first = self.first_failing;
         self.names.truncate(first);
         self.outputs.truncate(first);
@@ -137,22 +143,18 @@ struct Bench {
 }
 
 fn start() -> Start {
-    Start {
-        output: 0,
-        at: None,
-        chunking: None,
-        showing: Showing::One(Mode::Stable),
-        theme: Theme::Dark,
-        notice: None,
-        typing: false,
-    }
+    Start { output: 0, at: None, chunking: None, showing: Showing::One(Mode::Stable), notice: None, typing: false }
 }
 
 fn bench(outputs: &[&'static str], start: &Start) -> Bench {
+    bench_in(Theme::Dark, outputs, start)
+}
+
+fn bench_in(theme: Theme, outputs: &[&'static str], start: &Start) -> Bench {
     let world = Rc::new(RefCell::new(World::default()));
     let names = (0..outputs.len()).map(|at| format!("output-{at}.txt")).collect();
-    let desk = TestDesk { names, outputs: outputs.to_vec(), first_failing: outputs.len(), world: world.clone() };
-    Bench { app: App::new(Box::new(desk), start).map_err(|problem| problem.line()).unwrap(), world }
+    let outputs = TestOutputs { names, outputs: outputs.to_vec(), first_failing: outputs.len(), world: world.clone() };
+    Bench { app: App::new(Box::new(outputs), start, theme).map_err(|problem| problem.line()).unwrap(), world }
 }
 
 fn opened() -> Bench {
@@ -189,12 +191,12 @@ impl Bench {
 
     /// How many characters of the output have come.
     fn at(&self) -> isize {
-        let side = self.app.side().unwrap();
+        let side = self.app.session.side().unwrap();
         side.recording.offset_of(side.recording.arrived(side.moment))
     }
 
     fn notice(&self) -> &str {
-        self.app.notice.as_deref().unwrap_or("")
+        self.app.session.notice.as_deref().unwrap_or("")
     }
 }
 
@@ -252,7 +254,7 @@ fn a_list_is_walked() {
     while bench.app.is_busy() {
         bench.app.work(std::time::Instant::now());
     }
-    let verdicts: Vec<Verdict> = bench.app.verdicts.iter().map(|verdict| verdict.unwrap()).collect();
+    let verdicts: Vec<Verdict> = bench.app.session.library.verdicts.iter().map(|verdict| verdict.unwrap()).collect();
     assert_eq!(verdicts, [Verdict::Failed, Verdict::InOrder, Verdict::Broken]);
     bench.press("[");
     assert_eq!(bench.notice(), "this is the first output");
@@ -263,7 +265,7 @@ fn a_list_is_walked() {
     bench.press("o");
     insta::assert_snapshot!("outputs_80x24", bench.screen(80, 24));
     bench.press("k⏎");
-    assert!(bench.app.problem.is_none());
+    assert!(bench.app.session.library.problem.is_none());
 }
 
 #[test]
@@ -302,14 +304,14 @@ fn panes_fold_move_and_zoom() {
     let screen = bench.screen(80, 24);
     assert!(screen.lines().nth(1).unwrap().contains(" Events "), "{screen}");
     bench.press("⇥");
-    assert_eq!(bench.app.panes.focus, panes::Pane::Message);
+    assert_eq!(bench.app.layout.panes.focus, panes::Pane::Message);
 }
 
 #[test]
 fn text_from_models_is_never_obeyed() {
     let hostile = "</think>\u{1b}]0;title\u{7}\u{202e}\u{200b}\r\u{9b}31m日本<stop>";
     for theme in [Theme::Dark, Theme::Plain] {
-        let mut bench = bench(&[hostile], &Start { theme, ..start() });
+        let mut bench = bench_in(theme, &[hostile], &start());
         for keys in ["G", "v", "a", "⏎", "⎋o", "⎋mm"] {
             bench.press(keys);
             for (width, height) in [(80, 24), (200, 50), (40, 10)] {
@@ -324,7 +326,7 @@ fn text_from_models_is_never_obeyed() {
 
 #[test]
 fn without_colours_nothing_is_lost() {
-    let mut bench = bench(&[OUTPUT], &Start { theme: Theme::Plain, ..start() });
+    let mut bench = bench_in(Theme::Plain, &[OUTPUT], &start());
     bench.press("60l");
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
     terminal.draw(|frame| bench.app.draw(frame)).unwrap();
@@ -370,7 +372,7 @@ fn why_text_is_held_can_be_read_whole() {
     bench.app.reload();
     bench.press("gG");
     bench.press("h");
-    let why = bench.app.side().map(|side| side.recording.why(side.moment)).unwrap();
+    let why = bench.app.session.side().map(|side| side.recording.why(side.moment)).unwrap();
     assert!(why.len() > 200, "{why}");
     let screen = bench.screen(80, 24);
     assert!(said(&screen).contains(&why), "{screen}");
@@ -396,7 +398,8 @@ fn why_text_is_held_can_be_read_whole() {
 #[test]
 fn the_header_keeps_what_counts() {
     let mut bench = bench(&[OUTPUT], &start());
-    bench.app.names = vec!["a/very/long/path/to/a/folder/of/many/fixtures.fixture#and-a-long-case".to_owned()];
+    bench.app.session.library.names =
+        vec!["a/very/long/path/to/a/folder/of/many/fixtures.fixture#and-a-long-case".to_owned()];
     for (width, parts) in [
         (80, &["long-case", "stable, chunks of 1", "char 0/105  chunk 0/105"][..]),
         (60, &["long-case", "stable, chunks of 1", "char 0/105"]),
@@ -421,13 +424,13 @@ fn a_question_shows_what_can_be_answered() {
         assert!(screen.ends_with("> /x"), "{screen}");
     }
     bench.press("⎋rncut:17⏎");
-    assert_eq!(bench.app.chunking, Chunking::at([17]));
+    assert_eq!(bench.app.session.playback.chunking, Chunking::at([17]));
 }
 
 #[test]
 fn every_region_of_a_row_is_told_without_colour() {
     let text = "a</think>b<call>{}</call>c<call>{}</call>d<stop>";
-    let mut bench = bench(&[text], &Start { theme: Theme::Plain, ..start() });
+    let mut bench = bench_in(Theme::Plain, &[text], &start());
     bench.press("G");
     let screen = bench.screen(80, 24);
     assert!(screen.lines().any(|line| line.starts_with("RC+ <bot><think>a</think>b<call>")), "{screen}");
@@ -451,11 +454,11 @@ fn escape_and_a_key_right_behind_it_are_two_keys() {
     let mut bench = opened();
     bench.press("?");
     let effect = bench.app.key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT));
-    assert!(bench.app.overlay.is_none());
+    assert!(bench.app.layout.overlay.is_none());
     assert!(matches!(effect, Some(Effect::Quit)), "{effect:?}");
     // Where text is typed, Alt makes a character.
     bench.press("i");
-    let before = bench.app.material.output.clone();
+    let before = bench.app.session.library.material.output.clone();
     assert!(bench.app.key(KeyEvent::new(KeyCode::Char('@'), KeyModifiers::ALT)).is_none());
-    assert_eq!(bench.app.material.output, before + "@");
+    assert_eq!(bench.app.session.library.material.output, before + "@");
 }

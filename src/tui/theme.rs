@@ -1,36 +1,36 @@
 use ratatui::style::{Color, Modifier, Style};
 
-/// How things are marked. No meaning is carried by colour alone.
+/// How things are marked. No meaning is carried by color alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// Colours that read well on a dark background.
     Dark,
     /// Colours that read well on a light background.
     Light,
-    /// No colours.
+    /// No colors.
     Plain,
 }
 
-/// Told apart by most readers with a colour vision deficiency, and in any terminal's palette.
+/// Told apart by most readers with a color vision deficiency, and in any terminal's palette.
 const DARK: [Color; 6] =
     [Color::Cyan, Color::Yellow, Color::LightMagenta, Color::Green, Color::LightBlue, Color::LightRed];
-/// The palette's own bright colours, white, yellow and light grey are hard to read on white.
+/// The palette's own bright colors, white, yellow and light grey are hard to read on white.
 const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
 
 impl Theme {
-    /// The theme for a terminal that says what its colours are, in `COLORFGBG`; dark where it does not.
+    /// The theme for a terminal that says what its colors are, in `COLORFGBG`; dark where it does not.
     pub fn guess(foreground_background: Option<&str>) -> Self {
-        let background = foreground_background.and_then(|colours| colours.rsplit(';').next()?.parse::<u8>().ok());
+        let background = foreground_background.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
         match background {
             Some(7 | 9..=15) => Self::Light,
             _ => Self::Dark,
         }
     }
 
-    fn coloured(self, colour: Color) -> Style {
+    fn coloured(self, color: Color) -> Style {
         match self {
             Self::Plain => Style::new(),
-            _ => Style::new().fg(colour),
+            _ => Style::new().fg(color),
         }
     }
 
@@ -41,7 +41,7 @@ impl Theme {
             Self::Dark => DARK,
             Self::Light => LIGHT,
         };
-        palette.get(index % palette.len()).map_or(Style::new(), |colour| Style::new().fg(*colour))
+        palette.get(index % palette.len()).map_or(Style::new(), |color| Style::new().fg(*color))
     }
 
     /// What opened or closed a field's region.
@@ -58,7 +58,7 @@ impl Theme {
         }
     }
 
-    /// A sign that stands for a character one does not see.
+    /// A sign for an invisible character.
     pub fn faint(self) -> Style {
         match self {
             Self::Light => Style::new().add_modifier(Modifier::ITALIC),
@@ -86,7 +86,7 @@ impl Theme {
         self.quiet().add_modifier(Modifier::CROSSED_OUT)
     }
 
-    /// Where the text that has come ends. Without colours it must not look like text that is held.
+    /// The end of the text that has arrived. Without colors it must not look like held text.
     pub fn cursor(self) -> Style {
         let cursor = Style::new().add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM);
         match self {
@@ -113,7 +113,7 @@ impl Theme {
         self.coloured(Color::Green)
     }
 
-    /// What stands out.
+    /// What is emphasized.
     pub fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
@@ -162,8 +162,8 @@ mod tests {
         }
     }
 
-    fn is_light(colour: Color) -> bool {
-        let name = colour.to_string();
+    fn is_light(color: Color) -> bool {
+        let name = color.to_string();
         name.starts_with("Light")
     }
 

@@ -11,7 +11,8 @@ use std::sync::mpsc::channel;
 use crate::terminal::Session;
 use backchat::json::Object;
 
-use backchat::tui::{App, Derived, Desk, Material, Problem, Showing, Start, Theme, View};
+use backchat::session::{Derived, Material, Outputs, Problem, Showing, Start, View};
+use backchat::tui::{App, Theme};
 
 const TEMPLATE: &str = r#"{
   "start_anchor": "<bot>",
@@ -166,7 +167,7 @@ fn what_was_typed_is_not_blessed_into_a_case() {
     session.press("b");
     session.sees("+  \"content\": \"Yes!\"");
     session.press("y");
-    session.sees("this is the message of what was typed");
+    session.sees("this is the message of the typed output");
     session.press("q");
     session.until("the popup gone", |screen| !screen.contents().contains("take back what was typed"));
     session.press("u");
@@ -398,7 +399,7 @@ fn every_answer_that_is_asked_for_is_printed() {
     assert!(table.contains("== template.json\n") && table.contains("\n== other.json\n"), "{table}");
     assert_eq!(error, "note: --at is for the screen; the table shows every event\n");
     let (_, error) = run(&["template.json", "output.txt"]);
-    assert_eq!(error, "note: without --prefix the prompt is taken to end at the start anchor\n");
+    assert_eq!(error, "note: without --prefix, the prompt is assumed to end at the start anchor\n");
     let (_, error) = run(&["moved.fixture"]);
     assert_eq!(error.matches("cannot read the file").count(), 1, "{error}");
 }
@@ -438,11 +439,11 @@ fn keys_are_heeded_while_it_works() {
     let mut session = replay(folder.path(), &OPEN);
     session.sees("char 0/");
     session.press("w");
-    session.sees("trying every cut in reference mode");
+    session.sees("trying cuts, near markers first");
     session.press("\x1b");
     session.sees("the search for a cut was stopped");
     session.press("w");
-    session.sees("trying every cut in reference mode");
+    session.sees("trying cuts, near markers first");
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
 }
@@ -668,12 +669,12 @@ fn lines_of(screen: &vt100::Screen) -> String {
     screen.rows(0, 80).map(|row| row.trim_end().to_owned() + "\n").collect()
 }
 
-/// A desk on which deriving panics.
+/// Outputs whose derivation panics.
 struct Trap {
     names: Vec<String>,
 }
 
-impl Desk for Trap {
+impl Outputs for Trap {
     fn names(&self) -> &[String] {
         &self.names
     }
@@ -684,7 +685,7 @@ impl Desk for Trap {
             template_file: String::new(),
             template_text: TEMPLATE.to_owned(),
             template_span: 0..TEMPLATE.len(),
-            rival: None,
+            other: None,
             prefix: String::new(),
             output: OUTPUT.to_owned(),
             chunks: None,
@@ -731,11 +732,10 @@ fn trapped_workbench() {
         at: None,
         chunking: None,
         showing: Showing::One(Default::default()),
-        theme: Theme::Dark,
         notice: None,
         typing: false,
     };
-    let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start).ok().unwrap();
+    let mut app = App::new(Box::new(Trap { names: vec!["trap".to_owned()] }), &start, Theme::Dark).ok().unwrap();
     backchat::tui::run(&mut app).unwrap();
 }
 

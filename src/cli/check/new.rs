@@ -8,7 +8,7 @@ use crate::check::{self, Chat, Names, fixture};
 use crate::cli::cases::Cases;
 use crate::cli::derive::NOW;
 use crate::cli::render::source_failure;
-use crate::cli::{Failure, Global, input, path_from, signals};
+use crate::cli::{Failure, Global, input, signals};
 use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place, escape};
 use crate::template::source::{SourceError, replace_file};
@@ -28,7 +28,7 @@ pub fn run(model: &str, cases: &Cases, global: &Global) -> Result<ExitCode, Fail
     let options = Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()), ..Options::default() };
     let turns = derive::readable_turns(&source.template, &template, &options)?;
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let relative = |name: &str| Ok::<_, SourceError>(path_from(folder, Path::new(&input::place(name)?)));
+    let relative = |name: &str| Ok::<_, SourceError>(input::path_from(folder, Path::new(&input::place(name)?)));
     let (template_path, chat_path) = (relative(template_name)?, relative(model)?);
     let chat = Chat::open(&input::place(model)?)
         .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;

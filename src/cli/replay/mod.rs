@@ -1,17 +1,12 @@
-//! `backchat replay`: outputs on the workbench, or their events as a table where there is no terminal.
+//! `backchat replay`: opens a session on the workbench, or prints its events as a table if there is no terminal.
 
-mod bench;
-mod bless;
-mod files;
-mod piped;
 mod table;
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use self::bench::Bench;
-use self::files::holds_cases;
+use super::derive::NOW;
 use super::render::assignment;
 use super::report::Report;
 use super::{Failure, Global, note};
@@ -20,13 +15,14 @@ use crate::json::Value;
 use crate::parser::{Chunks, Mode};
 use crate::replay::{Recording, Run};
 use crate::report;
+use crate::session::{
+    Chunking, Given, Material, Origin, OutputSet, Outputs, Position, Request, Showing, Start, holds_cases,
+};
 use crate::template::Template;
-use crate::tui::{self, App, At, Chunking, Desk, Material, Problem, Showing, Start, Theme};
+use crate::tui::{self, App, Theme};
 
-pub use self::bench::{Given, Origin, derived, problem};
-
-/// What is assumed where the prompt is not known.
-const NO_PREFIX: &str = "without --prefix the prompt is taken to end at the start anchor";
+/// What is assumed if the prompt is not known.
+const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
 
 /// Replay outputs through the parser, step by step, and see why
 #[derive(Debug, clap::Args)]
@@ -37,7 +33,7 @@ Examples:
   backchat replay ./my-model outputs.jsonl
   generate | backchat replay template.json -
 
-On the screen, ? lists the keys. Where standard output is no terminal, the events are printed as a table.
+Press ? to list the keys. If standard output is not a terminal, the events are printed as a table.
 
 Exit status: 0 replayed, 2 could not run.")]
 pub struct Replay {
@@ -53,26 +49,26 @@ pub struct Replay {
     /// The tools the model was given, a JSON list: arguments of calls are cast to their types
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Where to go: a character of the output, `end`, or `event:N` behind so many events
+    /// Go to this position: a character of the output, `end`, or `event:N` after N events
     #[arg(long, value_name = "N")]
-    at: Option<At>,
-    /// How the output is cut: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
+    at: Option<Position>,
+    /// Cut the output: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
     /// `4+N,N` is every 4 characters and at these places
     #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
-    /// Whose answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
+    /// Show this answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
     #[arg(long, value_enum, default_value_t = ModeName::Stable)]
     mode: ModeName,
-    /// A second response template, to see side by side with the first
+    /// Compare with a second response template, side by side
     #[arg(long, value_name = "TEMPLATE")]
     with: Option<String>,
-    /// The chat template that `d` derives from; a model folder's own where it is left out
+    /// Derive (`d`) from this chat template and verify with it; by default a model folder's own
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
-    /// Give the chat template a variable, as JSON or else as text
+    /// Set a variable of the chat template, as JSON or else as text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
-    /// What the colours are for
+    /// Choose colors for this background
     #[arg(long, value_enum, default_value_t = ThemeName::Auto)]
     theme: ThemeName,
     #[command(flatten)]
@@ -88,11 +84,11 @@ enum ModeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ThemeName {
-    /// What the terminal says of itself
+    /// What the terminal reports
     Auto,
     Dark,
     Light,
-    /// No colours
+    /// No colors
     Plain,
 }
 
@@ -106,7 +102,7 @@ impl Replay {
             .help("leave one of them out; on the screen, `m` goes through the modes of both templates")
             .into());
         }
-        // A page is about a whole output, not about one that is still coming or to be typed.
+        // A page shows a whole output, not one that still arrives or is typed.
         let on_screen = has_screen() && !self.page.is_asked();
         if !on_screen
             && !global.is_quiet()
@@ -116,26 +112,26 @@ impl Replay {
         {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
-        let bench = Bench::open(self, on_screen)?;
+        let outputs = OutputSet::open(&self.request(), on_screen)?;
         if self.page.is_asked() {
-            let page = self.page(&bench)?;
+            let page = self.page(&outputs)?;
             self.page.write(global, || page)?;
         }
-        self.show(bench, global)
+        self.show(outputs, global)
     }
 
     /// Puts outputs on the screen, or prints them.
-    fn show(&self, bench: Bench, global: &Global) -> Result<ExitCode, Failure> {
+    fn show(&self, outputs: OutputSet, global: &Global) -> Result<ExitCode, Failure> {
         if !has_screen() {
-            return self.print(&bench, global);
+            return self.print(&outputs, global);
         }
-        Ok(self.on_screen(bench, global)?.map_or(ExitCode::SUCCESS, ended_by))
+        Ok(self.on_screen(outputs, global)?.map_or(ExitCode::SUCCESS, ended_by))
     }
 
     /// Puts outputs on the screen; gives the signal that ended that, if one did.
-    fn on_screen(&self, bench: Bench, global: &Global) -> Result<Option<i32>, Failure> {
-        let start = self.start(&bench, global);
-        let mut app = App::new(Box::new(bench), &start).map_err(failure)?;
+    fn on_screen(&self, outputs: OutputSet, global: &Global) -> Result<Option<i32>, Failure> {
+        let start = self.start(&outputs);
+        let mut app = App::new(Box::new(outputs), &start, self.theme(global))?;
         super::signals::hand_over();
         Ok(tui::run(&mut app)?)
     }
@@ -158,30 +154,47 @@ impl Replay {
         }
     }
 
-    fn start(&self, bench: &Bench, global: &Global) -> Start {
+    fn start(&self, outputs: &OutputSet) -> Start {
         let showing = match (self.mode, &self.with) {
             (ModeName::Both, None) => Showing::Modes,
             (mode, Some(_)) => Showing::Templates(mode.mode()),
             (mode, None) => Showing::One(mode.mode()),
         };
-        let theme = match self.theme {
+        let assumes = self.prefix.is_none() && outputs.takes_prefix();
+        let notice = assumes.then(|| NO_PREFIX.to_owned());
+        let at = self.at;
+        let typing = outputs.is_typed();
+        Start { output: 0, at, chunking: self.chunks.clone(), showing, notice, typing }
+    }
+
+    fn theme(&self, global: &Global) -> Theme {
+        match self.theme {
             ThemeName::Auto => theme(global),
             _ if !global.colours(&io::stdout()) => Theme::Plain,
             ThemeName::Dark => Theme::Dark,
             ThemeName::Light => Theme::Light,
             ThemeName::Plain => Theme::Plain,
-        };
-        let assumes = self.prefix.is_none() && bench.takes_prefix();
-        let notice = assumes.then(|| NO_PREFIX.to_owned());
-        let at = self.at;
-        let typing = bench.is_typed();
-        Start { output: 0, at, chunking: self.chunks.clone(), showing, theme, notice, typing }
+        }
+    }
+
+    /// What the session opens.
+    fn request(&self) -> Request {
+        Request {
+            template: self.template.clone(),
+            output: self.output.clone(),
+            prefix: self.prefix.clone(),
+            tools: self.tools.clone(),
+            other: self.with.clone(),
+            chat_template: self.chat_template.clone(),
+            variables: self.set.clone(),
+            now: Some(NOW.to_owned()),
+        }
     }
 
     /// The events of every output as a table, one for each answer that is asked for.
-    fn print(&self, bench: &Bench, global: &Global) -> Result<ExitCode, Failure> {
+    fn print(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
         if !global.is_quiet() {
-            if self.prefix.is_none() && bench.takes_prefix() {
+            if self.prefix.is_none() && outputs.takes_prefix() {
                 note(NO_PREFIX);
             }
             if self.at.is_some() {
@@ -189,12 +202,12 @@ impl Replay {
             }
         }
         let mut out = io::stdout().lock();
-        let several = bench.names().len() > 1;
+        let several = outputs.names().len() > 1;
         let mut read = 0;
         let mut gap = "";
         let mut told = HashSet::new();
-        for (index, name) in bench.names().iter().enumerate() {
-            let material = match bench.material(index) {
+        for (index, name) in outputs.names().iter().enumerate() {
+            let material = match outputs.material(index) {
                 Ok(material) => material,
                 Err(mut problem) if several => {
                     // What is wrong with a template that outputs share is said once.
@@ -202,11 +215,11 @@ impl Replay {
                         .diagnostics
                         .retain(|found| told.insert(format!("{:?}", (found.id, &found.message, &found.place))));
                     if !problem.diagnostics.is_empty() {
-                        failure(problem).report(global);
+                        Failure::from(problem).report(global);
                     }
                     continue;
                 }
-                Err(problem) => return Err(failure(problem)),
+                Err(problem) => return Err(problem.into()),
             };
             read += 1;
             let sides = self.sides(&material);
@@ -229,8 +242,8 @@ impl Replay {
     fn sides<'m>(&self, material: &'m Material) -> Vec<(String, &'m Template, Mode)> {
         let mode = self.mode.mode();
         let own = |name: &str, mode| (name.to_owned(), &material.template, mode);
-        match &material.rival {
-            Some(rival) => vec![own(&material.template_file, mode), (rival.name.clone(), &rival.template, mode)],
+        match &material.other {
+            Some(other) => vec![own(&material.template_file, mode), (other.name.clone(), &other.template, mode)],
             None if self.mode == ModeName::Both => {
                 vec![own("stable", Mode::Stable), own("reference", Mode::Reference)]
             }
@@ -239,15 +252,15 @@ impl Replay {
     }
 
     /// The page of every output that can be read.
-    fn page(&self, bench: &Bench) -> Result<String, Failure> {
-        let several = bench.names().len() > 1;
-        let mut outputs = Vec::new();
-        for (index, name) in bench.names().iter().enumerate() {
-            let material = match bench.material(index) {
+    fn page(&self, outputs: &OutputSet) -> Result<String, Failure> {
+        let several = outputs.names().len() > 1;
+        let mut pages = Vec::new();
+        for (index, name) in outputs.names().iter().enumerate() {
+            let material = match outputs.material(index) {
                 Ok(material) => material,
                 // What is wrong with it is said where it is shown.
                 Err(_) if several => continue,
-                Err(problem) => return Err(failure(problem)),
+                Err(problem) => return Err(problem.into()),
             };
             // As on the screen, a character at a time, as long as a page can hold every step.
             let most = report::MOST_STEPS;
@@ -259,10 +272,10 @@ impl Replay {
             });
             let sides = sides.collect::<Result<_, Failure>>()?;
             let expected = material.expected.clone();
-            outputs.push(report::Output { name: name.clone(), sides, expected, tools: material.tools.clone() });
+            pages.push(report::Output { name: name.clone(), sides, expected, tools: material.tools.clone() });
         }
         let name = self.output.as_deref().unwrap_or(&self.template);
-        Ok(report::replay(super::input::name(name), &outputs))
+        Ok(report::replay(super::input::name(name), &pages))
     }
 
     fn recording(
@@ -304,7 +317,7 @@ pub fn open_case(id: &str, template: Option<&str>, global: &Global) -> Result<Op
         Some(template) => Replay::of(template, Some(id)),
         None => Replay::of(id, None),
     };
-    replay.on_screen(Bench::open(&replay, true)?, global)
+    replay.on_screen(OutputSet::open(&replay.request(), true)?, global)
 }
 
 /// Whether there is a terminal to draw on.
@@ -315,7 +328,7 @@ pub fn has_screen() -> bool {
 /// Opens outputs that were made, not read: those a proof failed on.
 pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<ExitCode, Failure> {
     let replay = Replay::of("", None);
-    replay.show(Bench::of_given(given, Some(origin)), global)
+    replay.show(OutputSet::of_given(given, Some(origin)), global)
 }
 
 impl ModeName {
@@ -325,8 +338,4 @@ impl ModeName {
             ModeName::Stable | ModeName::Both => Mode::Stable,
         }
     }
-}
-
-fn failure(problem: Problem) -> Failure {
-    Failure::Diagnostics { diagnostics: problem.diagnostics, sources: problem.sources }
 }

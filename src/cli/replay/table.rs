@@ -9,7 +9,7 @@ use crate::replay::{Kind, Moment, Outcome, Recording};
 /// The longest text that a row shows, in characters.
 const WIDTH: usize = 60;
 
-/// One row an event, adjacent chunks of a region as one; between them what was held back, and why.
+/// One row for each event, with adjacent chunks of a region as one; between them the held text, and why it is held.
 pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
     let fields = recording.template().fields();
     let name_width = fields.iter().map(|field| escape(&field.name).chars().count()).chain([5]).max().unwrap_or(5);
@@ -46,7 +46,7 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
         Some(expected) if is_met(expected) => {
             writeln!(out, "{:>6}  {}\n{:>6}  as expected", "", shortened(&message(recording)), "")
         }
-        // Whole, as the difference may stand anywhere.
+        // Complete, as the difference may be anywhere.
         Some(expected) => {
             let expected = Value::Object(expected.clone()).to_string();
             writeln!(
@@ -62,7 +62,7 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
     out
 }
 
-/// What was held longest in some feeds, and why.
+/// The longest text that was held in some feeds, and why.
 fn held(recording: &Recording, feeds: std::ops::Range<usize>, name_width: usize, out: &mut String) {
     let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
     let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };

@@ -9,7 +9,8 @@ use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::cli::check::write_cases;
 use crate::cli::{Failure, Global, replay, signals};
 use crate::diagnostic::{Diagnostic, Place, Sources, shell_word};
-use crate::tui::{Problem, review as screen};
+use crate::session::Problem;
+use crate::tui::review as screen;
 
 impl Review {
     /// Shows the differences one by one, writes those that are accepted, and says what became of them.
@@ -34,7 +35,7 @@ impl Review {
                     match replay::open_case(&id, self.cases.template.as_deref(), global) {
                         Ok(Some(signal)) => return Ok(replay::ended_by(signal)),
                         Ok(None) => review.look(),
-                        Err(failure) => review.tell(replay::problem(failure).line()),
+                        Err(failure) => review.tell(Problem::from(failure).line()),
                     }
                 }
             }
@@ -102,7 +103,7 @@ impl screen::Docket for Docket<'_> {
         self.shown = None;
         let Some(item) = self.items.get(index) else { return Ok(None) };
         let file = self.review.cases.file(Path::new(&item.file));
-        let file = file.map_err(|error| replay::problem(error.into()))?;
+        let file = file.map_err(|error| Problem::from(Failure::from(error)))?;
         let change = self.with_report(&file, &item.id, |report| {
             if report.status == Status::NotRun {
                 let sources = Sources::none().with(&file.file, &file.text);
@@ -124,7 +125,7 @@ impl screen::Docket for Docket<'_> {
     fn accept(&mut self) -> Result<(), Problem> {
         let Some((file, id)) = &self.shown else { return Ok(()) };
         let now = self.review.cases.file(Path::new(&file.file));
-        let now = now.map_err(|error| replay::problem(error.into()))?;
+        let now = now.map_err(|error| Problem::from(Failure::from(error)))?;
         if now.text != file.text {
             let problem = Diagnostic::error("file-changed", "the file changed since it was read; look again");
             return Err(problem.at(Place::file(&file.file)).into());
@@ -134,7 +135,7 @@ impl screen::Docket for Docket<'_> {
             Some(pending) => write_cases(file, &[pending]),
             None => Ok(()),
         });
-        written.unwrap_or(Ok(())).map_err(replay::problem)
+        written.unwrap_or(Ok(())).map_err(Problem::from)
     }
 
     fn can_open(&self, index: usize) -> bool {

@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
-use super::field::flag;
 use super::problems::Problem;
-use super::values::{At, Checker, PATTERN_HELP, listed, refused_pattern, shorten};
+use super::values::{At, Checker, PATTERN_HELP, flag, listed, refused_pattern, shorten};
 use crate::diagnostic::{Severity, closest};
 use crate::json::{Path, Value};
 use crate::pattern::Pattern;

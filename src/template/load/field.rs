@@ -1,7 +1,7 @@
 use super::arguments;
 use super::captures;
 use super::problems::Problem;
-use super::values::{At, Checker, listed, shorten};
+use super::values::{At, Checker, flag, listed, shorten};
 use crate::diagnostic::{Severity, closest};
 use crate::json::{Object, Path, Value};
 use crate::template::keys;
@@ -71,24 +71,6 @@ fn content_parser(check: &mut Checker, at: &At<'_>) -> Option<ContentParser> {
         }),
         Some(other) => check.wrong_type(&path, other, "the name of a content parser", &known()),
     }
-}
-
-/// A flag that the reference reads by Python's truth of any value.
-pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -> bool {
-    let Some(value) = at.get(key) else { return default };
-    if value.as_bool().is_none() {
-        let taken = value.is_truthy();
-        check.problems.add(
-            Problem::warning(
-                "not-a-bool",
-                &at.path(key),
-                format!("`{key}` is {}, and is read as {taken}", value.kind()),
-            )
-            .help(format!("write `{taken}`"))
-            .replace_with(taken),
-        );
-    }
-    value.is_truthy()
 }
 
 fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {

@@ -191,6 +191,24 @@ pub(super) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     }
 }
 
+/// A flag that the reference reads by Python's truth of any value.
+pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -> bool {
+    let Some(value) = at.get(key) else { return default };
+    if value.as_bool().is_none() {
+        let taken = value.is_truthy();
+        check.problems.add(
+            Problem::warning(
+                "not-a-bool",
+                &at.path(key),
+                format!("`{key}` is {}, and taken for {taken}", value.kind()),
+            )
+            .help(format!("write `{taken}`"))
+            .replace_with(taken),
+        );
+    }
+    value.is_truthy()
+}
+
 /// The name of the value at a path, as a message gives it.
 pub(super) fn last_name(path: &Path) -> String {
     use crate::json::Step;

@@ -3,7 +3,6 @@
 //! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences there
 //! are, and what accepting one writes, is the caller's [`Docket`].
 
-mod diff;
 mod screen;
 mod view;
 
@@ -12,8 +11,8 @@ mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::desk::Problem;
 use super::theme::Theme;
+use crate::session::Problem;
 
 pub use screen::run;
 
@@ -172,7 +171,7 @@ impl<'d> Review<'d> {
         self.notice = Some(message);
     }
 
-    /// Takes a key; gives what it asks for.
+    /// Takes a key; returns what to do.
     pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         if key.kind == KeyEventKind::Release {
             return None;

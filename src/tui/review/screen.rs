@@ -17,7 +17,7 @@ pub fn run(review: &mut Review<'_>) -> io::Result<Ended> {
     if review.is_over() {
         return Ok(Ended::Done);
     }
-    let signals = Signals::heed()?;
+    let signals = Signals::install()?;
     let mut term = Term::take("backchat review")?;
     match run_in(review, &mut term, &signals) {
         // A terminal that is gone fails before its signal is looked at.

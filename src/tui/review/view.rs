@@ -7,11 +7,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use super::super::diff;
 use super::super::line::{fit, fit_end, wrap};
-use super::{Change, Decision, Review, diff};
+use super::{Change, Decision, Review};
 use crate::diagnostic::{Format, escape, render};
 
-/// From how many columns on the two sides stand side by side, unless somebody asks for something else.
+/// From this width on, the two sides are shown side by side, unless the user chose otherwise.
 const WIDE: u16 = 100;
 
 /// The keys, with what the bottom bar calls them, the most important first.

@@ -30,7 +30,7 @@ fn edited(bench: &mut Bench, template: &str) {
 
 fn heard(bench: &mut Bench) {
     let start = Instant::now();
-    while bench.app.proof().is_none() && start.elapsed() < Duration::from_secs(5) {
+    while bench.app.session.proof().is_none() && start.elapsed() < Duration::from_secs(5) {
         bench.app.work(Instant::now());
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -51,9 +51,12 @@ fn a_template_is_mended_with_the_proof_at_hand() {
     let screen = bench.screen(100, 24);
     assert!(screen.contains("a thought after a question: reasoning"), "{screen}");
     bench.press("⏎");
-    assert_eq!(bench.app.material.output, "So.</think>Yes.");
+    assert_eq!(bench.app.session.library.material.output, "So.</think>Yes.");
     edited(&mut bench, TEMPLATE);
-    assert_eq!(bench.app.material.output, "So.</think>Yes.", "who mends it sees the conversation come right");
+    assert_eq!(
+        bench.app.session.library.material.output, "So.</think>Yes.",
+        "who mends it sees the conversation come right"
+    );
     bench.press("G");
     assert!(bar(&mut bench).starts_with("✓ 48 of 48  "), "{}", bar(&mut bench));
     bench.press("p");
@@ -66,10 +69,10 @@ fn failures_take_the_place_of_those_of_the_last_proof() {
     bench.world.borrow_mut().prove = Some(proved);
     edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</a>\""));
     bench.press("p⎋");
-    assert_eq!((bench.app.names.len(), bench.app.output), (3, 2));
+    assert_eq!((bench.app.session.library.names.len(), bench.app.session.library.output), (3, 2));
     edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</b>\""));
     bench.press("p⎋[");
-    assert_eq!((bench.app.names.len(), bench.app.material.output.as_str()), (3, "two"));
+    assert_eq!((bench.app.session.library.names.len(), bench.app.session.library.material.output.as_str()), (3, "two"));
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn without_a_chat_template_there_is_no_proof() {
     let mut bench = opened();
     bench.press("p");
     assert_eq!(bench.notice(), "nothing to prove with: name the chat template with --chat-template SOURCE");
-    assert!(bench.app.proof().is_none());
+    assert!(bench.app.session.proof().is_none());
 }
 
 #[test]

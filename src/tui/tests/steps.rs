@@ -31,9 +31,9 @@ fn steps_of_every_kind_with_counts() {
 fn a_step_by_character_cuts_a_longer_chunk() {
     let mut bench = opened();
     bench.press("rw");
-    assert_eq!(bench.app.chunking, Chunks::Whole.into());
+    assert_eq!(bench.app.session.playback.chunking, Chunks::Whole.into());
     bench.press("g..");
-    assert_eq!((bench.at(), bench.app.chunking.clone()), (2, Chunking::at([1, 2])));
+    assert_eq!((bench.at(), bench.app.session.playback.chunking.clone()), (2, Chunking::at([1, 2])));
     bench.press("G");
     assert_eq!(bench.at(), 105);
 }
@@ -54,7 +54,7 @@ fn chunks_as_asked() {
         ("ro", "chunks as recorded"),
     ] {
         bench.press(keys);
-        assert_eq!(bench.app.chunking.to_string(), chunking, "after {keys}");
+        assert_eq!(bench.app.session.playback.chunking.to_string(), chunking, "after {keys}");
     }
 }
 
@@ -62,11 +62,11 @@ fn chunks_as_asked() {
 fn the_worst_cut_is_gone_to() {
     let mut bench = bench(&["</think>First.\nSecond.<stop>"], &start());
     bench.press("rww");
-    while bench.app.hunt.is_some() {
+    while bench.app.session.playback.cut_search.is_some() {
         bench.app.work(std::time::Instant::now());
     }
-    assert_eq!(bench.app.sides.len(), 2);
-    assert_eq!(bench.at(), isize::try_from(bench.app.chunking.cuts[0]).unwrap());
+    assert_eq!(bench.app.session.playback.sides.len(), 2);
+    assert_eq!(bench.at(), isize::try_from(bench.app.session.playback.chunking.cuts[0]).unwrap());
     assert!(bench.notice().contains("transformers gives another answer"), "{}", bench.notice());
 }
 
@@ -78,7 +78,7 @@ fn breakpoints_and_search() {
     bench.press("smalformed⏎c");
     assert_eq!((bench.at(), bench.notice()), (99, "stopped at `malformed`"));
     bench.press("sno-field⏎");
-    assert!(bench.notice().starts_with("`no-field` is no field"));
+    assert!(bench.notice().starts_with("`no-field` is not a field"));
     bench.press("s/(⏎");
     assert!(!bench.notice().is_empty());
     bench.press("SDg/paris⏎");
@@ -98,14 +98,14 @@ fn it_plays_and_stops() {
     let mut bench = opened();
     let start = std::time::Instant::now();
     bench.press(" ");
-    bench.app.clock.play(start);
+    bench.app.session.playback.clock.play(start);
     assert!(!bench.app.work(start));
     assert!(bench.app.work(start + std::time::Duration::from_millis(340)));
     assert_eq!(bench.at(), 5);
     bench.press("s7⏎");
-    bench.app.clock.play(start);
+    bench.app.session.playback.clock.play(start);
     bench.app.work(start + std::time::Duration::from_secs(3));
-    assert_eq!((bench.at(), bench.app.clock.is_playing()), (7, false));
+    assert_eq!((bench.at(), bench.app.session.playback.clock.is_playing()), (7, false));
 }
 
 #[test]
@@ -115,10 +115,10 @@ fn the_first_wrong_event_is_gone_to() {
                        "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
     bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
     bench.app.reload();
-    assert_eq!(bench.app.verdict(), Some(Verdict::Failed));
+    assert_eq!(bench.app.session.verdict(), Some(Verdict::Failed));
     bench.press("x");
     assert!(bench.notice().ends_with("is not as expected"), "{}", bench.notice());
-    let side = bench.app.side().unwrap();
+    let side = bench.app.session.side().unwrap();
     let happened = side.recording.event_in_words(side.recording.last_event(side.moment).unwrap());
     assert_eq!(happened, "the opening of `tool_calls` ended `content`, which replaces its value `\"One moment.\"`");
 }
@@ -142,7 +142,10 @@ fn no_number_breaks_a_step() {
         assert_eq!(bench.at(), 5, "after {keys}");
     }
     bench.press("999999g");
-    assert_eq!(bench.app.side().map(|side| side.moment), bench.app.side().map(|side| side.recording.end()));
+    assert_eq!(
+        bench.app.session.side().map(|side| side.moment),
+        bench.app.session.side().map(|side| side.recording.end())
+    );
 }
 
 #[test]
@@ -158,9 +161,12 @@ fn breakpoints_are_listed() {
         assert!(screen.contains(line), "{screen}");
     }
     bench.press("jd");
-    assert_eq!(bench.app.stops.iter().map(ToString::to_string).collect::<Vec<_>>(), ["close", "/th.nk/"]);
+    assert_eq!(
+        bench.app.session.playback.stops.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["close", "/th.nk/"]
+    );
     bench.press("dd");
-    assert_eq!((bench.app.stops.len(), bench.notice()), (0, "no breakpoints any more"));
+    assert_eq!((bench.app.session.playback.stops.len(), bench.notice()), (0, "no breakpoints left"));
     bench.press("S");
     assert!(bench.notice().starts_with("no breakpoint is set"));
 }
@@ -203,11 +209,11 @@ fn a_moment_inside_a_chunk_is_kept() {
     let mut bench = opened();
     bench.press("rwgjj");
     let said = |bench: &Bench| {
-        let side = bench.app.side().unwrap();
+        let side = bench.app.session.side().unwrap();
         side.recording.event_in_words(side.recording.last_event(side.moment).unwrap())
     };
     let here = said(&bench);
-    assert!(bench.app.side().is_some_and(|side| side.recording.is_inside_feed(side.moment)));
+    assert!(bench.app.session.side().is_some_and(|side| side.recording.is_inside_feed(side.moment)));
     for keys in ["r4", "r1", "rnrandom:3⏎"] {
         bench.press(keys);
         assert_eq!(said(&bench), here, "after {keys}");
@@ -217,7 +223,7 @@ fn a_moment_inside_a_chunk_is_kept() {
     assert_eq!(said(&bench), here, "after the files were read again");
     bench.press("yc⎋G");
     assert_ne!(said(&bench), here);
-    let event = bench.app.recording().map_or(0, |recording| recording.initial_count()) + 2;
+    let event = bench.app.session.recording().map_or(0, |recording| recording.initial_count()) + 2;
     bench.press(&format!(":event:{event}⏎"));
     assert_eq!(said(&bench), here);
 }
@@ -226,7 +232,8 @@ fn a_moment_inside_a_chunk_is_kept() {
 fn a_character_s_step_begins_where_one_stands_inside_a_chunk() {
     let mut bench = opened();
     bench.press("rwgjj");
-    let here = bench.app.side().map(|side| side.recording.offset_of(side.recording.settled(side.moment))).unwrap();
+    let here =
+        bench.app.session.side().map(|side| side.recording.offset_of(side.recording.settled(side.moment))).unwrap();
     bench.press(".");
     assert_eq!(bench.at(), here + 1);
     bench.press("rwgjj,");
@@ -251,4 +258,33 @@ fn a_breakpoint_behind_the_end_is_never_met() {
     let mut bench = opened();
     bench.press("gs99999⏎c");
     assert_eq!(bench.notice(), "no breakpoint up to the end");
+}
+
+#[test]
+fn an_expectation_is_shown_beside_what_came() {
+    let mut bench =
+        bench(&["Hm</think>One.<call>{\"city\": \"Paris\"}</call><call>{\"city\": \"Oslo\"}</call><stop>"], &start());
+    let expected = r#"{"role": "assistant", "reasoning": "Hm", "content": "One.",
+                       "tool_calls": [{"city": "Paris"}, {"city": "Rome"}]}"#;
+    bench.world.borrow_mut().expected = json::read(expected).unwrap().as_object().cloned();
+    bench.app.reload();
+    bench.press("rwx");
+    let screen = bench.screen(200, 50);
+    assert!(
+        screen.contains(r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace("} e", "}  e").as_str()),
+        "{screen}"
+    );
+    assert!(screen.contains("`tool_calls`: expected │ actual"), "{screen}");
+    let small = bench.screen(80, 24);
+    assert!(small.contains("\"Oslo\"} ≠ ") && small.contains("`tool_calls`: - expected, + actual"), "{small}");
+    assert!(small.contains("-   \"city\": \"Rome\"") && small.contains("+   \"city\": \"Oslo\""), "{small}");
+    bench.press("⏎");
+    let details = bench.screen(80, 24);
+    assert!(details.contains("`tool_calls`: expected │ actual"), "{details}");
+    bench.press("⎋G");
+    let end = bench.screen(200, 50);
+    assert!(end.contains("the message: expected │ actual"), "{end}");
+    bench.world.borrow_mut().expected = json::read(&expected.replace("Rome", "Oslo")).unwrap().as_object().cloned();
+    bench.app.reload();
+    assert!(!bench.screen(200, 50).contains("expected │ actual"), "and nothing of it once it is right");
 }

@@ -1,33 +1,25 @@
 //! The events, one a row; adjacent chunks of a region as one, unless every one is asked for.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::app::{App, Side};
+use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
-use super::{halves, letters, put_line};
+use super::cells::{halves, letters, put_fitted, put_line};
+use super::drawn::EventsPlace;
 use crate::diagnostic::escape;
 use crate::replay::{Kind, Recording};
+use crate::session::Side;
+
+/// From this width on, there is room for a word between an actual and an expected value.
+const ROOMY: usize = 50;
 
 /// How much of a text or a value is looked at, in characters: more than any screen shows of it.
 const READ: usize = 2000;
-
-/// Where events were drawn, for the mouse.
-pub struct Place {
-    area: Rect,
-    events: Vec<usize>,
-}
-
-impl Place {
-    pub fn event_at(&self, place: Position) -> Option<usize> {
-        let inside = self.area.contains(place);
-        self.events.get(usize::from(place.y.checked_sub(self.area.y)?)).copied().filter(|_| inside)
-    }
-}
 
 /// Some events of a recording: a row of the list.
 struct Row {
@@ -37,28 +29,33 @@ struct Row {
 }
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    for (index, area) in halves(area, app.sides.len()).into_iter().enumerate() {
-        let Some(side) = app.sides.get(index) else { continue };
-        let list = List { recording: &side.recording, every: app.every_event };
+    for (index, area) in halves(area, app.session.playback.sides.len()).into_iter().enumerate() {
+        let Some(side) = app.session.playback.sides.get(index) else { continue };
+        let list = List { recording: &side.recording, every: app.session.playback.every_event };
         let current = list.row_of(side);
         let count = list.count();
         let top = match index {
-            0 => app.drawn.follow(
+            0 => app.layout.drawn.follow(
                 Pane::Events,
-                app.panes.scrolled(Pane::Events),
+                app.layout.panes.scrolled(Pane::Events),
                 current.unwrap_or(0),
                 count,
                 area.height,
             ),
-            _ => app.drawn.rows(Pane::Events).0,
+            _ => app.layout.drawn.rows(Pane::Events).0,
         };
-        let differs = app.difference.filter(|_| !app.every_event).map(|difference| difference.row);
+        let differs = app
+            .session
+            .playback
+            .difference
+            .filter(|_| !app.session.playback.every_event)
+            .map(|difference| difference.row);
         let fields = side.recording.template().fields();
         let letters = letters(fields.iter().map(|field| &field.name));
         // Where room is short, the letter is name enough.
         let most = if area.width < 60 { 0 } else { 18 };
         let name_width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0).min(most);
-        let mut place = Place { area, events: Vec::new() };
+        let mut place = EventsPlace { area, events: Vec::new() };
         for (line, at) in (top..count).take(usize::from(area.height)).enumerate() {
             let row = list.row(at);
             let shown = Shown {
@@ -79,9 +76,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             put_line(buffer, area, line, &shown.line(&row, at, area.width));
         }
         if count == 0 {
-            super::put_fitted(buffer, area, 0, "no events", app.theme.quiet());
+            put_fitted(buffer, area, 0, "no events", app.layout.theme.quiet());
         }
-        app.drawn.events.push(place);
+        app.layout.drawn.events.push(place);
     }
 }
 
@@ -125,14 +122,14 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn line(&self, row: &Row, at: usize, width: u16) -> Line<'static> {
-        let theme = self.app.theme;
+        let theme = self.app.layout.theme;
         let recording = &self.side.recording;
         let Some(event) = recording.event(row.first) else { return Line::default() };
         let is_future = row.first >= self.side.moment.event;
         let is_initial = row.end <= recording.initial_count();
         let mark = match () {
             () if self.differs => "≠",
-            () if self.is_wrong(row) && self.app.material.expected.is_some() => "✗",
+            () if self.is_wrong(row) && self.app.session.library.material.expected.is_some() => "✗",
             () if self.is_wrong(row) => "!",
             () if self.is_current => "▶",
             () if self.stops(row) => "●",
@@ -157,12 +154,17 @@ impl Shown<'_> {
         let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
         let text = text(recording, row);
         let other = self.differs.then(|| self.other_text(at)).flatten();
-        let text = from_difference(&text, other.as_deref(), usize::from(width).saturating_sub(used));
+        let room = usize::from(width).saturating_sub(used);
+        let (text, expected) = match self.expected(row) {
+            Some(expected) => beside(&text, &expected, room),
+            None => (from_difference(&text, other.as_deref(), room), String::new()),
+        };
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
             Span::styled(kind_word, kind),
             Span::styled(field, paint(theme.field(event.field))),
             Span::styled(text, base),
+            Span::styled(expected, paint(theme.good())),
         ]);
         if self.is_current {
             let room = usize::from(width).saturating_sub(line.width());
@@ -174,21 +176,28 @@ impl Shown<'_> {
 
     /// What the same row of the other side says.
     fn other_text(&self, at: usize) -> Option<String> {
-        let other = self.app.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
-        let list = List { recording: &other.recording, every: self.app.every_event };
+        let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
+        let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
         (at < list.count()).then(|| text(&other.recording, &list.row(at)))
+    }
+
+    /// What was expected in place of a wrong value.
+    fn expected(&self, row: &Row) -> Option<String> {
+        let expected = self.app.session.library.material.expected.as_ref().filter(|_| self.is_wrong(row))?;
+        let value = self.side.recording.expected_value(expected, row.first);
+        Some(value.map_or_else(|| "nothing".to_owned(), |value| escape(&value.to_string()).into_owned()))
     }
 
     /// Whether the message is another than expected because of the row.
     fn is_wrong(&self, row: &Row) -> bool {
-        let is_first = std::ptr::eq(self.side, self.app.sides.first().unwrap_or(self.side));
-        is_first && self.app.wrong.binary_search(&row.first).is_ok()
+        let is_first = std::ptr::eq(self.side, self.app.session.playback.sides.first().unwrap_or(self.side));
+        is_first && self.app.session.playback.wrong.binary_search(&row.first).is_ok()
     }
 
     /// Whether a breakpoint on events is met in the row.
     fn stops(&self, row: &Row) -> bool {
         let recording = &self.side.recording;
-        !self.app.stops.is_empty() && recording.stops_at(&self.app.stops, row.first)
+        !self.app.session.playback.stops.is_empty() && recording.stops_at(&self.app.session.playback.stops, row.first)
     }
 }
 
@@ -232,9 +241,43 @@ fn from_difference(text: &str, other: Option<&str>, width: usize) -> String {
     fit(&format!("…{rest}"), width)
 }
 
+/// An actual and an expected text in the room of one, both from a little before where they differ.
+fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
+    let between = if width >= ROOMY { "  expected " } else { " ≠ " };
+    let room = width.saturating_sub(between.width());
+    let left = actual.width().min(room - room / 2).max(room.saturating_sub(expected.width()));
+    let same = actual.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
+    let shown = around(actual, same, left);
+    let right = around(expected, same, room.saturating_sub(shown.width()));
+    (shown, format!("{between}{right}"))
+}
+
+/// A text cut to its room, from a little before a character on.
+fn around(text: &str, at: usize, width: usize) -> String {
+    let skipped = at.saturating_sub(width / 3);
+    if text.width() <= width || skipped == 0 {
+        return fit(text, width);
+    }
+    let rest: String = text.chars().skip(skipped).collect();
+    fit(&format!("…{rest}"), width)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_texts_are_cut_where_they_differ() {
+        let (actual, expected) = (r#"{"city": "Oslo"}"#, r#"{"city": "Rome"}"#);
+        for (width, shown) in [
+            (60, r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace(" exp", "  exp")),
+            (35, r#"{"city": "Oslo"} ≠ {"city": "Rome"}"#.to_owned()),
+            (27, r#"…": "Oslo"} ≠ …": "Rome"}"#.to_owned()),
+        ] {
+            let (left, right) = beside(actual, expected, width);
+            assert_eq!(left + &right, shown, "{width}");
+        }
+    }
 
     #[test]
     fn a_text_is_cut_around_where_it_differs() {

@@ -1,4 +1,6 @@
-//! What stands around the panes: the header, their titles, the bottom bar.
+//! Draws what is around the panes: the header, their titles, the bottom bar.
+
+use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,11 +8,13 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::action::Action;
-use super::super::app::{App, Showing, Verdict, mode_name};
+use super::super::app::App;
 use super::super::keys::KEYS;
 use super::super::line::{fit, fit_end};
 use super::super::panes::Pane;
-use super::{halves, put, words};
+use super::cells::{halves, letters, put};
+use super::words;
+use crate::session::{Showing, Verdict, mode_name};
 
 /// The rooms of the screen, from top to bottom.
 pub struct Plan {
@@ -41,43 +45,45 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     if area.is_empty() {
         return;
     }
-    let theme = app.theme;
+    let theme = app.layout.theme;
     let mut now: Vec<Span<'_>> = Vec::new();
     let mut badge = |text: String| {
         now.push(Span::styled(text, theme.current()));
         now.push(Span::raw(" "));
     };
-    if app.is_typing {
+    if app.session.editing.is_typing {
         badge(" typing ".to_owned());
     }
-    if app.clock.is_playing() {
-        badge(format!(" ▶ {}/s ", app.clock.speed()));
+    if app.session.playback.clock.is_playing() {
+        badge(format!(" ▶ {}/s ", app.session.playback.clock.speed()));
     }
-    if !app.stops.is_empty() {
-        now.push(Span::raw(format!("●{} ", app.stops.len())));
+    if !app.session.playback.stops.is_empty() {
+        now.push(Span::raw(format!("●{} ", app.session.playback.stops.len())));
     }
-    let name = app.names.get(app.output).map_or("", String::as_str);
-    let list = match app.names.len() {
+    let name = app.session.library.names.get(app.session.library.output).map_or("", String::as_str);
+    let list = match app.session.library.names.len() {
         0 | 1 => String::new(),
-        count => format!(" {}/{count}", app.output + 1),
+        count => format!(" {}/{count}", app.session.library.output + 1),
     };
     let verdict = |whole: bool| {
-        let (mark, words, style) = match app.verdict() {
+        let (mark, words, style) = match app.session.verdict() {
             Some(Verdict::Passed) => (" ✓", " as expected", theme.good()),
             Some(Verdict::Failed) => (" ✗", " not as expected", theme.bad()),
             Some(Verdict::Excused) => (" ·", " not as expected, which is allowed", theme.quiet()),
-            _ if app.is_awaited => (" …", " more to come", theme.quiet()),
-            _ if app.edits.contains_key(&app.output) => (" ✎", " typed", theme.strong()),
+            _ if app.session.library.is_awaited => (" …", " more to come", theme.quiet()),
+            _ if app.session.editing.edits.contains_key(&app.session.library.output) => {
+                (" ✎", " typed", theme.strong())
+            }
             _ => ("", "", theme.quiet()),
         };
         Span::styled(format!("{mark}{}", if whole { words } else { "" }), style)
     };
-    let how = match app.showing {
+    let how = match app.session.playback.showing {
         Showing::One(mode) => mode_name(mode).to_owned(),
         Showing::Modes => "stable | reference".to_owned(),
         Showing::Templates(mode) => format!("two templates, {}", mode_name(mode)),
     };
-    let how = format!("  {how}, {}", app.chunking);
+    let how = format!("  {how}, {}", app.session.playback.chunking);
     let (place, short_place) = place(app);
     let width = usize::from(area.width);
     // The name gives way first, then what can be seen elsewhere.
@@ -113,9 +119,9 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     buffer.set_line(x, area.y, &right, area.right() - x);
 }
 
-/// Where one is, and the same in few words.
+/// The position, and the same in short.
 fn place(app: &App) -> (String, String) {
-    let Some(side) = app.side() else { return Default::default() };
+    let Some(side) = app.session.side() else { return Default::default() };
     let recording = &side.recording;
     let at = recording.offset_of(recording.arrived(side.moment)).max(0);
     let all = recording.offset_of(recording.text().len());
@@ -123,50 +129,59 @@ fn place(app: &App) -> (String, String) {
     (format!("char {at}/{all}  chunk {chunk}/{}", recording.chunk_count()), format!("char {at}/{all}"))
 }
 
-/// The title of a pane: a line, its name, what is to be known about it.
+/// The title of a pane: a line, its name, and a summary.
 pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
     if area.is_empty() {
         return;
     }
-    let is_focused = app.panes.focus == pane;
+    let is_focused = app.layout.panes.focus == pane;
     let width = usize::from(area.width);
-    put(buffer, area.x, area.y, area.width, &"─".repeat(width), app.theme.quiet());
+    put(buffer, area.x, area.y, area.width, &"─".repeat(width), app.layout.theme.quiet());
     let info = info(pane, app);
-    let folded = if app.panes.is_folded(pane) { " (folded)" } else { "" };
+    let folded = if app.layout.panes.is_folded(pane) { " (folded)" } else { "" };
     let name = format!(" {}{folded} ", pane.title());
-    let style = if is_focused { app.theme.current() } else { app.theme.strong() };
+    let style = if is_focused { app.layout.theme.current() } else { app.layout.theme.strong() };
     let x = area.x + 1.min(area.width);
     put(buffer, x, area.y, area.width.saturating_sub(1), &name, style);
     // Of two sides, each is named above its own half; what else there is to say gives way.
     let mut room = width.saturating_sub(name.width() + 4);
-    if let (false, [_, right], [first, second]) =
-        (pane == Pane::Template, halves(area, app.sides.len()).as_slice(), app.sides.as_slice())
-    {
-        put(buffer, right.x.saturating_sub(1), area.y, 1, "┬", app.theme.quiet());
+    if let (false, [_, right], [first, second]) = (
+        pane == Pane::Template,
+        halves(area, app.session.playback.sides.len()).as_slice(),
+        app.session.playback.sides.as_slice(),
+    ) {
+        put(buffer, right.x.saturating_sub(1), area.y, 1, "┬", app.layout.theme.quiet());
         room = usize::from(right.width).saturating_sub(4);
         if pane == Pane::Stream {
             let half = usize::from(right.x.saturating_sub(area.x)).saturating_sub(name.width() + 4);
             let left = format!(" {} ", fit(&first.name, half));
             let at = right.x.saturating_sub(u16::try_from(left.width() + 2).unwrap_or(0));
-            put(buffer, at.max(x), area.y, area.width, &left, app.theme.quiet());
-            put(buffer, right.x + 1, area.y, right.width, &format!(" {} ", fit(&second.name, room)), app.theme.quiet());
+            put(buffer, at.max(x), area.y, area.width, &left, app.layout.theme.quiet());
+            put(
+                buffer,
+                right.x + 1,
+                area.y,
+                right.width,
+                &format!(" {} ", fit(&second.name, room)),
+                app.layout.theme.quiet(),
+            );
         }
     }
     let info = fit(&info, room);
     if !info.is_empty() {
         let text = format!(" {info} ");
         let at = area.right().saturating_sub(u16::try_from(text.width() + 1).unwrap_or(0));
-        put(buffer, at.max(area.x), area.y, area.width, &text, app.theme.quiet());
+        put(buffer, at.max(area.x), area.y, area.width, &text, app.layout.theme.quiet());
     }
 }
 
 fn info(pane: Pane, app: &App) -> String {
-    let Some(side) = app.side() else { return String::new() };
+    let Some(side) = app.session.side() else { return String::new() };
     match pane {
-        Pane::Stream if app.sides.len() > 1 => String::new(),
+        Pane::Stream if app.session.playback.sides.len() > 1 => String::new(),
         Pane::Stream => {
-            let fields = app.material.template.fields();
-            let letters = super::letters(fields.iter().map(|field| &field.name));
+            let fields = app.session.library.material.template.fields();
+            let letters = letters(fields.iter().map(|field| &field.name));
             let legend: Vec<String> =
                 letters.iter().zip(fields).map(|(letter, field)| format!("{letter} {}", field.name)).collect();
             legend.join("  ")
@@ -178,14 +193,14 @@ fn info(pane: Pane, app: &App) -> String {
                 count => format!("{count} malformed, "),
             };
             let taken = recording.last_event(side.moment).map_or(0, |event| recording.row_of(event) + 1);
-            match app.every_event {
+            match app.session.playback.every_event {
                 true => format!("{bad}{}/{} every chunk", side.moment.event, recording.event_count()),
                 false => format!("{bad}{taken}/{}", recording.row_count()),
             }
         }
         Pane::Message if side.recording.has_ended(side.moment) => "complete".to_owned(),
-        Pane::Message => "as it stands".to_owned(),
-        Pane::Template => app.material.template_file.clone(),
+        Pane::Message => "so far".to_owned(),
+        Pane::Template => app.session.library.material.template_file.clone(),
     }
 }
 
@@ -194,38 +209,49 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     if area.is_empty() {
         return;
     }
-    let theme = app.theme;
+    let theme = app.layout.theme;
     let width = usize::from(area.width);
-    if let Some(hunt) = &app.hunt {
-        let (tried, possible) = hunt.progress();
-        let text = format!("trying every cut in reference mode: {tried} of {possible}; esc stops");
+    if let Some(running) = &app.session.playback.cut_search {
+        let (tried, possible) = running.search.progress();
+        let left = running.remaining(Instant::now()).map(|left| format!(", {}", about(left)));
+        let left = left.unwrap_or_default();
+        let text = format!("trying cuts, near markers first: {tried} of {possible}{left}; esc stops");
         return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.strong());
     }
-    if let Some(notice) = &app.notice {
+    if let Some(notice) = &app.session.notice {
         return put(buffer, area.x, area.y, area.width, &fit(notice, width), theme.strong());
     }
-    if let Some(problem) = &app.problem {
+    if let Some(problem) = &app.session.library.problem {
         let text = format!("✗ {}  (enter: all of it, e: edit)", problem.line());
         return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.bad());
     }
-    if app.is_typing {
+    if app.session.editing.is_typing {
         let text = "type or paste the output; each key is a chunk; esc ends";
         return put(buffer, area.x, area.y, area.width, &fit(text, width), theme.strong());
     }
-    if let Some(count) = app.count {
+    if let Some(count) = app.layout.count {
         return put(buffer, area.x, area.y, area.width, &count.to_string(), theme.strong());
     }
     let proved = proof(buffer, area, app);
     keys(buffer, Rect { x: area.x + proved, width: area.width - proved, ..area }, app);
 }
 
-/// What the proof came to, at most in two thirds of the bar; gives the room it takes.
+/// A time to wait, as precise as an estimate can be.
+fn about(left: Duration) -> String {
+    match left.as_secs() {
+        0 => "a moment left".to_owned(),
+        seconds @ 1..=90 => format!("about {seconds} s left"),
+        seconds => format!("about {} min left", seconds.div_ceil(60)),
+    }
+}
+
+/// The result of the proof, at most in two thirds of the bar; gives the room it takes.
 fn proof(buffer: &mut Buffer, area: Rect, app: &App) -> u16 {
-    let Some(proof) = app.proof() else { return 0 };
+    let Some(proof) = app.session.proof() else { return 0 };
     let counted = format!("{} of {}", proof.passed, proof.cases);
     let (text, style) = match &proof.wrong {
-        None => (format!("✓ {counted}"), app.theme.good()),
-        Some(wrong) => (format!("✗ {counted}: {wrong}"), app.theme.bad()),
+        None => (format!("✓ {counted}"), app.layout.theme.good()),
+        Some(wrong) => (format!("✗ {counted}: {wrong}"), app.layout.theme.bad()),
     };
     let text = format!("{}  ", fit(&text, usize::from(area.width) * 2 / 3));
     put(buffer, area.x, area.y, area.width, &text, style);
@@ -234,14 +260,15 @@ fn proof(buffer: &mut Buffer, area: Rect, app: &App) -> u16 {
 
 /// The keys of the table that have a short name, as many as there is room for; the help is always among them.
 fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
-    let shown =
-        |short: &str, key: &str| vec![Span::styled(key.to_owned(), app.theme.key()), Span::raw(format!(" {short}  "))];
+    let shown = |short: &str, key: &str| {
+        vec![Span::styled(key.to_owned(), app.layout.theme.key()), Span::raw(format!(" {short}  "))]
+    };
     let serves = |action: Action| match action {
-        Action::NextOutput => app.names.len() > 1,
-        Action::Edit => app.can_edit,
-        Action::Derive => app.can_derive,
-        Action::Failures => app.proof().is_some_and(|proof| !proof.failures.is_empty()),
-        Action::ToDifference => app.difference.is_some() || !app.wrong.is_empty(),
+        Action::NextOutput => app.session.library.names.len() > 1,
+        Action::Edit => app.session.editing.can_edit,
+        Action::Derive => app.session.editing.can_derive,
+        Action::Failures => app.session.proof().is_some_and(|proof| !proof.failures.is_empty()),
+        Action::ToDifference => app.session.playback.difference.is_some() || !app.session.playback.wrong.is_empty(),
         _ => true,
     };
     let mut listed: Vec<_> = KEYS.iter().filter(|key| !key.short.is_empty() && serves(key.action)).collect();

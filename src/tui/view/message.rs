@@ -1,18 +1,21 @@
-//! The message as it stands, and the region that is still open.
+//! The message so far, the region that is still open, and what was expected instead.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::app::{App, Side};
+use super::super::app::App;
+use super::super::diff;
 use super::super::line::{fit_end, wrap};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
-use super::{halves, put_line};
+use super::cells::{halves, put_line};
+use super::drawn::{MessageKey, MessageRow, ShownMessage};
 use crate::diagnostic::escape;
 use crate::json::{Object, Value};
 use crate::replay::Kind;
+use crate::session::{Departure, Side};
 
 /// The most elements shown at either end of a list of regions.
 const MOST: usize = 200;
@@ -20,76 +23,82 @@ const MOST: usize = 200;
 /// The longest string shown whole, in characters.
 const LONGEST: usize = 4000;
 
-/// The message in lines, as it was last shown.
-#[derive(Default)]
-pub struct Cache {
-    sides: Vec<Shown>,
-}
-
-#[derive(Default)]
-struct Shown {
-    key: Option<Key>,
-    lines: Vec<Row>,
-}
-
-/// As long as this is the same, the message is.
-#[derive(PartialEq, Eq)]
-struct Key {
-    recording: u64,
-    closed: usize,
-    is_end: bool,
-    width: u16,
-}
-
-/// A line of the message.
-struct Row {
-    /// The key of the message it belongs to.
-    key: String,
-    text: String,
-}
-
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    let areas = halves(area, app.sides.len());
-    app.drawn.message.sides.resize_with(areas.len(), Shown::default);
+    let areas = halves(area, app.session.playback.sides.len());
+    let is_alone = areas.len() == 1;
+    app.layout.drawn.message.sides.resize_with(areas.len(), ShownMessage::default);
     for (index, area) in areas.into_iter().enumerate() {
-        let Some(side) = app.sides.get(index) else { continue };
-        let key = Key {
-            recording: app.generation,
+        let Some(side) = app.session.playback.sides.get(index) else { continue };
+        let key = MessageKey {
+            recording: app.session.playback.generation,
             closed: side.recording.closed_count(side.moment),
             is_end: side.recording.has_ended(side.moment),
             width: area.width,
+            departs: is_alone && app.session.departs(),
         };
-        let Some(cache) = app.drawn.message.sides.get_mut(index) else { continue };
+        let Some(cache) = app.layout.drawn.message.sides.get_mut(index) else { continue };
         if cache.key.as_ref() != Some(&key) {
-            cache.lines = rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width));
+            let departure = app.session.departure().filter(|_| key.departs);
+            // The comparison of whole messages holds the message itself.
+            cache.lines = match key.departs && key.is_end {
+                true => Vec::new(),
+                false => rows(&side.recording.message_in_brief(side.moment, MOST), usize::from(area.width)),
+            };
+            cache.comparison = departure
+                .map_or_else(Vec::new, |departure| comparison(&departure, usize::from(area.width), app.layout.theme));
             cache.key = Some(key);
         }
         let changed = changed(side);
-        let open = open_region(side, area.width, app.theme);
+        let open = open_region(side, area.width, app.layout.theme);
         let cache_lines = cache.lines.len();
+        let compared = cache.comparison.len();
         let touched = cache.lines.iter().rposition(|row| Some(row.key.as_str()) == changed.as_deref());
-        let count = cache_lines + open.len();
+        let count = cache_lines + open.len() + compared;
         let here = match touched {
+            // As much of the comparison as there is room for, from its head on.
+            _ if compared > 0 => cache_lines + compared.min(usize::from(area.height.saturating_sub(1))) - 1,
             Some(row) if open.is_empty() => row,
             _ => count.saturating_sub(1),
         };
         let top = match index {
-            0 => app.drawn.follow(Pane::Message, app.panes.scrolled(Pane::Message), here, count, area.height),
-            _ => app.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
+            0 => app.layout.drawn.follow(
+                Pane::Message,
+                app.layout.panes.scrolled(Pane::Message),
+                here,
+                count,
+                area.height,
+            ),
+            _ => app.layout.drawn.rows(Pane::Message).0.min(count.saturating_sub(1)),
         };
-        let Some(cache) = app.drawn.message.sides.get(index) else { continue };
+        let Some(cache) = app.layout.drawn.message.sides.get(index) else { continue };
         let shown = cache.lines.iter().map(|row| {
             let is_new = Some(row.key.as_str()) == changed.as_deref();
-            let style = if is_new { app.theme.strong() } else { ratatui::style::Style::new() };
+            let style = if is_new { app.layout.theme.strong() } else { ratatui::style::Style::new() };
             let mark = if is_new { "▌" } else { " " };
-            Line::from(vec![Span::styled(mark, app.theme.good()), Span::styled(row.text.clone(), style)])
+            Line::from(vec![Span::styled(mark, app.layout.theme.good()), Span::styled(row.text.clone(), style)])
         });
-        let lines: Vec<Line<'_>> =
-            shown.skip(top).chain(open.into_iter().skip(top.saturating_sub(cache_lines))).collect();
+        let lines: Vec<Line<'_>> = shown
+            .chain(open)
+            .chain(cache.comparison.iter().cloned())
+            .skip(top)
+            .take(usize::from(area.height))
+            .collect();
         for (row, line) in lines.iter().take(usize::from(area.height)).enumerate() {
             put_line(buffer, area, row, line);
         }
     }
+}
+
+/// From this width on, an expected value is shown beside the actual one.
+pub const WIDE: usize = 70;
+
+/// An expected value and the actual one, in rows.
+pub fn comparison(departure: &Departure, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let is_wide = width >= WIDE;
+    let order = if is_wide { "expected │ actual" } else { "- expected, + actual" };
+    let head = Line::styled(format!(" {}: {order}", escape(&departure.title)), theme.bad());
+    let rows = diff::rows(&departure.expected, &departure.actual, width, is_wide, theme);
+    std::iter::once(head).chain(rows).collect()
 }
 
 /// The key of the message that the last event gave a value to.
@@ -114,7 +123,7 @@ fn open_region(side: &Side, width: u16, theme: Theme) -> Vec<Line<'static>> {
 }
 
 /// The message in lines that are safe to show.
-fn rows(message: &Object, width: usize) -> Vec<Row> {
+fn rows(message: &Object, width: usize) -> Vec<MessageRow> {
     let mut rows = Vec::new();
     let room = width.saturating_sub(1).max(1);
     let mut push = |key: &str, text: &str| {
@@ -122,7 +131,7 @@ fn rows(message: &Object, width: usize) -> Vec<Row> {
         let safe = escape(text.trim_start());
         for (at, line) in wrap(&safe, room.saturating_sub(indent + 2).max(8)).into_iter().enumerate() {
             let text = format!("{}{line}", " ".repeat(indent + if at == 0 { 0 } else { 2 }));
-            rows.push(Row { key: key.to_owned(), text });
+            rows.push(MessageRow { key: key.to_owned(), text });
         }
     };
     push("", "{");

@@ -7,39 +7,38 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::app::{App, Ask, Choice, Overlay, Verdict};
+use super::super::app::{App, Ask, Choice, Overlay};
 use super::super::keys::{Group, KEYS, Key};
 use super::super::line::{fit, fit_end, wrap};
-use super::put;
+use super::cells::{put, put_line};
+use super::message::comparison;
 use crate::diagnostic::escape;
+use crate::session::Verdict;
 
 pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
-    let Some(overlay) = app.overlay.clone() else { return };
+    let Some(overlay) = app.layout.overlay.clone() else { return };
     match overlay {
         Overlay::Ask { ask, typed } => question(out, area, app, ask, &typed),
         Overlay::Choose(choice) => choices(out, area, app, choice),
         Overlay::Help { top } => {
             let lines = help(app);
             let top = page(out, area, app, "Keys", &lines, top);
-            app.overlay = Some(Overlay::Help { top });
+            app.layout.overlay = Some(Overlay::Help { top });
         }
-        Overlay::Text { title, lines, top } => {
-            let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
+        Overlay::Text { title, departure, lines, top } => {
+            let mut shown: Vec<Line<'_>> = Vec::new();
+            if let Some(departure) = &departure {
+                shown = comparison(departure, usize::from(area.width.saturating_sub(4)), app.layout.theme);
+                shown.push(Line::default());
+            }
+            shown.extend(lines.iter().map(|line| diff_line(app, line)));
             let top = page(out, area, app, &title, &shown, top);
-            app.overlay = Some(Overlay::Text { title, lines, top });
+            app.layout.overlay = Some(Overlay::Text { title, departure, lines, top });
         }
-        Overlay::Bless { lines, top } => {
+        Overlay::Bless { title, lines, top } => {
             let shown: Vec<Line<'_>> = lines.iter().map(|line| diff_line(app, line)).collect();
-            let top = page_with(
-                out,
-                area,
-                app,
-                "Write this message into the fixture?",
-                "y writes it, n does not",
-                &shown,
-                top,
-            );
-            app.overlay = Some(Overlay::Bless { lines, top });
+            let top = page_with(out, area, app, &title, "y writes it, n does not", &shown, top);
+            app.layout.overlay = Some(Overlay::Bless { title, lines, top });
         }
         Overlay::Outputs { selected } => outputs(out, area, app, selected),
         Overlay::Stops { selected } => stops(out, area, app, selected),
@@ -49,7 +48,7 @@ pub fn draw(out: &mut Frame<'_>, area: Rect, app: &mut App) {
 /// How much room an answer has at least beside the question.
 const ANSWER: usize = 20;
 
-/// A line to answer on, in place of the bottom bar; where the question is long it stands above.
+/// A line to answer on, in place of the bottom bar; a long question is shown above it.
 fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
     let width = usize::from(area.width);
     let question = format!("{}: ", ask.words());
@@ -59,12 +58,12 @@ fn question(out: &mut Frame<'_>, area: Rect, app: &App, ask: Ask, typed: &str) {
     let place = Rect { y: area.bottom() - height, height, ..area };
     Clear.render(place, out.buffer_mut());
     for (line, y) in above.iter().zip(place.y..place.bottom().saturating_sub(1)) {
-        put(out.buffer_mut(), place.x, y, place.width, line, app.theme.strong());
+        put(out.buffer_mut(), place.x, y, place.width, line, app.layout.theme.strong());
     }
     let head = if beside { question } else { "> ".to_owned() };
     let y = place.bottom().saturating_sub(1);
     let shown = fit_end(typed, width.saturating_sub(head.width() + 1));
-    put(out.buffer_mut(), place.x, y, place.width, &head, app.theme.strong());
+    put(out.buffer_mut(), place.x, y, place.width, &head, app.layout.theme.strong());
     let x = place.x + u16::try_from(head.width()).unwrap_or(0);
     put(out.buffer_mut(), x, y, place.width, &shown, Style::new());
     let cursor = x + u16::try_from(shown.width()).unwrap_or(0);
@@ -81,7 +80,7 @@ fn choices(out: &mut Frame<'_>, area: Rect, app: &mut App, choice: Choice) {
         .iter()
         .map(|(key, words)| {
             Line::from(vec![
-                Span::styled(format!(" {key} "), app.theme.key()),
+                Span::styled(format!(" {key} "), app.layout.theme.key()),
                 Span::raw(format!(" {}", fit(words, width))),
             ])
         })
@@ -116,14 +115,14 @@ fn page_with(
         false => format!(" {keys} "),
     };
     let title = fit(title, usize::from(width).saturating_sub(4));
-    let block = Block::bordered().title(format!(" {title} ")).title_bottom(more).border_style(app.theme.quiet());
+    let block = Block::bordered().title(format!(" {title} ")).title_bottom(more).border_style(app.layout.theme.quiet());
     let inside = block.inner(place);
     block.render(place, out.buffer_mut());
-    app.drawn.overlay_height = inside.height;
+    app.layout.drawn.overlay_height = inside.height;
     let top = top.min(lines.len().saturating_sub(usize::from(inside.height)));
     let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
     for (row, line) in lines.iter().skip(top).take(usize::from(inside.height)).enumerate() {
-        super::put_line(out.buffer_mut(), inside, row, line);
+        put_line(out.buffer_mut(), inside, row, line);
     }
     top
 }
@@ -162,20 +161,20 @@ fn help(app: &App) -> Vec<Line<'static>> {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        lines.push(Line::from(Span::styled(group.heading(), app.theme.strong())));
+        lines.push(Line::from(Span::styled(group.heading(), app.layout.theme.strong())));
         let listed = KEYS.iter().filter(|binding| binding.group == group);
         lines.extend(listed.map(|binding| {
-            let keys = Span::styled(format!("  {:<14}", names(binding.keys)), app.theme.key());
+            let keys = Span::styled(format!("  {:<14}", names(binding.keys)), app.layout.theme.key());
             Line::from(vec![keys, Span::raw(binding.words)])
         }));
     }
     lines.push(Line::default());
-    lines.push(Line::from(Span::styled("How to read the output", app.theme.strong())));
+    lines.push(Line::from(Span::styled("How to read the output", app.layout.theme.strong())));
     let mark = |style: Style, sample: &'static str, words: &'static str| {
         let gap = " ".repeat(14_usize.saturating_sub(sample.width()));
         Line::from(vec![Span::raw("  "), Span::styled(sample, style), Span::raw(gap), Span::raw(words)])
     };
-    let theme = app.theme;
+    let theme = app.layout.theme;
     lines.extend([
         mark(theme.field(0), "text", "text of a field; the letter in the margin says which"),
         mark(theme.delimiter(0), "</end>", "a delimiter"),
@@ -183,31 +182,34 @@ fn help(app: &App) -> Vec<Line<'static>> {
         mark(theme.dropped(), "text", "outside every region: no field takes it"),
         mark(theme.quiet(), "text", "still to come"),
         mark(theme.prompt(), "text", "prompt that is not read"),
-        mark(theme.cursor(), " ", "the place: what stands before it has come"),
+        mark(theme.cursor(), " ", "the position: the text before it has arrived"),
     ]);
     lines
 }
 
 fn stops(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     let lines: Vec<Line<'_>> = app
+        .session
+        .playback
         .stops
         .iter()
         .enumerate()
         .map(|(at, stop)| {
             let text = format!("{:>3}  {}", at + 1, escape(&stop.to_string()));
-            let style = if at == selected { app.theme.current() } else { Style::new() };
+            let style = if at == selected { app.layout.theme.current() } else { Style::new() };
             Line::from(Span::styled(text, style))
         })
         .collect();
     let top = (selected + 1).saturating_sub(usize::from(area.height.saturating_sub(2)).max(1));
-    page_with(out, area, app, "Breakpoints", "d takes one away, D all, esc closes", &lines, top);
+    page_with(out, area, app, "Breakpoints", "d removes one, D all, esc closes", &lines, top);
 }
 
 fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     let room = usize::from(area.height.saturating_sub(2)).max(1);
     let top = (selected + 1).saturating_sub(room);
-    let count =
-        |verdicts: &[Verdict]| app.verdicts.iter().flatten().filter(|verdict| verdicts.contains(verdict)).count();
+    let count = |verdicts: &[Verdict]| {
+        app.session.library.verdicts.iter().flatten().filter(|verdict| verdicts.contains(verdict)).count()
+    };
     let counts = [
         (count(&[Verdict::Passed, Verdict::Excused]), "passed"),
         (count(&[Verdict::Failed, Verdict::Broken]), "failed"),
@@ -217,34 +219,36 @@ fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     let counts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let lines: Vec<Line<'_>> = app
+        .session
+        .library
         .names
         .iter()
         .enumerate()
         .map(|(at, name)| {
-            let (mark, style) = match app.verdicts.get(at).copied().flatten() {
-                Some(Verdict::Passed) => ("✓ passed ", app.theme.good()),
-                Some(Verdict::Excused) => ("✓ allowed", app.theme.good()),
-                Some(Verdict::InOrder) => ("· in order", app.theme.quiet()),
-                Some(Verdict::Odd) => ("! look here", app.theme.bad()),
-                Some(Verdict::Failed) => ("✗ failed ", app.theme.bad()),
-                Some(Verdict::Broken) => ("✗ unread ", app.theme.bad()),
-                None => ("", app.theme.quiet()),
+            let (mark, style) = match app.session.library.verdicts.get(at).copied().flatten() {
+                Some(Verdict::Passed) => ("✓ passed ", app.layout.theme.good()),
+                Some(Verdict::Excused) => ("✓ allowed", app.layout.theme.good()),
+                Some(Verdict::InOrder) => ("· in order", app.layout.theme.quiet()),
+                Some(Verdict::Odd) => ("! look here", app.layout.theme.bad()),
+                Some(Verdict::Failed) => ("✗ failed ", app.layout.theme.bad()),
+                Some(Verdict::Broken) => ("✗ unread ", app.layout.theme.bad()),
+                None => ("", app.layout.theme.quiet()),
             };
-            let here = if at == app.output { "▶" } else { " " };
+            let here = if at == app.session.library.output { "▶" } else { " " };
             let name = fit_end(name, usize::from(area.width).saturating_sub(19));
             let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<12}"), style), Span::raw(name)]);
-            if at == selected { line.patch_style(app.theme.current()) } else { line }
+            if at == selected { line.patch_style(app.layout.theme.current()) } else { line }
         })
         .collect();
     let title = format!("Outputs: {}", counts.join(", "));
     page_with(out, area, app, &title, "enter opens, n: next failed, esc closes", &lines, top);
 }
 
-/// A line of a difference in its colour; any other as it is.
+/// A line of a difference in its color; any other as it is.
 fn diff_line(app: &App, line: &str) -> Line<'static> {
     let style = match line.chars().next() {
-        Some('+') => app.theme.good(),
-        Some('-') => app.theme.bad(),
+        Some('+') => app.layout.theme.good(),
+        Some('-') => app.layout.theme.bad(),
         _ => Style::new(),
     };
     Line::from(Span::styled(line.to_owned(), style))

@@ -1,17 +1,19 @@
-//! The output as it came: what each stretch of it is, what is held, what is still to come.
+//! Draws the output: what each stretch of it is, what is held, what has not arrived.
 
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::super::app::{App, Side};
+use super::super::app::App;
 use super::super::line::{clusters, is_mark};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
-use super::{halves, letters, put};
-use crate::replay::{Part, Recording};
+use super::cells::{halves, letters, put};
+use super::drawn::StreamPlace;
+use crate::replay::{Recording, Segment};
+use crate::session::Side;
 
 /// The margin: the letters of the fields, and where one stops.
 const MARGIN: u16 = 4;
@@ -22,68 +24,57 @@ const LETTERS: usize = 3;
 /// How much of the prompt is shown, in bytes.
 const TAIL: usize = 1200;
 
-/// Where a stream was drawn, for the mouse.
-pub struct Place {
-    area: Rect,
-    /// The bytes of each row, with the column where each begins.
-    rows: Vec<Vec<(u16, usize)>>,
-}
-
-impl Place {
-    pub fn byte_at(&self, place: Position) -> Option<usize> {
-        if !self.area.contains(place) {
-            return None;
-        }
-        let row = self.rows.get(usize::from(place.y - self.area.y))?;
-        row.iter().rev().find(|(x, _)| *x <= place.x).or_else(|| row.first()).map(|(_, byte)| *byte)
-    }
-}
-
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
-    app.drawn.wrappings.resize_with(app.sides.len(), Default::default);
-    for (side, area) in halves(area, app.sides.len()).into_iter().enumerate() {
+    app.layout.drawn.wrappings.resize_with(app.session.playback.sides.len(), Default::default);
+    for (side, area) in halves(area, app.session.playback.sides.len()).into_iter().enumerate() {
         draw_side(buffer, area, app, side);
     }
 }
 
 fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
-    let Some(side) = app.sides.get(index) else { return };
+    let Some(side) = app.session.playback.sides.get(index) else { return };
     let (recording, moment) = (&side.recording, side.moment);
     let width = area.width.saturating_sub(MARGIN).max(1);
-    let Some(wrapping) = app.drawn.wrappings.get_mut(index) else { return };
-    wrapping.update(recording.text(), tail(recording), width, app.show_whitespace);
+    let Some(wrapping) = app.layout.drawn.wrappings.get_mut(index) else { return };
+    wrapping.update(recording.text(), tail(recording), width, app.layout.show_whitespace);
     let arrived = recording.arrived(moment);
-    // What stands right before the place is what just happened.
+    // The text right before the position is what just happened.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
     let top = match index {
-        0 => app.drawn.follow(Pane::Stream, app.panes.scrolled(Pane::Stream), here, count, area.height),
-        _ => app.drawn.rows(Pane::Stream).0,
+        0 => app.layout.drawn.follow(Pane::Stream, app.layout.panes.scrolled(Pane::Stream), here, count, area.height),
+        _ => app.layout.drawn.rows(Pane::Stream).0,
     };
-    let Some(wrapping) = app.drawn.wrappings.get(index) else { return };
+    let Some(wrapping) = app.layout.drawn.wrappings.get(index) else { return };
     let last = (top + usize::from(area.height)).min(count);
     let window = wrapping.row(top).start..wrapping.row(last.saturating_sub(1)).end;
     let painter = Painter {
-        theme: app.theme,
-        whitespace: app.show_whitespace,
+        theme: app.layout.theme,
+        whitespace: app.layout.show_whitespace,
         letters: letters(recording.template().fields().iter().map(|field| &field.name)),
         recording,
         arrived,
-        found: matches(side, app.sought.as_deref(), window.clone()),
-        show_future: app.show_future,
-        stops: app.stops.iter().filter_map(|stop| recording.stop_place(stop)?.checked_sub(1)).collect(),
+        found: matches(side, app.session.playback.sought.as_deref(), window.clone()),
+        show_future: app.layout.show_future,
+        stops: app
+            .session
+            .playback
+            .stops
+            .iter()
+            .filter_map(|stop| recording.stop_place(stop)?.checked_sub(1))
+            .collect(),
     };
-    let parts = recording.parts(moment, window);
+    let parts = recording.segments(moment, window);
     let mut rows = Vec::new();
     for (line, row) in (top..last).enumerate() {
         let Ok(line) = u16::try_from(line) else { break };
         let place = Rect { y: area.y + line, height: 1, ..area };
         rows.push(painter.row(buffer, place, wrapping.row(row), &parts));
     }
-    app.drawn.streams.push(Place { area, rows });
+    app.layout.drawn.streams.push(StreamPlace { area, rows });
 }
 
-/// Where the shown end of the prompt begins.
+/// The start of the part of the prompt that is shown.
 fn tail(recording: &Recording) -> usize {
     let mut start = recording.origin().saturating_sub(TAIL);
     while !recording.text().is_char_boundary(start) {
@@ -95,7 +86,7 @@ fn tail(recording: &Recording) -> usize {
     start + lines
 }
 
-/// The places in the window where the sought text stands.
+/// The matches of the searched text in the window.
 fn matches(side: &Side, sought: Option<&str>, window: Range<usize>) -> Vec<Range<usize>> {
     let Some(sought) = sought.filter(|sought| !sought.is_empty()) else { return Vec::new() };
     let text = side.recording.slice(window.clone());
@@ -121,13 +112,13 @@ struct Painter<'a> {
 }
 
 impl Painter<'_> {
-    /// Draws a row; gives the columns at which its characters stand.
+    /// Draws a row; returns the columns of its characters.
     fn row(
         &self,
         buffer: &mut Buffer,
         area: Rect,
         bytes: Range<usize>,
-        parts: &[(Range<usize>, Part)],
+        parts: &[(Range<usize>, Segment)],
     ) -> Vec<(u16, usize)> {
         let mut columns = Vec::new();
         let mut x = area.x + MARGIN;
@@ -139,26 +130,26 @@ impl Painter<'_> {
                 next += 1;
             }
             let Some((span, part)) = parts.get(next) else { break };
-            if let Part::Body(field) | Part::Delimiter(field) = part
+            if let Segment::Body(field) | Segment::Delimiter(field) = part
                 && margin.last() != Some(field)
             {
                 margin.push(*field);
             }
             let place = at..at + cluster.base.len_utf8() + cluster.marks.len();
             let is_here = place.contains(&self.arrived);
-            if *part == Part::Future && !self.show_future && !is_here {
+            if *part == Segment::Future && !self.show_future && !is_here {
                 break;
             }
             columns.push((x, at));
             let text = cluster.glyph(self.whitespace || (cluster.base == '\n' && is_here));
-            let text = if *part == Part::Future && !self.show_future { " ".into() } else { text };
+            let text = if *part == Segment::Future && !self.show_future { " ".into() } else { text };
             let width = u16::try_from(cluster.width.max(1)).unwrap_or(1);
             let room = area.right().saturating_sub(x);
             let mut style = self.style(*part, place, cluster.base);
-            // Where a delimiter stands before a region one sees that it begins; elsewhere its first character says so.
+            // A delimiter shows where a region begins; without one, its first character does.
             let before = next.checked_sub(1).and_then(|before| parts.get(before)).map(|(_, part)| *part);
-            let is_bare = !matches!(before, Some(Part::Delimiter(_)));
-            if matches!(part, Part::Body(_)) && at == span.start && at > bytes.start && is_bare {
+            let is_bare = !matches!(before, Some(Segment::Delimiter(_)));
+            if matches!(part, Segment::Body(_)) && at == span.start && at > bytes.start && is_bare {
                 style = style.add_modifier(Modifier::UNDERLINED);
             }
             put(buffer, x, area.y, room, &text, style);
@@ -192,15 +183,15 @@ impl Painter<'_> {
         }
     }
 
-    fn style(&self, part: Part, place: Range<usize>, c: char) -> Style {
+    fn style(&self, part: Segment, place: Range<usize>, c: char) -> Style {
         let theme = self.theme;
         let style = match part {
-            Part::Prompt => theme.prompt(),
-            Part::Body(field) => theme.field(field),
-            Part::Delimiter(field) => theme.delimiter(field),
-            Part::Dropped => theme.dropped(),
-            Part::Held => theme.held(),
-            Part::Future => theme.quiet(),
+            Segment::Prompt => theme.prompt(),
+            Segment::Body(field) => theme.field(field),
+            Segment::Delimiter(field) => theme.delimiter(field),
+            Segment::Dropped => theme.dropped(),
+            Segment::Held => theme.held(),
+            Segment::Future => theme.quiet(),
         };
         let style = match self.found.iter().any(|found| found.start < place.end && place.start < found.end) {
             true => style.patch(theme.found()),
@@ -208,7 +199,7 @@ impl Painter<'_> {
         };
         match () {
             () if place.contains(&self.arrived) => style.patch(theme.cursor()),
-            () if is_mark(c, self.whitespace) && part != Part::Held => style.patch(theme.faint()),
+            () if is_mark(c, self.whitespace) && part != Segment::Held => style.patch(theme.faint()),
             _ => style,
         }
     }

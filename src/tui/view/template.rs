@@ -10,22 +10,24 @@ use ratatui::text::{Line, Span};
 use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
-use super::put_line;
+use super::super::slice::slice;
+use super::cells::put_line;
 use crate::json::{self, Path, Places};
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let (text, places) = shown(app);
     let root = Path::root().key("fields");
     let at = |path: &Path| places.as_ref().and_then(|places| places.at(path)).map(span);
-    let acting = app.acting();
+    let acting = app.session.acting();
     let field = acting.as_ref().and_then(|(name, _)| at(&root.key(name)));
     let acted: Vec<Range<usize>> = match &acting {
         Some((name, keys)) => keys.iter().filter_map(|key| at(&root.key(name).key(key))).collect(),
         None => Vec::new(),
     };
     let waiting: Vec<Range<usize>> = waiting(app).iter().filter_map(at).collect();
-    let index =
-        acting.as_ref().and_then(|(name, _)| app.material.template.fields().iter().position(|f| f.name == *name));
+    let index = acting
+        .as_ref()
+        .and_then(|(name, _)| app.session.library.material.template.fields().iter().position(|f| f.name == *name));
 
     let lines: Vec<(usize, &str)> = text
         .split('\n')
@@ -37,7 +39,13 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         .collect();
     let line_of = |byte: usize| lines.partition_point(|(start, _)| *start <= byte).saturating_sub(1);
     let here = acted.first().or(field.as_ref()).map_or(0, |span| line_of(span.start));
-    let top = app.drawn.follow(Pane::Template, app.panes.scrolled(Pane::Template), here, lines.len(), area.height);
+    let top = app.layout.drawn.follow(
+        Pane::Template,
+        app.layout.panes.scrolled(Pane::Template),
+        here,
+        lines.len(),
+        area.height,
+    );
     let inside = |spans: &[Range<usize>], line: usize| {
         spans.iter().any(|span| (line_of(span.start)..=line_of(span.end.saturating_sub(1))).contains(&line))
     };
@@ -47,9 +55,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
             () if inside(&acted, number) => {
                 ("▶", field_style(app, index).add_modifier(Modifier::BOLD | Modifier::UNDERLINED))
             }
-            () if inside(&waiting, number) => ("?", app.theme.held()),
+            () if inside(&waiting, number) => ("?", app.layout.theme.held()),
             () if is_field => ("▌", field_style(app, index)),
-            () => (" ", app.theme.quiet()),
+            () => (" ", app.layout.theme.quiet()),
         };
         let indent = line.len() - line.trim_start().len();
         let room = usize::from(area.width).saturating_sub(1 + indent);
@@ -64,14 +72,13 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 }
 
 fn field_style(app: &App, index: Option<usize>) -> Style {
-    index.map_or(Style::new(), |index| app.theme.field(index))
+    index.map_or(Style::new(), |index| app.layout.theme.field(index))
 }
 
-/// The template's text and where its values stand in it: as it is in its file, or in several lines where it is one
-/// long line there.
+/// The template's text and the places of its values: as in its file, or in several lines if it is one long line there.
 fn shown(app: &App) -> (String, Option<Places>) {
-    let material = &app.material;
-    let written = material.template_text.get(material.template_span.clone()).unwrap_or("");
+    let material = &app.session.library.material;
+    let written = slice(&material.template_text, material.template_span.clone());
     let text = match written.trim().contains('\n') {
         true => written.to_owned(),
         false => material.template.to_json(),
@@ -87,7 +94,7 @@ fn span(places: &Places) -> Range<usize> {
 
 /// The delimiters that text is held for.
 fn waiting(app: &App) -> Vec<Path> {
-    let Some(side) = app.side() else { return Vec::new() };
+    let Some(side) = app.session.side() else { return Vec::new() };
     let pending = side.recording.held(side.moment).map_or(&[][..], |held| held.pending);
     let paths = pending.iter().flat_map(|pending| {
         let field = Path::root().key("fields").key(side.recording.field_name(pending.field()));

@@ -4,9 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::super::app::{App, Side};
+use super::super::app::App;
 use super::super::line::wrap;
-use super::{put, put_fitted};
+use super::cells::{put, put_fitted};
+use crate::session::Side;
 
 /// How many rows the words have: as many as it takes to say why text is held, or what becomes of two sides, within what
 /// the screen can spare. They get no fewer at the next step, so that nothing jumps back and forth; only at either end of
@@ -14,23 +15,25 @@ use super::{put, put_fitted};
 pub fn height(area: Rect, app: &mut App) -> u16 {
     let most = match area.height {
         ..6 => return 1,
-        height => (height / 5).min(5) + if app.sides.len() > 1 { 2 } else { 1 },
+        height => (height / 5).min(5) + if app.session.playback.sides.len() > 1 { 2 } else { 1 },
     };
     let least = match (area.width, area.height) {
         (160.., _) | (_, 6..20) => 2,
         _ => 3,
     };
     let is_at_an_end = |side: &Side| [side.recording.start(), side.recording.end()].contains(&side.moment);
-    if app.drawn.words.0 != area || app.sides.iter().all(is_at_an_end) {
-        app.drawn.words = (area, least);
+    if app.layout.drawn.words.0 != area || app.session.playback.sides.iter().all(is_at_an_end) {
+        app.layout.drawn.words = (area, least);
     }
     let width = width(area);
-    let rows = |side| said(side, app.sides.len(), width).iter().map(Vec::len).sum::<usize>();
-    if app.sides.len() > 1 || app.sides.iter().any(|side| side.recording.held(side.moment).is_some()) {
-        let needed = u16::try_from(app.sides.iter().map(rows).sum::<usize>()).unwrap_or(u16::MAX);
-        app.drawn.words.1 = app.drawn.words.1.max(needed.min(most));
+    let rows = |side| said(side, app.session.playback.sides.len(), width).iter().map(Vec::len).sum::<usize>();
+    if app.session.playback.sides.len() > 1
+        || app.session.playback.sides.iter().any(|side| side.recording.held(side.moment).is_some())
+    {
+        let needed = u16::try_from(app.session.playback.sides.iter().map(rows).sum::<usize>()).unwrap_or(u16::MAX);
+        app.layout.drawn.words.1 = app.layout.drawn.words.1.max(needed.min(most));
     }
-    app.drawn.words.1
+    app.layout.drawn.words.1
 }
 
 /// The columns beside the mark.
@@ -51,7 +54,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     let room = usize::from(area.height);
     let width = width(area);
     let mut rows: Vec<(String, Style)> = Vec::new();
-    match app.sides.as_slice() {
+    match app.session.playback.sides.as_slice() {
         [] => {}
         [side] if room == 1 => return put_fitted(buffer, area, 0, &side.recording.why(side.moment), Style::new()),
         [side] => {
@@ -61,7 +64,9 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
             let least = usize::from(room > 3 || side.recording.held(side.moment).is_none());
             let first = room.saturating_sub(why.len()).clamp(least, happened.len().max(1));
             rows.extend(clipped(happened, first, ("▸ ", "  ")).into_iter().map(|row| (row, Style::new())));
-            rows.extend(clipped(why, room - first, ("… ", "  ")).into_iter().map(|row| (row, app.theme.strong())));
+            rows.extend(
+                clipped(why, room - first, ("… ", "  ")).into_iter().map(|row| (row, app.layout.theme.strong())),
+            );
         }
         sides => {
             let mut left = room;
@@ -72,7 +77,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
                     true => whole,
                     false => wrap(&format!("{}: {}", side.name, side.recording.why(side.moment)), width + 2),
                 };
-                let style = if at == 0 { Style::new() } else { app.theme.strong() };
+                let style = if at == 0 { Style::new() } else { app.layout.theme.strong() };
                 let shown = clipped(shown, share, ("", ""));
                 left -= shown.len();
                 rows.extend(shown.into_iter().map(|row| (row, style)));
@@ -84,7 +89,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
     }
 }
 
-/// So many rows, the first behind a mark, the last with a sign where there are more.
+/// At most `most` rows: the first after a mark, the last with an ellipsis if there are more.
 fn clipped(rows: Vec<String>, most: usize, (first, other): (&str, &str)) -> Vec<String> {
     let more = rows.len() > most;
     let shown = rows.into_iter().take(most).enumerate();

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::super::line::clusters;
+use super::super::slice::slice;
 
 /// Where the rows of a text begin, for the width it was last shown in.
 #[derive(Default)]
@@ -13,7 +14,7 @@ pub struct Wrapping {
 }
 
 impl Wrapping {
-    /// Breaks a text, from a place on, into rows of so many columns; nothing is done where all is as before.
+    /// Breaks a text, from `start` on, into rows of `width` columns; costs nothing if nothing changed.
     pub fn update(&mut self, text: &Arc<str>, start: usize, width: u16, whitespace: bool) {
         let same = self.text.as_ref().is_some_and(|before| Arc::ptr_eq(before, text));
         if same && (self.start, self.width, self.whitespace) == (start, width, whitespace) {
@@ -25,7 +26,7 @@ impl Wrapping {
         row(start);
         let width = usize::from(width.max(1));
         let mut used = 0;
-        for cluster in clusters(text.get(start..).unwrap_or(""), whitespace) {
+        for cluster in clusters(slice(text, start..text.len()), whitespace) {
             let at = start + cluster.at;
             // The mark of a line's end never needs a row of its own.
             if used + cluster.width > width && used > 0 && cluster.base != '\n' {
@@ -45,7 +46,7 @@ impl Wrapping {
         self.rows.len()
     }
 
-    /// The row in which a byte stands.
+    /// The row of a byte.
     pub fn row_of(&self, byte: usize) -> usize {
         self.rows.partition_point(|row| *row as usize <= byte).saturating_sub(1)
     }

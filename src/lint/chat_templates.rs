@@ -1,0 +1,21 @@
+//! Lints chat templates. `doctor` finds the traps in renders; each rule has its level and its page.
+//!
+//! What templates do on purpose, such as dropping old reasoning, is a note: it must not fail the CI of a model.
+
+use super::rule::Source;
+use super::rules::RULES;
+use crate::chat::ChatTemplate;
+use crate::diagnostic::{Diagnostic, Place};
+use crate::doctor::{Options, examine, traps};
+
+/// All there is to say about a chat template: the traps that its renders show.
+pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str) -> Vec<Diagnostic> {
+    let rules = RULES.iter().filter(|rule| matches!(rule.source, Source::Doctor));
+    let found = traps(&examine(template, options));
+    rules
+        .flat_map(|rule| {
+            let of_rule = found.iter().filter(|trap| trap.id == rule.id);
+            of_rule.map(|trap| Diagnostic { severity: rule.severity, ..trap.clone() }.at(Place::file(file)))
+        })
+        .collect()
+}

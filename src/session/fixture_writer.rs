@@ -1,0 +1,51 @@
+//! Writes the message of an output into its fixture; the file is replaced as a whole or not at all.
+
+use std::path::Path;
+
+use super::material::Material;
+use crate::check::Reading;
+use crate::check::fixture::{self, Blessed};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::input::{Problem, path_from};
+use crate::json::{Object, Value};
+use crate::parser::{Options, Parser};
+use crate::template::source;
+
+/// A fixture that holds an output and the message it gives.
+pub fn new_fixture(
+    file: &Path,
+    template: &str,
+    material: &Material,
+    tools: Option<&Value>,
+    message: &Object,
+) -> String {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let template = path_from(folder, Path::new(template));
+    let prefix = match material.prefix.is_empty() {
+        true => "=== prefix none\n".to_owned(),
+        false => fixture::write_section("prefix", &material.prefix),
+    };
+    let tools = tools.map(|tools| format!("=== tools\n{}\n", tools.to_pretty("  "))).unwrap_or_default();
+    let output = fixture::write_section("output", &material.output);
+    let message = Value::Object(message.clone()).to_pretty("  ");
+    format!("template: {template}\n\n{prefix}{tools}{output}=== message\n{message}\n")
+}
+
+/// What a case gives now: the message, what is wrong, the events.
+pub fn actual(material: &Material) -> Result<Blessed, Problem> {
+    let options = Options { tools: material.tools.clone(), ..Options::default() };
+    let parser = Parser::new(&material.template, &material.prefix, options);
+    let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
+    let reading = Reading::new(parser, std::iter::once(material.output.as_str()));
+    Ok(Blessed { message: reading.message().cloned(), error: reading.problems(), events: reading.event_values() })
+}
+
+/// Replaces a file as a whole.
+pub fn write(file: &Path, text: &str) -> Result<(), Problem> {
+    source::replace_file(file, text.as_bytes()).map_err(|error| {
+        Diagnostic::error("unwritable-file", format!("cannot write the file: {error}"))
+            .at(Place::file(file.display().to_string()))
+            .help("the file is as it was; check that you may write to its folder")
+            .into()
+    })
+}

@@ -1,0 +1,33 @@
+//! The list of outputs: which one is open, what was read of it, and the verdict on each. Plain data; `opening` fills it.
+
+use std::time::Instant;
+
+use super::material::Material;
+use super::outputs::Outputs;
+use super::prover::Prover;
+use super::verdict::Verdict;
+use crate::input::Problem;
+
+/// The outputs of a session.
+pub struct Library {
+    /// What can be read and done.
+    pub(super) outputs: Box<dyn Outputs>,
+    /// The names of the outputs.
+    pub names: Vec<String>,
+    /// The open output, counted from 0.
+    pub output: usize,
+    /// What was read of it; the last state that could be read.
+    pub material: Material,
+    /// Why the files cannot be shown as they are now.
+    pub problem: Option<Problem>,
+    /// The verdict on each output, in stable mode, as far as they were judged.
+    pub verdicts: Vec<Option<Verdict>>,
+    /// The verdict on the answer that is shown.
+    pub(super) shown_verdict: Option<Verdict>,
+    /// The proof of the template.
+    pub(super) prover: Prover,
+    /// Whether more of the open output may arrive.
+    pub is_awaited: bool,
+    /// When more of it is read at the earliest.
+    pub(super) rest_until: Option<Instant>,
+}

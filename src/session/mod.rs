@@ -1,0 +1,48 @@
+//! A session of the workbench: outputs that are replayed, edited, blessed and verified. Data and operations; it prints
+//! nothing, and holds nothing of a terminal.
+//!
+//! [`Session`] is the state; [`Outputs`] is what it works on, and [`OutputSet`] the outputs of a command line. `tui` draws
+//! a session, and `cli/replay` opens one.
+
+mod actions;
+mod chunking;
+mod clock;
+mod cutting;
+mod editing;
+mod expectation;
+mod files;
+mod fixture_writer;
+mod library;
+mod material;
+mod opening;
+mod output_set;
+mod outputs;
+mod piped;
+mod playback;
+mod playing;
+mod position;
+mod prover;
+mod replaying;
+mod searching;
+#[expect(clippy::module_inception, reason = "the state that the room is named for")]
+mod session;
+mod stepping;
+mod typing;
+mod verdict;
+
+pub use crate::input::Problem;
+pub use actions::Change;
+pub use chunking::{ChunkRule, Chunking};
+pub use clock::Clock;
+pub use editing::{Edit, Editing};
+pub use expectation::Departure;
+pub use files::holds_cases;
+pub use library::Library;
+pub use material::{Conversation, Derived, Material, OtherTemplate, Proof, ProofTask};
+pub use output_set::{Given, Origin, OutputSet, Request, derived};
+pub use outputs::{Arrival, Outputs, View};
+pub use playback::{Playback, RunningSearch, Showing, Side, mode_name};
+pub use position::Position;
+pub use session::{Session, Start, Worked};
+pub use stepping::Step;
+pub use verdict::Verdict;

@@ -1,0 +1,44 @@
+//! How a session is laid out on the screen: panes, what lies over them, and what was drawn last. Plain data.
+
+use super::super::panes::Panes;
+use super::super::theme::Theme;
+use super::super::view::drawn::Drawn;
+use super::overlay::Overlay;
+
+/// The layout of the screen.
+pub struct Layout {
+    pub theme: Theme,
+    pub panes: Panes,
+    pub overlay: Option<Overlay>,
+    /// The number typed before a key.
+    pub count: Option<usize>,
+    pub show_whitespace: bool,
+    /// Whether text that has not arrived is shown.
+    pub show_future: bool,
+    pub drawn: Drawn,
+    /// The moves of the session that the panes have followed.
+    followed: u64,
+}
+
+impl Layout {
+    pub fn new(theme: Theme) -> Self {
+        Self {
+            theme,
+            panes: Panes::default(),
+            overlay: None,
+            count: None,
+            show_whitespace: false,
+            show_future: true,
+            drawn: Drawn::default(),
+            followed: 0,
+        }
+    }
+
+    /// Undoes scrolling by hand if the session has moved since.
+    pub fn follow(&mut self, moves: u64) {
+        if self.followed != moves {
+            self.panes.follow();
+            self.followed = moves;
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Writes texts into cells, and shares the room between two sides.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use super::super::line::fit;
+
+/// The rooms of one side and the other; the whole where there is one side only.
+pub fn halves(area: Rect, sides: usize) -> Vec<Rect> {
+    if sides < 2 {
+        return vec![area];
+    }
+    let left = area.width.saturating_sub(1) / 2;
+    let right = Rect { x: area.x + left + 1, width: area.width.saturating_sub(left + 1), ..area };
+    vec![Rect { width: left, ..area }, right]
+}
+
+/// Writes a text that is safe to show, on one line.
+pub fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, text: &str, style: Style) {
+    if buffer.area.contains(Position::new(x, y)) {
+        buffer.set_stringn(x, y, text, usize::from(width), style);
+    }
+}
+
+/// Writes a line whose parts are safe to show.
+pub fn put_line(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
+    let Ok(row) = u16::try_from(row) else { return };
+    if row < area.height && buffer.area.contains(Position::new(area.x, area.y + row)) {
+        buffer.set_line(area.x, area.y + row, line, area.width);
+    }
+}
+
+/// Writes any text on one line, cut to its room.
+pub fn put_fitted(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
+    if row < area.height {
+        put(buffer, area.x, area.y + row, area.width, &fit(text, usize::from(area.width)), style);
+    }
+}
+
+/// A letter for each field, by which its text is known without color.
+pub fn letters(names: impl Iterator<Item = impl AsRef<str>>) -> Vec<char> {
+    let mut letters: Vec<char> = Vec::new();
+    for name in names {
+        let own = name.as_ref().chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase());
+        let letter = own.chain('A'..='Z').chain('0'..='9').find(|letter| !letters.contains(letter));
+        letters.push(letter.unwrap_or('?'));
+    }
+    letters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_has_its_own_letter() {
+        let letters = |names: &[&str]| letters(names.iter()).into_iter().collect::<String>();
+        assert_eq!(letters(&["content", "reasoning_content", "tool_calls"]), "CRT");
+        assert_eq!(letters(&["content", "calls", "c", "日本"]), "CABD");
+        assert_eq!(letters(&[]), "");
+    }
+}

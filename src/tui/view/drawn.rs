@@ -1,0 +1,154 @@
+//! What was drawn last: where a click hits, how far a pane can be scrolled, and what need not be computed again.
+
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+
+use super::super::panes::Pane;
+use super::wrapping::Wrapping;
+
+/// What was drawn last.
+#[derive(Default)]
+pub struct Drawn {
+    pub streams: Vec<StreamPlace>,
+    pub events: Vec<EventsPlace>,
+    /// Of each side, which may not be of one width.
+    pub wrappings: Vec<Wrapping>,
+    pub message: MessageCache,
+    /// The first row and the last that can be first, of each pane.
+    rows: Vec<(Pane, usize, usize)>,
+    pages: Vec<(Pane, u16)>,
+    pub overlay_height: u16,
+    /// The screen, and how many rows the words have on it.
+    pub words: (Rect, u16),
+}
+
+impl Drawn {
+    /// The byte of the text at a place of the screen.
+    pub fn byte_at(&self, place: Position) -> Option<usize> {
+        self.streams.iter().find_map(|stream| stream.byte_at(place))
+    }
+
+    /// The event at a place of the screen.
+    pub fn event_at(&self, place: Position) -> Option<usize> {
+        self.events.iter().find_map(|events| events.event_at(place))
+    }
+
+    /// The first row that is shown of a pane, and the last that can be.
+    pub fn rows(&self, pane: Pane) -> (usize, usize) {
+        let found = self.rows.iter().find(|(known, _, _)| *known == pane);
+        found.map_or((0, 0), |(_, top, last)| (*top, *last))
+    }
+
+    /// How many rows a page of a pane has.
+    pub fn page(&self, pane: Pane) -> isize {
+        let found = self.pages.iter().find(|(known, _)| *known == pane);
+        found.map_or(1, |(_, height)| isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1))
+    }
+
+    /// How many rows a page of what lies over the screen has.
+    pub fn overlay_page(&self) -> usize {
+        usize::from(self.overlay_height.saturating_sub(1).max(1))
+    }
+
+    /// Keeps how far a pane is scrolled, and gives the row to begin with.
+    ///
+    /// A pane that was not scrolled by hand keeps its place as long as the row that counts is in view.
+    pub fn follow(&mut self, pane: Pane, scrolled: Option<usize>, row: usize, count: usize, height: u16) -> usize {
+        let height = usize::from(height.max(1));
+        let last = count.saturating_sub(height);
+        let margin = (height / 4).min(3);
+        let before = self.rows(pane).0;
+        let lowest = (row + margin + 1).saturating_sub(height);
+        let top = match scrolled {
+            Some(top) => top.min(last),
+            None => before.clamp(lowest.min(row), row.saturating_sub(margin).max(lowest.min(row))).min(last),
+        };
+        self.rows.retain(|(known, _, _)| *known != pane);
+        self.rows.push((pane, top, last));
+        self.pages.retain(|(known, _)| *known != pane);
+        self.pages.push((pane, u16::try_from(height).unwrap_or(u16::MAX)));
+        top
+    }
+}
+
+/// The area of a stream, for the mouse.
+pub struct StreamPlace {
+    pub area: Rect,
+    /// The bytes of each row, with the column where each begins.
+    pub rows: Vec<Vec<(u16, usize)>>,
+}
+
+impl StreamPlace {
+    pub fn byte_at(&self, place: Position) -> Option<usize> {
+        if !self.area.contains(place) {
+            return None;
+        }
+        let row = self.rows.get(usize::from(place.y - self.area.y))?;
+        row.iter().rev().find(|(x, _)| *x <= place.x).or_else(|| row.first()).map(|(_, byte)| *byte)
+    }
+}
+
+/// The area of the events, for the mouse.
+pub struct EventsPlace {
+    pub area: Rect,
+    pub events: Vec<usize>,
+}
+
+impl EventsPlace {
+    pub fn event_at(&self, place: Position) -> Option<usize> {
+        let inside = self.area.contains(place);
+        self.events.get(usize::from(place.y.checked_sub(self.area.y)?)).copied().filter(|_| inside)
+    }
+}
+
+/// The message in lines, as it was last shown.
+#[derive(Default)]
+pub struct MessageCache {
+    pub sides: Vec<ShownMessage>,
+}
+
+#[derive(Default)]
+pub struct ShownMessage {
+    pub key: Option<MessageKey>,
+    pub lines: Vec<MessageRow>,
+    /// Under the message: what was expected instead.
+    pub comparison: Vec<Line<'static>>,
+}
+
+/// As long as this is the same, the message is.
+#[derive(PartialEq, Eq)]
+pub struct MessageKey {
+    pub recording: u64,
+    pub closed: usize,
+    pub is_end: bool,
+    pub width: u16,
+    pub departs: bool,
+}
+
+/// A line of the message.
+pub struct MessageRow {
+    /// The key of the message it belongs to.
+    pub key: String,
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pane_follows_calmly() {
+        let mut drawn = Drawn::default();
+        let mut at = |row| drawn.follow(Pane::Events, None, row, 100, 10);
+        assert_eq!(at(0), 0);
+        assert_eq!(at(7), 0, "what is in view does not move");
+        assert_eq!(at(8), 1);
+        assert_eq!(at(50), 43);
+        assert_eq!(at(45), 43);
+        assert_eq!(at(44), 42);
+        assert_eq!(at(99), 90);
+        assert_eq!(at(0), 0);
+        assert_eq!(drawn.follow(Pane::Events, Some(30), 0, 100, 10), 30);
+        assert_eq!(drawn.follow(Pane::Events, Some(300), 0, 5, 10), 0);
+    }
+}
