@@ -39,7 +39,7 @@ pub struct ToolsError {
 
 impl fmt::Display for ToolsError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the tools must be a list, and are {}", self.found)
+        write!(out, "the tools must be a list, not {}", self.found)
     }
 }
 

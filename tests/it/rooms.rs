@@ -136,11 +136,7 @@ const CIRCLES: &[(&str, &str)] = &[
     ("derive", "not done: the proof and its tolerance, the readers and the choice"),
     ("grammar", "not done: rules and the styles of values"),
     ("json", "one idea: a value holds objects, which hold values"),
-    ("lint", "not done: rules and their table"),
-    ("replay", "not done: a recording and its moments"),
     ("report", "not done: the pages of a replay and their cuts"),
-    ("template", "not done: the arguments of a field's parser hold fields"),
-    ("tui", "not done: the application and its views"),
     ("wire", "not done: inference and hidden reasoning"),
 ];
 

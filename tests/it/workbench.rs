@@ -633,7 +633,7 @@ fn the_picture_of_the_workbench_is_what_is_drawn() {
     let title = "The workbench at the event that erased the content of the message";
     let drawn = crate::svg::svg(session.screen.screen(), title);
     roxmltree::Document::parse(&drawn).unwrap();
-    if blesses() {
+    if crate::blesses() {
         fs::write(path, drawn).unwrap();
     } else {
         assert!(
@@ -641,10 +641,6 @@ fn the_picture_of_the_workbench_is_what_is_drawn() {
             "docs/workbench.svg: run INSTA_UPDATE=always cargo test --test it workbench::"
         );
     }
-}
-
-fn blesses() -> bool {
-    std::env::var_os("BACKCHAT_BLESS").is_some()
 }
 
 /// The screen that arguments and keys lead to. Where it is known it is waited for.

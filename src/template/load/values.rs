@@ -200,7 +200,7 @@ pub(super) fn flag(check: &mut Checker, at: &At<'_>, key: &str, default: bool) -
             Problem::warning(
                 "not-a-bool",
                 &at.path(key),
-                format!("`{key}` is {}, and taken for {taken}", value.kind()),
+                format!("`{key}` is {}, and is read as {taken}", value.kind()),
             )
             .help(format!("write `{taken}`"))
             .replace_with(taken),
