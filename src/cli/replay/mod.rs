@@ -35,7 +35,7 @@ Examples:
 
 Press ? to list the keys. If standard output is not a terminal, the events are printed as a table.
 
-Exit status: 0 replayed, 2 could not run.")]
+Exit codes: 0 replayed, 2 could not run.")]
 pub struct Replay {
     /// A response template's JSON, tokenizer_config.json, model folder or ORG/NAME; or fixtures: FILE.fixture,
     /// FILE.fixture#CASE, rows of JSON lines, or a folder of such

@@ -21,11 +21,12 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{:>6}  {:<10} {:<name_width$}  TEXT", "CHAR", "EVENT", "FIELD");
     let mut feed = 0;
+    let mut offsets = Offsets { recording, known: (0, recording.offset_of(0)) };
     for row in 0..recording.row_count() {
         let events = recording.row(row);
         let Some(event) = recording.event(events.start) else { continue };
         let moment = recording.moment_of_event(events.start);
-        held(recording, feed..moment.feed, name_width, &mut out);
+        held(recording, feed..moment.feed, name_width, &mut offsets, &mut out);
         feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
         let text = match (event.kind, event.value) {
             (Kind::Chunk, _) => excerpt(recording.slice(recording.row_span(row))),
@@ -33,13 +34,13 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
             (_, Some(Err(reason))) => shortened(reason),
             (_, None) => excerpt(recording.slice(event.span.clone())),
         };
-        let at = recording.offset_of(event.span.start);
+        let at = offsets.of(event.span.start);
         let name = escape(recording.field_name(event.field));
         let mark = if events.clone().any(|event| wrong.binary_search(&event).is_ok()) { "✗" } else { " " };
         let line = format!("{at:>6}{mark} {:<10} {name:<name_width$}  {text}", event.kind.short());
         let _ = writeln!(out, "{}", line.trim_end());
     }
-    held(recording, feed..recording.before_end().feed + 1, name_width, &mut out);
+    held(recording, feed..recording.before_end().feed + 1, name_width, &mut offsets, &mut out);
     let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
     let _ = match expected {
         None => writeln!(out, "{:>6}  {}", "", shortened(&message(recording))),
@@ -63,13 +64,39 @@ pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
 }
 
 /// The longest text that was held in some feeds, and why.
-fn held(recording: &Recording, feeds: std::ops::Range<usize>, name_width: usize, out: &mut String) {
+fn held(
+    recording: &Recording,
+    feeds: std::ops::Range<usize>,
+    name_width: usize,
+    offsets: &mut Offsets<'_>,
+    out: &mut String,
+) {
     let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
     let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
-    let at = recording.held(moment).map_or(0, |held| recording.offset_of(held.span.start));
+    let at = recording.held(moment).map_or(0, |held| offsets.of(held.span.start));
     let why = recording.why(moment);
     let why = why.strip_prefix("holding ").unwrap_or(&why);
     let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "");
+}
+
+/// The characters of the output at bytes of the text, asked for from front to back: each costs the distance to the one
+/// before, where one alone costs the distance to the output's beginning.
+struct Offsets<'r> {
+    recording: &'r Recording,
+    /// The byte asked for last, and its character.
+    known: (usize, isize),
+}
+
+impl Offsets<'_> {
+    fn of(&mut self, byte: usize) -> isize {
+        let (before, offset) = self.known;
+        let offset = match byte >= before {
+            true => offset.saturating_add_unsigned(self.recording.slice(before..byte).chars().count()),
+            false => self.recording.offset_of(byte),
+        };
+        self.known = (byte, offset);
+        offset
+    }
 }
 
 fn ending(recording: &Recording) -> String {
