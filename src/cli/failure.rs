@@ -64,7 +64,7 @@ impl Failure {
             Self::Io(error) => format!("error: cannot write the result: {error}\n"),
             Self::Diagnostics { diagnostics, sources } => {
                 let shown = diagnostics.get(..MOST).unwrap_or(diagnostics);
-                let mut text = render(shown, Format::Full, sources, global.colours(&io::stderr()));
+                let mut text = render(shown, Format::Full, sources, global.colors(&io::stderr()));
                 if let Some(more) = diagnostics.len().checked_sub(MOST).filter(|more| *more > 0) {
                     text.push_str(&format!("and {more} more problems\n"));
                 }

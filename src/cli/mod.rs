@@ -196,7 +196,7 @@ fn note(message: &str) {
 
 impl Global {
     /// Whether the output to `stream` is colored.
-    pub fn colours(&self, stream: &impl std::io::IsTerminal) -> bool {
+    pub fn colors(&self, stream: &impl std::io::IsTerminal) -> bool {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         match self.color {
             Color::Always => true,

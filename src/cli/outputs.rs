@@ -95,7 +95,7 @@ impl Outputs {
         }
         let mut out = io::stdout().lock();
         let format = self.format.map_or_else(|| by_itself(out.is_terminal()), Format::from);
-        out.write_all(found.render(format, global.colours(&out)).as_bytes())?;
+        out.write_all(found.render(format, global.colors(&out)).as_bytes())?;
         Ok(out.flush()?)
     }
 }
@@ -106,10 +106,10 @@ fn by_itself(is_terminal: bool) -> Format {
 }
 
 impl Found<'_> {
-    fn render(&self, format: Format, colour: bool) -> String {
+    fn render(&self, format: Format, color: bool) -> String {
         match (format, self.suites) {
             (Format::Junit, Some(suites)) => render_junit(suites),
-            _ => render(self.diagnostics, format, self.sources, colour),
+            _ => render(self.diagnostics, format, self.sources, color),
         }
     }
 }

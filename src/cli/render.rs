@@ -144,7 +144,7 @@ impl Render {
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
         }
-        if self.show_spans && global.colours(&out) {
+        if self.show_spans && global.colors(&out) {
             out.write_all(show::conversation(&rendered, &context).as_bytes())?;
         } else {
             out.write_all(Global::printable(&rendered.text, &out).as_bytes())?;

@@ -13,7 +13,7 @@ const TEMPLATE: &str = "\u{1b}[2m";
 const GENERATED: &str = "\u{1b}[4m";
 
 /// The color of a role's own text.
-fn colour(role: &str) -> &'static str {
+fn color(role: &str) -> &'static str {
     match role {
         "assistant" => "\u{1b}[32m",
         "user" => "\u{1b}[36m",
@@ -45,7 +45,7 @@ pub fn conversation(rendered: &Rendered, context: &Object) -> String {
     for pair in cuts.windows(2) {
         let [start, end] = pair else { continue };
         let role = words.iter().find(|(range, _)| range.contains(start)).map(|(_, role)| role.as_str());
-        out.push_str(role.map_or(TEMPLATE, colour));
+        out.push_str(role.map_or(TEMPLATE, color));
         if generated.iter().any(|range| range.contains(start)) {
             out.push_str(GENERATED);
         }

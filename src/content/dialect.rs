@@ -45,16 +45,16 @@ fn stable(text: &str, args: &JsonArgs) -> String {
             rest = rest.get(length..).unwrap_or("");
             key_may_stand = false;
         } else if c == '"' {
-            let (string, behind) = ordinary_string(rest);
+            let (string, beyond) = ordinary_string(rest);
             out.push_str(string);
-            rest = behind;
+            rest = beyond;
             key_may_stand = false;
         } else if args.unquoted_keys
             && key_may_stand
-            && let Some((key, behind)) = unquoted_key(rest)
+            && let Some((key, beyond)) = unquoted_key(rest)
         {
             out.push_str(&quoted(key));
-            rest = behind;
+            rest = beyond;
             key_may_stand = false;
         } else {
             out.push(c);
@@ -72,10 +72,10 @@ fn delimited<'t>(rest: &'t str, pairs: &[&(String, String)], exhausted: &mut [bo
         if *exhausted {
             continue;
         }
-        let Some(behind) = rest.strip_prefix(open.as_str()) else { continue };
-        match behind.find(close.as_str()) {
+        let Some(beyond) = rest.strip_prefix(open.as_str()) else { continue };
+        match beyond.find(close.as_str()) {
             Some(end) if open.len() + end + close.len() > 0 => {
-                return Some((behind.get(..end)?, open.len() + end + close.len()));
+                return Some((beyond.get(..end)?, open.len() + end + close.len()));
             }
             Some(_) => {}
             None => *exhausted = true,
@@ -101,8 +101,8 @@ fn ordinary_string(text: &str) -> (&str, &str) {
 /// A key without quotes, and the text from its colon on.
 fn unquoted_key(text: &str) -> Option<(&str, &str)> {
     let ends_a_key = |c: char| c.is_whitespace() || c.is_control() || "\"'`{}[],:".contains(c);
-    let (key, behind) = text.split_at_checked(text.find(ends_a_key).filter(|&length| length > 0)?)?;
-    let colon = behind.trim_ascii_start();
+    let (key, beyond) = text.split_at_checked(text.find(ends_a_key).filter(|&length| length > 0)?)?;
+    let colon = beyond.trim_ascii_start();
     colon.starts_with(':').then_some((key, colon))
 }
 
@@ -125,12 +125,12 @@ fn reference(text: &str, args: &JsonArgs) -> Result<String, Reason> {
 fn take_strings(text: &str, open: &str, close: &str, strings: &mut Vec<String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(open) {
-        let Some((inner, behind)) = behind.split_once(close) else { break };
+    while let Some((before, beyond)) = rest.split_once(open) {
+        let Some((inner, beyond)) = beyond.split_once(close) else { break };
         out.push_str(before);
         out.push_str(&format!("\u{1}{}\u{2}", strings.len()));
         strings.push(inner.to_owned());
-        rest = behind;
+        rest = beyond;
         if open.is_empty() && inner.is_empty() && close.is_empty() {
             let Some(c) = rest.chars().next() else { break };
             out.push(c);
@@ -146,10 +146,10 @@ fn quote_keys(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut rest = text;
     while let Some(at) = rest.find(['{', ',']) {
-        let (before, behind) = rest.split_at_checked(at + 1).unwrap_or((rest, ""));
+        let (before, beyond) = rest.split_at_checked(at + 1).unwrap_or((rest, ""));
         out.push_str(before);
-        let end = behind.find(|c| !is_word(c)).unwrap_or(behind.len());
-        let (word, colon) = behind.split_at_checked(end).unwrap_or((behind, ""));
+        let end = beyond.find(|c| !is_word(c)).unwrap_or(beyond.len());
+        let (word, colon) = beyond.split_at_checked(end).unwrap_or((beyond, ""));
         if !word.is_empty() && colon.starts_with(':') {
             out.push('"');
             out.push_str(word);
@@ -168,14 +168,14 @@ fn put_strings_back(text: &str, strings: &[String]) -> String {
     let mut parts = text.split('\u{1}');
     out.push_str(parts.next().unwrap_or(""));
     for part in parts {
-        let string = part.split_once('\u{2}').and_then(|(index, behind)| {
+        let string = part.split_once('\u{2}').and_then(|(index, beyond)| {
             let index = index.parse::<usize>().ok().filter(|number| number.to_string() == index)?;
-            Some((strings.get(index)?, behind))
+            Some((strings.get(index)?, beyond))
         });
         match string {
-            Some((string, behind)) => {
+            Some((string, beyond)) => {
                 out.push_str(&quoted(string));
-                out.push_str(behind);
+                out.push_str(beyond);
             }
             None => {
                 out.push('\u{1}');

@@ -60,8 +60,8 @@ pub fn cut(text: &str, lengths: impl IntoIterator<Item = usize>) -> impl Iterato
             return None;
         }
         let at = rest.char_indices().nth(length).map_or(rest.len(), |(at, _)| at);
-        let (chunk, behind) = rest.split_at_checked(at)?;
-        rest = behind;
+        let (chunk, beyond) = rest.split_at_checked(at)?;
+        rest = beyond;
         Some(chunk)
     })
 }

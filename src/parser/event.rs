@@ -5,13 +5,13 @@ use crate::json::Value;
 
 /// A stretch of the text, in bytes.
 ///
-/// It counts from the start of all the parser reads: what is left of the prefix behind the start anchor, then the text.
+/// It counts from the start of all the parser reads: the rest of the prefix after the start anchor, then the text.
 /// The text itself begins at [`Parser::prefix_length`](super::Parser::prefix_length).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The first byte.
     pub start: usize,
-    /// The byte behind the last.
+    /// The byte after the last.
     pub end: usize,
 }
 
@@ -42,7 +42,7 @@ pub enum Event {
         text: String,
         /// Whether it is the raw text of a structured value.
         dirty: bool,
-        /// Where it stands.
+        /// Its position.
         span: Span,
     },
     /// A region ended, and this is its value.
@@ -112,7 +112,7 @@ pub enum EventRef<'e> {
         text: &'e str,
         /// Whether it is the raw text of a structured value.
         dirty: bool,
-        /// Where it stands.
+        /// Its position.
         span: Span,
     },
     /// A region ended, and this is its value.

@@ -22,12 +22,12 @@ pub struct Options {
     pub tools: Option<Arc<Tools>>,
     /// What a closing mark inside a JSON string means.
     pub closers_in_strings: ClosersInStrings,
-    /// Whether events tell calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
-    /// piece by piece. A call that cannot be told early comes whole, before its region closes.
+    /// Whether events report calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
+    /// piece by piece. A call that cannot be reported early comes whole, before its region closes.
     pub grow_calls: bool,
 }
 
-/// What a closing mark means that stands inside a string of a region read as JSON, as in `{"text": "</call>"}`.
+/// The meaning of a closing marker inside a string of a region read as JSON, as in `{"text": "</call>"}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ClosersInStrings {
     /// It ends the region, as in transformers.
@@ -78,7 +78,7 @@ struct Region {
     body: usize,
     captures: Vec<Capture>,
     strings: Strings,
-    /// Its calls, if they are told as they grow.
+    /// Its calls, if they are reported as they grow.
     growth: Option<Box<Growth>>,
 }
 
@@ -202,7 +202,7 @@ impl Parser {
         self.step(false, sink)
     }
 
-    /// Takes more of the text only to stand behind it: what it brings is not told, and the message lacks it.
+    /// Takes more of the text only as what follows it: its events are not reported, and the message lacks it.
     ///
     /// For stable mode, in which no value that can or cannot be read changes what follows.
     pub(crate) fn skim(&mut self, text: &str) -> Result<(), ParseError> {
@@ -261,7 +261,7 @@ impl Parser {
         }
     }
 
-    /// The message as it stands: the values of the regions that have closed, and the defaults.
+    /// The message so far: the values of the regions that have closed, and the defaults.
     pub fn message(&self) -> Object {
         self.message.clone().finish(self.template.defaults())
     }

@@ -26,7 +26,7 @@ pub(super) struct FieldPlan {
     pub dirty: bool,
     /// What is watched inside.
     pub inside: Watch,
-    /// Where the parts of its calls are, if they can be told before a region is whole.
+    /// Where the parts of its calls are, if they can be reported before a region is whole.
     pub calls: Option<CallShape>,
 }
 
@@ -65,13 +65,13 @@ impl Watch {
         Self { delimiters, telling, runs, first }
     }
 
-    /// Whether the text has a byte by which a delimiter could be told, wherever that began.
+    /// Whether the text has a byte that could identify a delimiter, wherever that began.
     #[inline]
     pub fn can_tell_in(&self, text: &str) -> bool {
         text.bytes().any(|byte| self.telling.get(byte as usize).is_some_and(|tells| *tells))
     }
 
-    /// Where the leading run of a delimiter begins that may go on behind the end of a text without telling bytes.
+    /// Where the leading run of a delimiter begins that may go on after the end of a text without telling bytes.
     #[inline]
     pub fn run_start(&self, all: &[DelimiterPlan], text: &str) -> usize {
         let runs = self.runs.iter().filter_map(|&d| all.get(d)?.pattern.leading_run());
@@ -131,7 +131,7 @@ impl DelimiterPlan {
             let mut sorted: Vec<&str> = literals.iter().map(String::as_str).collect();
             sorted.sort_unstable();
             sorted.dedup();
-            // What begins with a text stands right behind it in this order.
+            // What begins with a text comes right after it in this order.
             sorted.windows(2).any(|pair| matches!(pair, [short, long] if long.starts_with(short)))
         });
         Self { field, closes, pattern: delimiter.pattern().clone(), can_grow }

@@ -45,7 +45,7 @@ impl Buffer {
         part(&self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
     }
 
-    /// Lets go what stands more than so many characters before a place, once that is worth the copying.
+    /// Drops the text more than that many characters before a place, once that is worth the copying.
     pub fn trim(&mut self, place: usize, behind: Option<usize>) {
         let Some(behind) = behind else { return };
         let mut keep = place.saturating_sub(behind.saturating_mul(4)).saturating_sub(self.base);

@@ -34,7 +34,7 @@ impl Malformed {
 /// In how many regions of the implicit field closing marks are looked for; a text has one or two.
 const REGIONS: usize = 16;
 
-/// A mark shorter than this, such as a bracket or a line break, also stands in text that means nothing by it.
+/// A marker shorter than this, such as a bracket or a line break, also occurs in ordinary text.
 const SHORTEST_MARK: usize = 3;
 
 /// How many characters of a text a note quotes.

@@ -1,4 +1,4 @@
-//! Whether a place in a JSON body stands inside a string, told as the body grows and looking at each byte once.
+//! Whether a position in a JSON body is inside a string, known as the body grows; each byte is read once.
 
 use crate::template::ContentSpec;
 
@@ -14,7 +14,7 @@ pub(super) struct Strings {
 enum State {
     #[default]
     Outside,
-    /// Between double quotes; the flag says that a backslash stands right before.
+    /// Between double quotes; the flag says that a backslash comes right before.
     Quoted { escaped: bool },
     /// Between the delimiters of this number in the dialect.
     Delimited(usize),

@@ -67,7 +67,7 @@ struct Run {
 }
 
 impl LeadingRun {
-    /// How many runs are told apart.
+    /// How many runs are distinguished.
     const MOST: usize = 8;
 
     /// None for runs of which no exact account can be given.

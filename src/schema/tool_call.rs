@@ -22,12 +22,12 @@ pub(super) fn to_json(text: &str, budget: &mut u64) -> Result<String, TooMuchWor
     let mut bare = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(MARK)
-        && let Some((inside, behind)) = after.split_once(MARK)
+        && let Some((inside, beyond)) = after.split_once(MARK)
     {
         bare.push_str(before);
         bare.push_str(&format!("\0{}\0", strings.len()));
         strings.push(inside);
-        rest = behind;
+        rest = beyond;
     }
     bare.push_str(rest);
     if let Some((pattern, replacement)) = &*KEY {
@@ -43,11 +43,11 @@ fn put_back(bare: &str, strings: &[&str]) -> String {
     while let Some((before, after)) = rest.split_once('\0') {
         out.push_str(before);
         let number = after.split_once('\0').filter(|(digits, _)| *digits == "0" || !digits.starts_with('0'));
-        let string = number.and_then(|(digits, behind)| Some((strings.get(digits.parse::<usize>().ok()?)?, behind)));
+        let string = number.and_then(|(digits, beyond)| Some((strings.get(digits.parse::<usize>().ok()?)?, beyond)));
         match string {
-            Some((string, behind)) => {
+            Some((string, beyond)) => {
                 out.push_str(&Value::from(*string).to_string());
-                rest = behind;
+                rest = beyond;
             }
             None => {
                 out.push('\0');

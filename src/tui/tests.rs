@@ -325,7 +325,7 @@ fn text_from_models_is_never_obeyed() {
 }
 
 #[test]
-fn without_colours_nothing_is_lost() {
+fn without_colors_nothing_is_lost() {
     let mut bench = bench_in(Theme::Plain, &[OUTPUT], &start());
     bench.press("60l");
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
@@ -428,7 +428,7 @@ fn a_question_shows_what_can_be_answered() {
 }
 
 #[test]
-fn every_region_of_a_row_is_told_without_colour() {
+fn every_region_of_a_row_is_told_without_color() {
     let text = "a</think>b<call>{}</call>c<call>{}</call>d<stop>";
     let mut bench = bench_in(Theme::Plain, &[text], &start());
     bench.press("G");

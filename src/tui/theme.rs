@@ -3,9 +3,9 @@ use ratatui::style::{Color, Modifier, Style};
 /// How things are marked. No meaning is carried by color alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// Colours that read well on a dark background.
+    /// Colors that read well on a dark background.
     Dark,
-    /// Colours that read well on a light background.
+    /// Colors that read well on a light background.
     Light,
     /// No colors.
     Plain,
@@ -27,7 +27,7 @@ impl Theme {
         }
     }
 
-    fn coloured(self, color: Color) -> Style {
+    fn colored(self, color: Color) -> Style {
         match self {
             Self::Plain => Style::new(),
             _ => Style::new().fg(color),
@@ -105,12 +105,12 @@ impl Theme {
 
     /// What is wrong.
     pub fn bad(self) -> Style {
-        self.coloured(Color::Red).add_modifier(Modifier::BOLD)
+        self.colored(Color::Red).add_modifier(Modifier::BOLD)
     }
 
     /// What is as it should be.
     pub fn good(self) -> Style {
-        self.coloured(Color::Green)
+        self.colored(Color::Green)
     }
 
     /// What is emphasized.
@@ -125,7 +125,7 @@ impl Theme {
 
     /// A key in the bottom bar.
     pub fn key(self) -> Style {
-        self.coloured(if self == Self::Light { Color::Blue } else { Color::Cyan }).add_modifier(Modifier::BOLD)
+        self.colored(if self == Self::Light { Color::Blue } else { Color::Cyan }).add_modifier(Modifier::BOLD)
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_there_are_none() {
+    fn without_colors_there_are_none() {
         let plain = Theme::Plain;
         let differ = plain.held().add_modifier ^ plain.cursor().add_modifier;
         assert!(!(differ - Modifier::DIM).is_empty(), "not every terminal dims");

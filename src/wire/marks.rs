@@ -42,9 +42,9 @@ pub(crate) fn marks(text: &str) -> Vec<&str> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let length = length(rest, first);
-        let (mark, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        let (mark, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
         found.push(mark);
-        rest = behind;
+        rest = after;
     }
     found
 }
@@ -135,9 +135,9 @@ fn length(text: &str, first: char) -> usize {
 fn spanned(rest: &str, open: char) -> usize {
     let words = run(rest, |c| is_word(c) || " =\"'.-".contains(c));
     let begins = rest.starts_with(is_word) && words <= LONGEST;
-    match rest.get(words..).and_then(|behind| Some((behind, behind.chars().next()?))) {
+    match rest.get(words..).and_then(|from_sign| Some((from_sign, from_sign.chars().next()?))) {
         _ if !begins => 0,
-        Some((behind, c)) if c == open => bracketed(behind, open).map_or(0, |length| words + length),
+        Some((from_sign, c)) if c == open => bracketed(from_sign, open).map_or(0, |length| words + length),
         Some(_) => 0,
         None => words,
     }

@@ -284,11 +284,11 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn colours_only_where_they_are_asked_for() {
-    let template = template("colour.json");
-    for (arguments, coloured) in [(&["--color", "always"][..], true), (&[], false), (&["--color", "never"], false)] {
+fn colors_only_where_they_are_asked_for() {
+    let template = template("color.json");
+    for (arguments, colored) in [(&["--color", "always"][..], true), (&[], false), (&["--color", "never"], false)] {
         let output = parse(&[&[template.as_str()], arguments].concat(), "<call>{oops}</call>");
-        assert_eq!(stderr(&output).contains('\u{1b}'), coloured, "{arguments:?}");
+        assert_eq!(stderr(&output).contains('\u{1b}'), colored, "{arguments:?}");
         assert!(!stdout(&output).contains('\u{1b}'), "a pipe gets plain JSON");
     }
 }

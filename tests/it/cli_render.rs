@@ -137,7 +137,7 @@ fn a_source_on_the_command_line_serves_rows_without_one() {
 }
 
 #[test]
-fn who_wrote_what_is_coloured_or_listed() {
+fn who_wrote_what_is_colored_or_listed() {
     let folder = folder(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES)]);
     let arguments = ["t.jinja", "--messages", "m.json", "--show-spans"];
     let (_, out, said) = told(&render(folder.path(), &arguments, ""));

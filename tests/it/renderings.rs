@@ -42,9 +42,9 @@ fn full_without_the_text_of_the_file() {
 }
 
 #[test]
-fn full_in_colour() {
-    let coloured = render(&diagnostics(), Format::Full, &sources(), true);
-    insta::assert_snapshot!(coloured.replace('\u{1b}', "␛"));
+fn full_in_color() {
+    let colored = render(&diagnostics(), Format::Full, &sources(), true);
+    insta::assert_snapshot!(colored.replace('\u{1b}', "␛"));
 }
 
 #[test]

@@ -146,9 +146,9 @@ impl Parse {
         let is_table = asked.events && out.is_terminal();
         let mut recording = Recording { malformed_only: true, spans: asked.spans, ..Recording::default() };
         let feeds = asked.chunks.of(&text);
-        let colour = global.colours(&out);
+        let color = global.colors(&out);
         let mut done = if is_table {
-            table::parse(template, prefix, feeds, &asked, &mut recording, &mut out, colour)?
+            table::parse(template, prefix, feeds, &asked, &mut recording, &mut out, color)?
         } else if asked.events {
             let mut out = BufWriter::new(&mut out);
             let done = stream::parse(template, prefix, feeds, &asked, &mut recording, &mut out)?;
@@ -164,7 +164,7 @@ impl Parse {
         if let Ok(finished) = &mut done {
             let message = Value::Object(std::mem::take(&mut finished.message));
             if out.is_terminal() {
-                writeln!(out, "{}", show::message(&message, colour))?;
+                writeln!(out, "{}", show::message(&message, color))?;
             } else if !asked.events {
                 writeln!(out, "{message}")?;
             }

@@ -41,8 +41,8 @@ pub fn one(schema: &Schema, text: &str, path: &str, global: &Global) -> Result<E
     };
     let mut out = io::stdout().lock();
     if out.is_terminal() {
-        let colour = global.colours(&out);
-        writeln!(out, "{}", show::message(&message, colour))?;
+        let color = global.colors(&out);
+        writeln!(out, "{}", show::message(&message, color))?;
     } else {
         writeln!(out, "{message}")?;
     }

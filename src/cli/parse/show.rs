@@ -17,22 +17,22 @@ pub(super) const STEP: &str = "\x1b[1m";
 pub(super) const BAD: &str = "\x1b[31m";
 
 /// The message as JSON over several lines, safe to print.
-pub fn message(message: &Value, colour: bool) -> String {
+pub fn message(message: &Value, color: bool) -> String {
     let mut out = String::new();
-    let mut pen = Pen { out: &mut out, colour };
+    let mut pen = Pen { out: &mut out, color };
     pen.value(message, 0);
     out
 }
 
 pub(super) struct Pen<'o> {
     pub(super) out: &'o mut String,
-    pub(super) colour: bool,
+    pub(super) color: bool,
 }
 
 impl Pen<'_> {
-    pub(super) fn painted(&mut self, colour: &str, text: &str) {
-        if self.colour && !colour.is_empty() && !text.is_empty() {
-            self.out.extend([colour, text, RESET]);
+    pub(super) fn painted(&mut self, color: &str, text: &str) {
+        if self.color && !color.is_empty() && !text.is_empty() {
+            self.out.extend([color, text, RESET]);
         } else {
             self.out.push_str(text);
         }
@@ -182,7 +182,7 @@ mod tests {
         }
         "#);
         assert_eq!(json::read(&shown).unwrap(), value, "it is still the same JSON");
-        let coloured = message(&value, true);
-        assert!(coloured.contains("\x1b[36m\"content\"\x1b[0m: \x1b[32m\"a\\u001b[31m\\u202e\"\x1b[0m"));
+        let colored = message(&value, true);
+        assert!(colored.contains("\x1b[36m\"content\"\x1b[0m: \x1b[32m\"a\\u001b[31m\\u202e\"\x1b[0m"));
     }
 }

@@ -18,12 +18,12 @@ pub fn parse<'t>(
     asked: &Asked,
     recording: &mut Recording,
     out: &mut impl Write,
-    colour: bool,
+    color: bool,
 ) -> io::Result<Result<Finished, RowError>> {
     let names = template.fields().iter().map(|field| field.name.chars().count());
     let field_width = names.chain(["FIELD".len()]).max().unwrap_or(0);
     let mut lines = String::new();
-    let pen = Pen { out: &mut lines, colour };
+    let pen = Pen { out: &mut lines, color };
     let mut table = Table { pen, field_width, spans: asked.spans };
     table.heading();
     let mut parser = match begin(template, prefix, asked, asked.tools.as_ref()) {
@@ -108,9 +108,9 @@ impl Table<'_> {
         self.pen.out.push('\n');
     }
 
-    fn line(&mut self, what: &str, field: &str, text: &str, colour: &str) {
+    fn line(&mut self, what: &str, field: &str, text: &str, color: &str) {
         let line = format!("{:10}{what:<10}{:<width$}  {text}", "", escape(field), width = self.field_width);
-        self.pen.painted(colour, line.trim_end());
+        self.pen.painted(color, line.trim_end());
         self.pen.out.push('\n');
     }
 

@@ -170,7 +170,7 @@ impl Replay {
     fn theme(&self, global: &Global) -> Theme {
         match self.theme {
             ThemeName::Auto => theme(global),
-            _ if !global.colours(&io::stdout()) => Theme::Plain,
+            _ if !global.colors(&io::stdout()) => Theme::Plain,
             ThemeName::Dark => Theme::Dark,
             ThemeName::Light => Theme::Light,
             ThemeName::Plain => Theme::Plain,
@@ -300,7 +300,7 @@ impl Replay {
 
 /// The theme for what the terminal says of itself.
 pub fn theme(global: &Global) -> Theme {
-    match global.colours(&io::stdout()) {
+    match global.colors(&io::stdout()) {
         true => Theme::guess(std::env::var("COLORFGBG").ok().as_deref()),
         false => Theme::Plain,
     }

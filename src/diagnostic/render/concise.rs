@@ -6,7 +6,7 @@ use super::{position, remarks};
 use crate::diagnostic::{Diagnostic, Severity, escape};
 
 /// `file:line:column: severity[id] path: message; further differences`, one line each.
-pub(super) fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
+pub(super) fn render(diagnostics: &[Diagnostic], color: bool) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
         let place = diagnostic.place.as_ref();
@@ -15,7 +15,7 @@ pub(super) fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
             out.push_str(": ");
         }
         let style = match diagnostic.severity {
-            _ if !colour => Style::new(),
+            _ if !color => Style::new(),
             Severity::Error => AnsiColor::Red.on_default().bold(),
             Severity::Warning => AnsiColor::Yellow.on_default().bold(),
             Severity::Note => AnsiColor::Green.on_default().bold(),

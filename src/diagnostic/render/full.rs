@@ -13,11 +13,11 @@ const WITHIN: usize = 80;
 const AFTER: usize = 60;
 
 /// An excerpt with the place underlined, other places, and what to do.
-pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources, colour: bool) -> String {
+pub(super) fn render(diagnostics: &[Diagnostic], sources: &Sources, color: bool) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
         // Writing to a string does not fail.
-        let _ = write(diagnostic, sources, colour, &mut out);
+        let _ = write(diagnostic, sources, color, &mut out);
     }
     out
 }
@@ -31,8 +31,8 @@ struct Styles {
 }
 
 impl Styles {
-    fn new(severity: Severity, colour: bool) -> Self {
-        if !colour {
+    fn new(severity: Severity, color: bool) -> Self {
+        if !color {
             let plain = Style::new();
             return Self { severity: plain, second: plain, frame: plain, bold: plain };
         }
@@ -46,8 +46,8 @@ impl Styles {
     }
 }
 
-fn write(diagnostic: &Diagnostic, sources: &Sources, colour: bool, out: &mut String) -> fmt::Result {
-    let styles = Styles::new(diagnostic.severity, colour);
+fn write(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut String) -> fmt::Result {
+    let styles = Styles::new(diagnostic.severity, color);
     let Styles { severity, second, frame, bold } = styles;
     let (name, message) = (diagnostic.severity.name(), escape(&diagnostic.message));
     writeln!(out, "{severity}{name}[{}]{severity:#}{bold}: {message}{bold:#}", diagnostic.id)?;

@@ -30,10 +30,10 @@ pub enum Format {
 }
 
 /// Writes diagnostics in a format; colors matter to [`Format::Full`] and [`Format::Concise`] only.
-pub fn render(diagnostics: &[Diagnostic], format: Format, sources: &Sources, colour: bool) -> String {
+pub fn render(diagnostics: &[Diagnostic], format: Format, sources: &Sources, color: bool) -> String {
     match format {
-        Format::Full => full::render(diagnostics, sources, colour),
-        Format::Concise => concise::render(diagnostics, colour),
+        Format::Full => full::render(diagnostics, sources, color),
+        Format::Concise => concise::render(diagnostics, color),
         Format::Json => escape_json(&json::render(diagnostics)).into_owned(),
         Format::Github => github::render(diagnostics),
         Format::Junit => render_junit(&Suite::by_file(diagnostics)),

@@ -2,8 +2,8 @@
 //!
 //! What has been said of a call is never taken back. The pieces joined are the JSON text of the arguments that the region
 //! closes with; if the model writes a key twice, they hold both, of which JSON's readers keep the last, as the value
-//! does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be told early comes
-//! whole, just before its region closes.
+//! does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported early
+//! comes whole, just before its region closes.
 
 mod json;
 mod shape;
@@ -75,8 +75,8 @@ struct Call {
     id: Option<String>,
     /// The text of its arguments so far.
     text: String,
-    /// How much of that has been told.
-    told: usize,
+    /// How many bytes of that have been reported.
+    reported: usize,
 }
 
 impl Growth {
@@ -125,7 +125,7 @@ impl Growth {
         self.calls.tell(next, tell);
     }
 
-    /// Tells what has not been told of the calls in the region's value.
+    /// Reports the rest of the calls in the region's value.
     pub fn finish(mut self, value: &Value, next: &mut usize, tell: &mut impl FnMut(News<'_>)) {
         let values = match value {
             Value::List(items) => items.as_slice(),
@@ -138,11 +138,11 @@ impl Growth {
             };
             let whole = arguments.to_string();
             let mut call = self.calls.all.get_mut(place).map(std::mem::take).unwrap_or_default();
-            let told = part(&call.text, 0..call.told);
-            if whole.starts_with(told) {
+            let reported = part(&call.text, 0..call.reported);
+            if whole.starts_with(reported) {
                 call.text = whole;
             } else if matches!(self.body, Body::Tags(_)) {
-                // A tag came twice. What was told stays; the object ends.
+                // A tag came twice. The reported part stays; the object ends.
                 call.text.push('}');
             }
             call.name = Some(name.to_owned());
@@ -168,7 +168,7 @@ impl Calls {
     }
 
     fn tell(&mut self, next: &mut usize, tell: &mut impl FnMut(News<'_>)) {
-        // Those before have told everything; a new one waits for the name of the one before.
+        // Those before are reported whole; a new one waits for the name of the one before.
         for call in &mut self.all {
             if call.name.is_none() {
                 return;
@@ -187,9 +187,9 @@ impl Call {
             tell(News::Start { index, name, id: self.id.as_deref() });
             index
         });
-        if let Some(delta) = self.text.get(self.told..).filter(|delta| !delta.is_empty()) {
+        if let Some(delta) = self.text.get(self.reported..).filter(|delta| !delta.is_empty()) {
             tell(News::Arguments { index, delta });
-            self.told = self.text.len();
+            self.reported = self.text.len();
         }
     }
 }

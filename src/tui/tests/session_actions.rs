@@ -37,7 +37,7 @@ fn effects_for_the_world() {
     assert!(bench.screen(80, 24).contains(&command), "it can be taken by hand");
     bench.press("⎋Gy");
     let Some(Effect::Copy(command)) = bench.press("c") else { panic!("nothing was copied") };
-    assert!(command.contains("--at end"), "behind the end: {command}");
+    assert!(command.contains("--at end"), "after the end: {command}");
     bench.press("⎋iz⎋y");
     assert_eq!(bench.press("c"), None);
     assert!(bench.notice().starts_with("no command shows typed text"), "{}", bench.notice());
