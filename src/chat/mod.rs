@@ -22,4 +22,4 @@ pub(crate) use engine::now::Instant;
 pub(crate) use engine::now::check_time;
 #[doc(hidden)]
 pub use engine::read_recorder::Watched;
-pub use render::{ChatTemplate, RenderError, RenderOptions, Rendered};
+pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};

@@ -83,13 +83,25 @@ pub struct Rendered {
 pub struct RenderError {
     /// The template's own message if it raised, else what is wrong.
     pub message: String,
-    /// Whether the template itself refused, with `raise_exception`.
-    pub raised: bool,
     /// 1-based line of the template.
     pub line: Option<usize>,
     /// Bytes of [`ChatTemplate::normalise`]d source: the call, operator or tag that failed.
     pub span: Option<Range<usize>>,
-    exhausted: bool,
+    kind: RenderErrorKind,
+}
+
+/// Why there is no render.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RenderErrorKind {
+    /// The template does not compile.
+    Syntax,
+    /// The template itself refused the conversation, with `raise_exception`.
+    Raised,
+    /// The render used up its work, its time or its text: another one of the same template most likely will, too.
+    Exhausted,
+    /// An expression failed.
+    Failed,
 }
 
 impl fmt::Display for RenderError {
@@ -104,15 +116,13 @@ impl fmt::Display for RenderError {
 impl std::error::Error for RenderError {}
 
 impl RenderError {
-    /// Whether the render used up the work, the time or the text it is allowed: another one with the same template most
-    /// likely will, too.
-    #[doc(hidden)]
-    pub fn is_exhausted(&self) -> bool {
-        self.exhausted
+    /// Why there is no render.
+    pub fn kind(&self) -> RenderErrorKind {
+        self.kind
     }
 
-    fn plain(message: impl Into<String>) -> Self {
-        Self { message: message.into(), raised: false, line: None, span: None, exhausted: false }
+    fn failed(message: impl Into<String>) -> Self {
+        Self { message: message.into(), line: None, span: None, kind: RenderErrorKind::Failed }
     }
 
     /// The error as something to show, with its place in the template.
@@ -121,10 +131,11 @@ impl RenderError {
     #[doc(hidden)]
     pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
         let source = ChatTemplate::normalise(source);
-        let (id, message) = if self.raised {
-            ("template-raised", format!("the template refused this conversation: {}", self.message))
-        } else {
-            ("template-failed", self.message.clone())
+        let (id, message) = match self.kind {
+            RenderErrorKind::Raised => {
+                ("template-raised", format!("the template refused this conversation: {}", self.message))
+            }
+            _ => ("template-failed", self.message.clone()),
         };
         let place = match &self.span {
             Some(span) => Place::span(&source, span.clone()).in_file(file),
@@ -141,17 +152,15 @@ impl ChatTemplate {
     pub fn compile(source: &str) -> Result<Self, RenderError> {
         if source.len() > limits::MAX_SOURCE {
             let size = limits::MAX_SOURCE >> 20;
-            return Err(RenderError::plain(format!(
-                "the chat template is larger than {size} MiB: check that it is the file you mean"
-            )));
+            let message = format!("the chat template is larger than {size} MiB: check that it is the file you mean");
+            return Err(RenderError { kind: RenderErrorKind::Syntax, ..RenderError::failed(message) });
         }
         let source = Self::normalise(source);
         let syntax_error = |problem: SyntaxError| RenderError {
             message: problem.message,
-            raised: false,
             line: Some(line_column(&source, problem.span.start).0),
             span: Some(problem.span),
-            exhausted: false,
+            kind: RenderErrorKind::Syntax,
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
         let survey = Survey::of(&tree);
@@ -159,9 +168,9 @@ impl ChatTemplate {
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let compared = survey.compared;
-        let mut environment = environment::environment().map_err(|problem| RenderError::plain(problem.to_string()))?;
+        let mut environment = environment::environment().map_err(|problem| RenderError::failed(problem.to_string()))?;
         if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
-            return Err(located(&problem, &source, &lowered));
+            return Err(RenderError { kind: RenderErrorKind::Syntax, ..located(&problem, &source, &lowered) });
         }
         Ok(Self { environment, source, lowered, variables, compared, literals })
     }
@@ -207,9 +216,9 @@ impl ChatTemplate {
     ///
     /// Nothing is filled in: a variable that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
-        let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::plain)?;
+        let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
         let run = Arc::new(Run::new(now, options.watch));
-        let context = Context::new(context, run.clone()).map_err(|problem| RenderError::plain(message(&problem)))?;
+        let context = Context::new(context, run.clone()).map_err(|problem| RenderError::failed(message(&problem)))?;
         let counts = self.has_generation_blocks();
         let mut out = Sink { text: Vec::with_capacity(self.source.len()), counts, run: run.clone() };
         limits::begin();
@@ -227,13 +236,13 @@ impl ChatTemplate {
             Ok(Err(problem)) => {
                 let mut error = located(&problem, &self.source, &self.lowered);
                 if let Some(message) = run.take_raised() {
-                    (error.message, error.raised, error.exhausted) = (message, true, false);
+                    (error.message, error.kind) = (message, RenderErrorKind::Raised);
                 }
                 return Err(error);
             }
-            Err(_) => return Err(RenderError::plain("the template engine failed on this template")),
+            Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
-        let text = String::from_utf8(out.text).map_err(|_| RenderError::plain("the output is not UTF-8"))?;
+        let text = String::from_utf8(out.text).map_err(|_| RenderError::failed("the output is not UTF-8"))?;
         let watched = run.recorder.as_ref().map(|recorder| recorder.watched());
         Ok(Rendered { text, assistant_spans: run.take_spans(), watched })
     }
@@ -284,5 +293,6 @@ fn located(problem: &minijinja::Error, source: &str, lowered: &Lowered) -> Rende
         _ => message(problem),
     };
     let exhausted = limits::is_exceeded() || matches!(problem.kind(), ErrorKind::OutOfFuel | ErrorKind::WriteFailure);
-    RenderError { message, raised: false, line, span, exhausted }
+    let kind = if exhausted { RenderErrorKind::Exhausted } else { RenderErrorKind::Failed };
+    RenderError { message, line, span, kind }
 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::script::{Form, Kind, Script};
 use super::text::{common_end, whole_end};
-use crate::chat::{ChatTemplate, RenderOptions};
+use crate::chat::{ChatTemplate, RenderErrorKind, RenderOptions};
 use crate::json::{self, Object, Value};
 
 /// A kind of text at its first appearance, or where a template repeats it.
@@ -186,7 +186,7 @@ impl<'l> Learner<'l> {
         match self.template.render(&context, self.options) {
             Ok(rendered) => Some(rendered.text),
             Err(error) => {
-                self.exhausted |= error.is_exhausted();
+                self.exhausted |= error.kind() == RenderErrorKind::Exhausted;
                 None
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Options;
 use super::messages::in_parts;
-use crate::chat::{ChatTemplate, Instant, RenderError, RenderOptions};
+use crate::chat::{ChatTemplate, Instant, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 
 /// How long all renders together may take. A real template needs a hundredth of it.
@@ -161,7 +161,7 @@ impl<'t> Probe<'t> {
         }
         let outcome = self.template.render(context, &self.render).map(|rendered| rendered.text);
         if let Err(error) = &outcome
-            && (error.is_exhausted() || self.started.elapsed() > BUDGET)
+            && (error.kind() == RenderErrorKind::Exhausted || self.started.elapsed() > BUDGET)
         {
             *self.stopped.borrow_mut() = Some(error.clone());
         }

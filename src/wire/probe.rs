@@ -8,7 +8,7 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 
 use super::conversation::{Answer, Call, Carrier, Manner, Message};
-use crate::chat::{ChatTemplate, RenderError, RenderOptions};
+use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 
 /// Strings that cannot occur by accident, so that their position shows the text around a value.
@@ -160,7 +160,7 @@ impl<'t> Prober<'t> {
         let text = match self.template.render(&context, &self.options) {
             Ok(rendered) => Some(rendered.text),
             Err(error) => {
-                self.memory.exhausted.set(error.is_exhausted());
+                self.memory.exhausted.set(error.kind() == RenderErrorKind::Exhausted);
                 let mut refused = self.memory.refused.borrow_mut();
                 if !refused.contains(&error.message) {
                     refused.push(error.message);

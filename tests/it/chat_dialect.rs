@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use backchat::chat::{ChatTemplate, RenderError, RenderOptions, Rendered};
+use backchat::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};
 use backchat::json::{self, Value};
 
 fn folder() -> std::path::PathBuf {
@@ -29,8 +29,10 @@ fn check(table: &str) -> usize {
             let got = render(template, &context, watch);
             let agrees = match (&got, row.get("text"), row.get("raises")) {
                 (Ok(rendered), Some(text), _) => Some(rendered.text.as_str()) == text.as_str(),
-                (Err(error), None, Some(message)) => error.raised && Some(error.message.as_str()) == message.as_str(),
-                (Err(error), None, None) => !error.raised,
+                (Err(error), None, Some(message)) => {
+                    error.kind() == RenderErrorKind::Raised && Some(error.message.as_str()) == message.as_str()
+                }
+                (Err(error), None, None) => error.kind() != RenderErrorKind::Raised,
                 _ => false,
             };
             if !agrees {
@@ -78,7 +80,7 @@ tables! {
 fn a_template_that_raises_is_told_with_its_message_and_its_line() {
     let error = render("{% set x = 1 %}\n\n{{ raise_exception('No ' ~ 'tools!') }}", &json::read("{}").unwrap(), false)
         .unwrap_err();
-    assert_eq!((error.message.as_str(), error.raised, error.line), ("No tools!", true, Some(3)));
+    assert_eq!((error.message.as_str(), error.kind(), error.line), ("No tools!", RenderErrorKind::Raised, Some(3)));
     assert_eq!(error.span, Some(20..53));
 }
 
