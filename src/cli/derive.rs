@@ -125,7 +125,11 @@ impl Derive {
         ];
         match options.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
-                let message = format!("`{option}` takes one source, not {}", self.sources.len());
+                let given = match self.sources.len() {
+                    1 => "a folder of them".to_owned(),
+                    count => count.to_string(),
+                };
+                let message = format!("`{option}` takes one source, not {given}");
                 Err(Diagnostic::error("several-sources", message).help("run it once per source"))
             }
             None => Ok(()),

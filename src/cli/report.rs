@@ -1,10 +1,12 @@
 //! The option `--report`, and where it writes its page.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use super::signals::uninterrupted;
 use super::{Failure, Global, input};
-use crate::diagnostic::escape;
+use crate::diagnostic::{Diagnostic, escape};
 use crate::template::source::replace_file;
 
 /// The option of every command that has something to show on a page.
@@ -13,6 +15,14 @@ pub struct Report {
     /// Also write an HTML report: one self-contained file that can be attached to a pull request
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+}
+
+/// Whether a file is there that is no page: a template or a fixture, given by mistake.
+fn is_another_file(file: &Path) -> bool {
+    const BEGINNING: &[u8] = b"<!doctype html>";
+    let mut start = Vec::new();
+    let read = File::open(file).and_then(|file| file.take(BEGINNING.len() as u64).read_to_end(&mut start));
+    read.is_ok() && !start.is_empty() && !start.eq_ignore_ascii_case(BEGINNING)
 }
 
 impl Report {
@@ -25,6 +35,13 @@ impl Report {
     pub fn write(&self, global: &Global, page: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(file) = &self.report else { return Ok(()) };
         let shown = file.display().to_string();
+        if shown == "-" || is_another_file(file) {
+            let message = format!("the report would replace {}, which is not an HTML page", escape(&shown));
+            let message = if shown == "-" { "a report is written to a file".to_owned() } else { message };
+            return Err(Diagnostic::error("report-file", message)
+                .help("name a new file, such as `report.html`")
+                .into());
+        }
         let page = page();
         uninterrupted(|| replace_file(file, page.as_bytes())).map_err(|error| input::cannot_write(&shown, &error))?;
         if !global.is_quiet() {

@@ -141,6 +141,6 @@ pub(super) fn legend(html: &mut Html, recording: &Recording) {
         }
         html.of_class("li", "", |html| html.tag("span", "f d", "delimiter"));
         html.of_class("li", "", |html| html.tag("span", "p", "prompt"));
-        html.of_class("li", "", |html| html.tag("span", "x", "dropped"));
+        html.of_class("li", "", |html| html.tag("span", "x", "in no field"));
     });
 }

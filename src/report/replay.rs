@@ -44,13 +44,21 @@ pub struct Side {
 
 impl Output {
     /// How the first way to read it fares: against what is expected, or else by what looks wrong.
+    /// Whether its sides give different messages.
+    fn differs(&self) -> bool {
+        let message = |side: &Side| side.recording.message(side.recording.end());
+        self.sides
+            .split_first()
+            .is_some_and(|(first, others)| others.iter().any(|side| message(side) != message(first)))
+    }
+
     fn mood(&self) -> Mood {
         let Some(Side { recording, .. }) = self.sides.first() else { return Mood::Bad };
         match &self.expected {
             Some(expected) if recording.message(recording.end()) == *expected => Mood::Good,
             Some(_) => Mood::Bad,
             None if !recording.is_in_order() => Mood::Bad,
-            None if !recording.suspicious_events().is_empty() => Mood::Doubtful,
+            None if !recording.suspicious_events().is_empty() || self.differs() => Mood::Doubtful,
             None => Mood::Good,
         }
     }
@@ -63,6 +71,7 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
     let worst = moods.iter().copied().max().unwrap_or(Mood::Good);
     let badge = match worst {
         Mood::Good => "in order",
+        Mood::Doubtful if outputs.iter().any(Output::differs) => "answers differ",
         Mood::Doubtful => "looks wrong",
         Mood::Bad => "not in order",
     };

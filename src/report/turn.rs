@@ -30,7 +30,7 @@ pub(super) fn write(html: &mut Html, shown: &Shown) {
             let (class, label) = match run.part {
                 Some(Segment::Body(field)) => (color(field), recording.field_name(field)),
                 Some(Segment::Delimiter(field)) => (format!("{} d", color(field)), "delimiter"),
-                _ => ("x".to_owned(), "dropped"),
+                _ => ("x".to_owned(), "in no field"),
             };
             html.of_class("li", &class, |html| {
                 html.tag("b", "", label);

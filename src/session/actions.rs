@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::material::Proof;
-use super::opening::READ_AGAIN;
 use super::outputs::View;
 use super::position::Position;
 use super::session::Session;
@@ -197,7 +196,8 @@ impl Session {
     /// Takes the proof once it is finished; true if the screen changes.
     pub(super) fn hear_proof(&mut self) -> bool {
         let is_news = self.library.prover.hear();
-        if is_news && self.notice.as_deref() == Some(READ_AGAIN) {
+        if is_news {
+            // The result is shown where notices are.
             self.notice = None;
         }
         is_news
@@ -213,7 +213,7 @@ impl Session {
             return None;
         };
         if proof.failures.is_empty() {
-            self.notice = Some(format!("all {} conversations come back as they went in", proof.cases));
+            self.notice = Some(format!("all {} conversations parse back exactly", proof.cases));
             return None;
         }
         let failures = proof.failures.clone();

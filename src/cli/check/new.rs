@@ -34,8 +34,11 @@ pub fn run(model: &str, cases: &Cases, global: &Global) -> Result<ExitCode, Fail
         .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
     let names = Names { file: &shown, template: &template_path, chat_template: &chat_path };
     let new = check::scaffold(&turns, &template, &chat, names);
-    signals::uninterrupted(|| replace_file(&path, new.text.as_bytes()))
-        .map_err(|error| input::cannot_write(&shown, &error))?;
+    signals::uninterrupted(|| {
+        std::fs::create_dir_all(folder)?;
+        replace_file(&path, new.text.as_bytes())
+    })
+    .map_err(|error| input::cannot_write(&shown, &error))?;
     if !global.is_quiet() {
         let failing = match new.failing {
             0 => String::new(),

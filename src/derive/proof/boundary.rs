@@ -44,6 +44,8 @@ pub enum Fault {
     },
     /// The region's text could not be read.
     Malformed(String),
+    /// Nothing closed the region, and its text could not be read.
+    Unclosed,
     /// A region opened at a position without this part.
     Extra,
     /// The boundaries hold and the value is another.
@@ -80,6 +82,11 @@ impl Boundary {
                 format!("`{field}` at byte {at} was read, and replaced by another region at byte {later}")
             }
             Fault::Malformed(reason) => format!("`{field}` at byte {at} could not be parsed: {reason}"),
+            Fault::Unclosed => {
+                format!(
+                    "`{field}` at byte {at} could not be parsed: nothing closed it, and it ran on to the end of the text"
+                )
+            }
             Fault::Extra => format!("`{field}` opened at byte {at}, where it should not"),
             Fault::Misread { wanted, got } => format!("`{field}` at byte {at} was read as {got} instead of {wanted}"),
         }
@@ -111,6 +118,7 @@ impl Boundary {
                 "make the delimiter before the later region match the white space too, or give `{field}` `repeats` and `join`"
             ),
             Fault::Malformed(_) => format!("choose a content parser for `{field}` that reads the text after {before}"),
+            Fault::Unclosed => format!("make `close` of `{field}` match the text after the value that begins {rest}"),
             Fault::Extra => format!("change the delimiters so that {rest} is not part of `{field}`"),
             Fault::Misread { .. } => format!("change the content parser of `{field}`, or the captures of its `open`"),
         }
@@ -126,6 +134,7 @@ impl Boundary {
             Fault::Malformed(_) => (4, String::new()),
             Fault::Extra => (5, String::new()),
             Fault::Misread { .. } => (6, String::new()),
+            Fault::Unclosed => (7, String::new()),
         };
         (self.field.clone(), number, detail)
     }
@@ -221,6 +230,9 @@ pub(super) fn find(
         Part::Calls => {
             let field = "tool_calls";
             if let Some((region, reason)) = regions.iter().find_map(|region| Some((region, region.malformed?))) {
+                if region.close.start == region.close.end && region.close.end == read.len() {
+                    return boundary(region.field, region.body.start, Fault::Unclosed);
+                }
                 return boundary(region.field, region.body.start, Fault::Malformed(shortened(reason, 120).into()));
             }
             let mut from = offset;
