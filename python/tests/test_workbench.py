@@ -74,6 +74,7 @@ def test_lint_and_what_does_not_load():
         ("backchat", "backchat"),
         ("backchat._stream", "backchat"),
         ("backchat._workbench", "backchat"),
+        ("backchat.aio", "backchat"),
         ("backchat.arrow", "pyarrow"),
     ],
 )
