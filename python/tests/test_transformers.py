@@ -66,6 +66,15 @@ def test_a_tokenizer_gets_the_derived_template():
 
     tokenizer = add_response_template(Tokenizer())
     assert backchat.parse_response("Yes.<end>", tokenizer.response_template, prefix="[assistant]")["content"] == "Yes."
-    Tokenizer.chat_template = "{{ messages | length }}"
-    with pytest.raises(NotProved):
-        add_response_template(Tokenizer())
+    whole = Tokenizer.chat_template
+    for chat_template, why in (
+        ("{{ messages | length }}", "failed: this chat template does not render"),
+        (
+            whole.replace("m.content", "m.content[:3]"),
+            r"partial: \d+ of \d+ generated conversations parse back exactly; first",
+        ),
+    ):
+        Tokenizer.chat_template = chat_template
+        with pytest.raises(NotProved, match=why) as raised:
+            add_response_template(Tokenizer())
+        assert raised.value.derivation.status == why.partition(":")[0]
