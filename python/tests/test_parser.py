@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import copy
 import gc
+import json
 import pickle
 import sys
 import threading
@@ -152,6 +153,23 @@ def test_templates_are_values():
     assert hash(template) == hash(backchat.Template(SPEC)) and template != backchat.Template({**SPEC, "defaults": {}})
     assert pickle.loads(pickle.dumps(template)) == copy.deepcopy(template) == copy.copy(template) == template
     assert template.fields == ["thinking", "tool_calls", "content"] and template.warnings == []
+
+
+def test_templates_are_opened_as_the_command_opens_them(tmp_path, monkeypatch):
+    wanted = backchat.Template(SPEC)
+    (tmp_path / "template.json").write_text(wanted.to_json())
+    for folder in ("model", "cache/hub/models--org--name/snapshots/1"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "tokenizer_config.json").write_text(json.dumps({"response_template": SPEC}))
+    refs = tmp_path / "cache/hub/models--org--name/refs"
+    refs.mkdir()
+    (refs / "main").write_text("1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    for place in (tmp_path / "template.json", str(tmp_path / "model"), "org/name"):
+        assert backchat.Template.open(place) == wanted, place
+    with pytest.raises(backchat.TemplateError, match="no-such"):
+        backchat.Template.open(tmp_path / "no-such")
 
 
 def test_numbers_keep_their_digits():
