@@ -135,7 +135,8 @@ def served(model, tmp_path):
         yield int(told.split(":")[2].split("/")[0])
     finally:
         server.kill()
-        server.communicate()
+        told = server.communicate()[0]
+    assert "Traceback" not in told, told
 
 
 async def client(port, arrived, name):

@@ -43,6 +43,20 @@ def test_a_template_that_transformers_loaded(patched):
     assert patched.parse_response(OUTPUT, load_response_template(SPEC), prefix="<bot>") == MESSAGE
 
 
+def test_tools_are_functions_or_dicts():
+    def f(a: int):
+        """
+        Finds one.
+
+        Args:
+            a: Which.
+        """
+
+    call = '<call>{"name": "f", "args": {"a": "7"}}</call>'
+    message = backchat.parse_response(call, SPEC, prefix="<bot>", tools=[f])
+    assert message["tool_calls"][0]["function"]["arguments"] == {"a": 7}
+
+
 def test_everything_is_put_back(patched):
     from transformers.utils import chat_parsing
 
