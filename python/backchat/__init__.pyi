@@ -1,5 +1,5 @@
 from backchat._backchat import ResponseParser, Template, parse_batch, parse_response
-from backchat._stream import astream, openai_chunks, stream
+from backchat._stream import aopenai_chunks, astream, openai_chunks, stream
 from backchat._types import (
     BatchResult,
     Chat,
@@ -48,6 +48,7 @@ __all__ = [
     "TemplateError",
     "UnknownKey",
     "add_generation_blocks",
+    "aopenai_chunks",
     "astream",
     "check",
     "convert",

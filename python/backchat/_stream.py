@@ -74,28 +74,66 @@ def openai_chunks(
     >>> chunks[-1]["choices"][0]["finish_reason"]
     'stop'
     """
-    shared = {
-        "id": id or f"chatcmpl-{uuid.uuid4().hex}",
-        "object": "chat.completion.chunk",
-        "created": int(time.time()),
-        "model": model,
-    }
-
-    def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
-        return {**shared, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
-
-    yield chunk({"role": "assistant"})
-    calls = 0
+    chunks = _Chunks(model, id)
+    yield chunks.first()
     for event in events:
+        yield from chunks.of(event)
+    yield chunks.last()
+
+
+async def aopenai_chunks(
+    events: AsyncIterable[dict[str, Any]], *, model: str = "", id: str | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """`openai_chunks` for an asynchronous source of events, as `astream` is one.
+
+    >>> import asyncio
+    >>> async def pieces():
+    ...     for piece in ("Hel", "lo<e", "nd>"):
+    ...         yield piece
+    >>> async def deltas(template):
+    ...     events = astream(pieces(), template, prefix="[bot]")
+    ...     return [chunk["choices"][0]["delta"] async for chunk in aopenai_chunks(events)]
+    >>> asyncio.run(deltas({"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}))
+    [{'role': 'assistant'}, {'content': 'Hel'}, {'content': 'lo'}, {}]
+    """
+    chunks = _Chunks(model, id)
+    yield chunks.first()
+    async for event in events:
+        for chunk in chunks.of(event):
+            yield chunk
+    yield chunks.last()
+
+
+class _Chunks:
+    """The chunks of one answer, which share what is not their own, and number its calls."""
+
+    def __init__(self, model: str, id: str | None) -> None:
+        self.shared = {
+            "id": id or f"chatcmpl-{uuid.uuid4().hex}",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": model,
+        }
+        self.calls = 0
+
+    def first(self) -> dict[str, Any]:
+        return self._chunk({"role": "assistant"})
+
+    def of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if event["type"] == "region_chunk" and not event["dirty"]:
             name = "reasoning_content" if event["field"] in REASONING else event["field"]
-            yield chunk({name: event["text"]})
+            yield self._chunk({name: event["text"]})
         elif event["type"] == "region_close" and event["field"] == "tool_calls":
             value = event["value"]
             for call in value if isinstance(value, list) else [value]:
-                yield chunk({"tool_calls": [_call(call, calls)]})
-                calls += 1
-    yield chunk({}, "tool_calls" if calls else "stop")
+                yield self._chunk({"tool_calls": [_call(call, self.calls)]})
+                self.calls += 1
+
+    def last(self) -> dict[str, Any]:
+        return self._chunk({}, "tool_calls" if self.calls else "stop")
+
+    def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+        return {**self.shared, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
 
 
 def _call(call: Any, index: int) -> dict[str, Any]:

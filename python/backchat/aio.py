@@ -9,5 +9,10 @@ from backchat._backchat import parse_response
 
 
 async def aparse(text: str, template: Any, **options: Any) -> dict[str, Any]:
-    """`parse_response` for long texts: it runs on a thread, without the interpreter's lock."""
+    """`parse_response` for long texts: it runs on a thread, without the interpreter's lock.
+
+    >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
+    >>> asyncio.run(aparse("Hello<end>", template, prefix="[bot]"))
+    {'content': 'Hello'}
+    """
     return await asyncio.to_thread(parse_response, text, template, **options)

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use backchat::Template;
 use backchat::diagnostic::Diagnostic;
+use backchat::input;
 use backchat::json::Value;
-use backchat::template::{Loaded, source};
+use backchat::template::Loaded;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -54,7 +55,7 @@ impl PyTemplate {
     #[staticmethod]
     fn open(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Self> {
         let path = path.str()?;
-        let opened = source::open(path.to_str()?).map_err(|error| not_loaded(py, &error.diagnostics))?;
+        let opened = input::template(path.to_str()?).map_err(|error| not_loaded(py, &error.diagnostics))?;
         Ok(opened.loaded.into())
     }
 

@@ -3,6 +3,7 @@
 Ray and Spark start slowly, so they run where BACKCHAT_TEST_ENGINES is set; Spark needs Java.
 """
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -28,9 +29,6 @@ def content(row):
     return MESSAGE["content"].replace("yes", f"{row:05}")
 
 
-pytest.importorskip("pyarrow")
-
-
 def needs(package, slow=False, program=None):
     """Skips, and says so, where an engine is not there."""
     asked = not slow or "BACKCHAT_TEST_ENGINES" in os.environ
@@ -48,8 +46,8 @@ def model(tmp_path):
 
 
 def write(path, texts):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
 
     texts = list(texts)
     path.parent.mkdir(exist_ok=True)
@@ -122,3 +120,65 @@ def test_a_job_that_was_killed_goes_on_where_it_stopped(model, tmp_path):
     for part in parts:
         found = [json.loads(row["message"]) for row in read(messages / part)]
         assert found == [{**MESSAGE, "content": content(row)} for row in range(3000)]
+
+
+@pytest.fixture
+def served(model, tmp_path):
+    """Serves `OUTPUT` character by character; gives the port."""
+    pieces = [{"after_ms": 10, "text": character} for character in OUTPUT]
+    (tmp_path / "recording.jsonl").write_text("".join(json.dumps(piece) + "\n" for piece in pieces))
+    (tmp_path / "prompt.txt").write_text("<bot>")
+    server = start("serve_async.py", model, tmp_path / "prompt.txt", tmp_path / "recording.jsonl", 0)
+    try:
+        told = server.stdout.readline()
+        assert told.startswith("http://127.0.0.1:"), told + server.stdout.read()
+        yield int(told.split(":")[2].split("/")[0])
+    finally:
+        server.kill()
+        told = server.communicate()[0]
+    assert "Traceback" not in told, told
+
+
+async def client(port, arrived, name):
+    """What a client reads; `arrived` gets its name for each line."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    body = b'{"stream": true}'
+    writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    lines = []
+    async for line in reader:
+        if line.startswith(b"data: "):
+            arrived.append(name)
+            lines.append(line.decode().removeprefix("data: ").strip())
+    writer.close()
+    return lines
+
+
+def test_a_server_streams_to_many_clients_at_once(served):
+    arrived = []
+
+    async def two():
+        return await asyncio.gather(*(client(served, arrived, name) for name in "ab"))
+
+    for *lines, last in asyncio.run(asyncio.wait_for(two(), 60)):
+        chunks = [json.loads(line) for line in lines]
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+        assert last == "[DONE]" and len({chunk["id"] for chunk in chunks}) == 1
+        assert "".join(delta.get("reasoning_content", "") for delta in deltas) == MESSAGE["thinking"]
+        assert "".join(delta.get("content", "") for delta in deltas) == MESSAGE["content"]
+        assert [call["function"]["name"] for delta in deltas for call in delta.get("tool_calls", [])] == ["f"]
+        assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+    # Neither waits for the other to end.
+    for one, other in ("ab", "ba"):
+        assert arrived.index(one) < len(arrived) - 1 - arrived[::-1].index(other)
+
+
+def test_a_server_goes_on_after_clients_that_leave_or_say_nonsense(served):
+    async def talk():
+        for said in (b"", b"GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
+            _, writer = await asyncio.open_connection("127.0.0.1", served)
+            writer.write(said)
+            await writer.drain()
+            writer.close()
+        return await client(served, [], "a")
+
+    assert asyncio.run(asyncio.wait_for(talk(), 60))[-1] == "[DONE]"

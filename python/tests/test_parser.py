@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import copy
 import gc
+import json
 import pickle
 import sys
 import threading
@@ -154,6 +155,23 @@ def test_templates_are_values():
     assert template.fields == ["thinking", "tool_calls", "content"] and template.warnings == []
 
 
+def test_templates_are_opened_as_the_command_opens_them(tmp_path, monkeypatch):
+    wanted = backchat.Template(SPEC)
+    (tmp_path / "template.json").write_text(wanted.to_json())
+    for folder in ("model", "cache/hub/models--org--name/snapshots/1"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "tokenizer_config.json").write_text(json.dumps({"response_template": SPEC}))
+    refs = tmp_path / "cache/hub/models--org--name/refs"
+    refs.mkdir()
+    (refs / "main").write_text("1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    for place in (tmp_path / "template.json", str(tmp_path / "model"), "org/name"):
+        assert backchat.Template.open(place) == wanted, place
+    with pytest.raises(backchat.TemplateError, match="no-such"):
+        backchat.Template.open(tmp_path / "no-such")
+
+
 def test_numbers_keep_their_digits():
     spec = {"start_anchor": "a", "fields": {"x": {"open": "<", "close": ">", "content": "json"}}}
     text = '<{"big": 123456789012345678901234567890, "float": 1.5, "none": null, "yes": true}>'
@@ -189,6 +207,63 @@ def test_chunks_for_clients_of_openai():
         {"name": "f", "arguments": '{"a": 1}'}
     ]
     assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_chunks_of_an_asynchronous_source():
+    cuts = [OUTPUT[:20], OUTPUT[20:61], OUTPUT[61:]]
+
+    async def pieces():
+        for piece in cuts:
+            yield piece
+
+    async def found():
+        events = backchat.astream(pieces(), SPEC, prefix="<bot>")
+        return [chunk async for chunk in backchat.aopenai_chunks(events, model="m", id="1")]
+
+    wanted = list(backchat.openai_chunks(backchat.stream(cuts, SPEC, prefix="<bot>"), model="m", id="1"))
+    # Each answer has its own time.
+    without_time = [[{**chunk, "created": 0} for chunk in chunks] for chunks in (asyncio.run(found()), wanted)]
+    assert without_time[0] == without_time[1] and len(wanted) > 5
+
+
+def test_chunks_come_when_their_piece_does():
+    fed = []
+
+    async def pieces():
+        for piece in ("A", "B", "C<end>"):
+            fed.append(piece)
+            yield piece
+
+    async def first_two():
+        chunks = backchat.aopenai_chunks(backchat.astream(pieces(), SPEC, prefix="<bot>"))
+        return [(await anext(chunks))["choices"][0]["delta"] for _ in range(2)]
+
+    assert asyncio.run(first_two()) == [{"role": "assistant"}, {"content": "A"}]
+    assert fed == ["A"]
+
+
+def test_an_asynchronous_source_that_fails():
+    async def pieces():
+        yield "<think>Hm</think>Y"
+        raise ConnectionError("the engine is gone")
+
+    async def drain(parser):
+        async for _ in backchat.aopenai_chunks(backchat.astream(pieces(), parser=parser)):
+            pass
+
+    parser = backchat.ResponseParser(SPEC, "<bot>")
+    with pytest.raises(ConnectionError, match="gone"):
+        asyncio.run(drain(parser))
+    assert parser.message == {"role": "assistant", "thinking": "Hm"}
+    assert parser.finalize()[0]["content"] == "Y"
+
+
+def test_one_output_beside_an_event_loop():
+    from backchat.aio import aparse
+
+    assert asyncio.run(aparse(OUTPUT, SPEC, prefix="<bot>")) == MESSAGE
+    with pytest.raises(backchat.ParseError, match="tool_calls"):
+        asyncio.run(aparse("<call>nothing</call>", SPEC, prefix="<bot>"))
 
 
 def test_threads_share_a_template():

@@ -43,6 +43,20 @@ def test_a_template_that_transformers_loaded(patched):
     assert patched.parse_response(OUTPUT, load_response_template(SPEC), prefix="<bot>") == MESSAGE
 
 
+def test_tools_are_functions_or_dicts():
+    def f(a: int):
+        """
+        Finds one.
+
+        Args:
+            a: Which.
+        """
+
+    call = '<call>{"name": "f", "args": {"a": "7"}}</call>'
+    message = backchat.parse_response(call, SPEC, prefix="<bot>", tools=[f])
+    assert message["tool_calls"][0]["function"]["arguments"] == {"a": 7}
+
+
 def test_everything_is_put_back(patched):
     from transformers.utils import chat_parsing
 
@@ -66,6 +80,15 @@ def test_a_tokenizer_gets_the_derived_template():
 
     tokenizer = add_response_template(Tokenizer())
     assert backchat.parse_response("Yes.<end>", tokenizer.response_template, prefix="[assistant]")["content"] == "Yes."
-    Tokenizer.chat_template = "{{ messages | length }}"
-    with pytest.raises(NotProved):
-        add_response_template(Tokenizer())
+    whole = Tokenizer.chat_template
+    for chat_template, why in (
+        ("{{ messages | length }}", "failed: this chat template does not render"),
+        (
+            whole.replace("m.content", "m.content[:3]"),
+            r"partial: \d+ of \d+ generated conversations parse back exactly; first",
+        ),
+    ):
+        Tokenizer.chat_template = chat_template
+        with pytest.raises(NotProved, match=why) as raised:
+            add_response_template(Tokenizer())
+        assert raised.value.derivation.status == why.partition(":")[0]

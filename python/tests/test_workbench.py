@@ -35,6 +35,17 @@ def test_the_command_says_the_same(name):
     assert backchat.grammar(file, TOOLS) == grammar
 
 
+def test_a_conversion_is_the_command_s(tmp_path):
+    schema = {
+        "x-regex": "^(?P<content>.*?)(?:<end>|$)",
+        "type": "object",
+        "properties": {"content": {"type": "string"}},
+    }
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    told = command("convert", tmp_path / "schema.json", "--start-anchor", "[assistant]", "--format", "json")
+    assert backchat.convert(schema, start_anchor="[assistant]").report == json.loads(told)
+
+
 def test_a_derived_template_reads_what_its_chat_template_renders():
     text = (TEMPLATES / "qwen3.jinja").read_text()
     derivation = backchat.derive(text)
@@ -74,6 +85,7 @@ def test_lint_and_what_does_not_load():
         ("backchat", "backchat"),
         ("backchat._stream", "backchat"),
         ("backchat._workbench", "backchat"),
+        ("backchat.aio", "backchat"),
         ("backchat.arrow", "pyarrow"),
     ],
 )

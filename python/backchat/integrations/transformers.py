@@ -31,7 +31,7 @@ _before: dict[tuple[str, str], Any] = {}
 
 
 class NotProved(ValueError):
-    """A derived response template that does not bring every conversation back. `derivation` has the counterexamples."""
+    """A derived response template with which some conversations do not parse back exactly. `derivation` has the counterexamples."""
 
     def __init__(self, derivation: backchat.Derivation) -> None:
         super().__init__(f"the derived response template is {derivation.status}: {_why(derivation)}")
@@ -41,7 +41,8 @@ class NotProved(ValueError):
 def _why(derivation: backchat.Derivation) -> str:
     if derivation.failures:
         return (
-            f"{derivation.proved} of {derivation.total} conversations come back; first lost: {derivation.failures[0]}"
+            f"{derivation.proved} of {derivation.total} generated conversations parse back exactly; "
+            f"first lost: {derivation.failures[0]}"
         )
     return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
 
