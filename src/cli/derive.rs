@@ -95,6 +95,12 @@ pub enum OutputFormat {
     Json,
 }
 
+/// Whether two paths lead to one file, which exists.
+fn is_same_file(one: &str, other: &str) -> bool {
+    let full = |path: &str| Path::new(path).canonicalize().ok();
+    full(one).is_some_and(|one| Some(one) == full(other))
+}
+
 impl Derive {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
@@ -138,6 +144,11 @@ impl Derive {
 
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
         let source = self.open(global)?;
+        if let Some(file) = self.output.as_deref().filter(|file| is_same_file(file, &source.file)) {
+            let message = format!("the draft would replace {}, which it is derived from", escape(file));
+            let help = "name another file, or use --write to put it into a tokenizer_config.json";
+            return Err(Diagnostic::error("output-is-source", message).help(help).into());
+        }
         let options = self.options(&source)?;
         let derivation = derive::derive(&source.template, &options);
         self.page.write(global, || report::derivation(&source.file, &source.template, &derivation, &options))?;

@@ -91,7 +91,9 @@ fn is_as_expected(expected: &[&str], lines: &[&str]) -> bool {
     match (expected.first(), lines.first()) {
         (None, None) => true,
         (Some(&ELISION), _) => (0..=lines.len()).any(|at| is_as_expected(&expected[1..], &lines[at..])),
-        (Some(wanted), Some(line)) => is_line(&timeless(wanted), &timeless(line)) && is_as_expected(&expected[1..], &lines[1..]),
+        (Some(wanted), Some(line)) => {
+            is_line(&timeless(wanted), &timeless(line)) && is_as_expected(&expected[1..], &lines[1..])
+        }
         _ => false,
     }
 }

@@ -181,3 +181,20 @@ fn reports_show_no_control_character() {
         assert_eq!(shown, None, "{format}: {said}");
     }
 }
+
+#[test]
+fn no_page_takes_the_place_of_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let template = folder.path().join("t.jinja");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/", "chat_templates/hermes.jinja"), &template).unwrap();
+    let (known, page) = (fs::read(&template).unwrap(), folder.path().join("page.html"));
+    for (report, code) in
+        [(template.as_path(), 2), (std::path::Path::new("-"), 2), (page.as_path(), 0), (page.as_path(), 0)]
+    {
+        let output = backchat(&["derive", "-q", template.to_str().unwrap(), "--report"]).arg(report).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}: {output:?}", report.display());
+    }
+    let output = backchat(&["derive", "-q", template.to_str().unwrap(), "-o"]).arg(&template).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(fs::read(&template).unwrap(), known);
+}

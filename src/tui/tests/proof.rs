@@ -60,7 +60,7 @@ fn a_template_is_mended_with_the_proof_at_hand() {
     bench.press("G");
     assert!(bar(&mut bench).starts_with("✓ 48 of 48  "), "{}", bar(&mut bench));
     bench.press("p");
-    assert_eq!(bench.notice(), "all 48 conversations come back as they went in");
+    assert_eq!(bench.notice(), "all 48 conversations parse back exactly");
 }
 
 #[test]
