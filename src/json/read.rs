@@ -112,16 +112,56 @@ pub fn read_entries(text: &str) -> Result<(Range<usize>, Option<Vec<Entry>>), Er
 struct Reader<'t> {
     text: &'t str,
     at: usize,
-    depth: usize,
     /// The places of values read and not yet taken up by the list or object around them.
     places: Option<Vec<Places>>,
     /// The entries of the outermost object, if they are all that is asked for: values are checked and dropped.
     entries: Option<Vec<Entry>>,
 }
 
+/// A list or object whose end has not come.
+struct Open {
+    start: usize,
+    parts: Parts,
+}
+
+enum Parts {
+    List {
+        items: Vec<Value>,
+        /// The number of places that belong to what is around the list.
+        outer: usize,
+    },
+    Object(OpenObject),
+}
+
+#[derive(Default)]
+struct OpenObject {
+    entries: Object,
+    /// The places of its entries, if they are asked for.
+    places: Option<Box<EntryPlaces>>,
+    /// The key of the value that is read now, the bytes of the key, and where the value starts.
+    key: String,
+    key_place: Range<usize>,
+    value_start: usize,
+}
+
+#[derive(Default)]
+struct EntryPlaces {
+    below: Map<Places>,
+    overridden: Vec<(String, Range<usize>)>,
+}
+
+impl Open {
+    fn closing(&self) -> u8 {
+        match self.parts {
+            Parts::List { .. } => b']',
+            Parts::Object(_) => b'}',
+        }
+    }
+}
+
 impl<'t> Reader<'t> {
     fn new(text: &'t str) -> Self {
-        Self { text, at: 0, depth: 0, places: None, entries: None }
+        Self { text, at: 0, places: None, entries: None }
     }
 
     fn taken_places(self) -> Places {
@@ -169,12 +209,43 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// The value that begins here. What is open around a value is kept in a list, not on the stack: values as deep as
+    /// is allowed are read in any thread, optimized or not.
     fn value(&mut self) -> Result<Value, Error> {
+        let mut open = Vec::new();
+        'values: loop {
+            let mut value = match self.peek() {
+                Some(b'[' | b'{') => {
+                    let mut nested = self.opened(open.len())?;
+                    match self.peek() == Some(nested.closing()) {
+                        true => self.closed(&mut nested),
+                        false => {
+                            self.key(&mut nested)?;
+                            open.push(nested);
+                            continue 'values;
+                        }
+                    }
+                }
+                _ => self.scalar()?,
+            };
+            let mut depth = open.len();
+            while let Some(around) = open.last_mut() {
+                self.put(around, value, depth);
+                if self.goes_on(around)? {
+                    continue 'values;
+                }
+                value = self.closed(around);
+                open.pop();
+                depth -= 1;
+            }
+            return Ok(value);
+        }
+    }
+
+    fn scalar(&mut self) -> Result<Value, Error> {
         let start = self.at;
         let value = match self.peek() {
             Some(b'"') => Value::String(self.string()?),
-            Some(b'[') => return self.nested(Self::list),
-            Some(b'{') => return self.nested(Self::object),
             Some(b'-') if self.rest().starts_with("-Infinity") => self.word("-Infinity", number("-Infinity"))?,
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b'n') => self.word("null", Value::Null)?,
@@ -204,106 +275,109 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn nested(&mut self, body: fn(&mut Self) -> Result<Value, Error>) -> Result<Value, Error> {
-        if self.depth >= MAX_DEPTH {
+    /// The list or object that opens here, up to its first item.
+    fn opened(&mut self, depth: usize) -> Result<Open, Error> {
+        if depth >= MAX_DEPTH {
             let error = self.error(&format!("lists and objects nest more than {MAX_DEPTH} deep here"));
             return Err(Error { kind: ErrorKind::TooDeep, ..error });
         }
-        self.depth += 1;
-        let value = body(self)?;
-        self.depth -= 1;
-        Ok(value)
-    }
-
-    fn list(&mut self) -> Result<Value, Error> {
         let start = self.at;
-        let outer = self.places.as_ref().map_or(0, Vec::len);
-        let mut items = Vec::new();
-        self.at += 1;
-        self.skip_space();
-        if self.peek() == Some(b']') {
-            self.at += 1;
-        } else {
-            loop {
-                self.skip_space();
-                let item = self.value()?;
-                if self.entries.is_none() {
-                    items.push(item);
-                }
-                self.skip_space();
-                match self.peek() {
-                    Some(b',') => self.at += 1,
-                    Some(b']') => {
-                        self.at += 1;
-                        break;
-                    }
-                    None => return Err(self.error("the text ends inside a list")),
-                    Some(_) => return Err(self.error("expected `,` or `]`")),
-                }
+        let parts = match self.peek() {
+            Some(b'[') => Parts::List { items: Vec::new(), outer: self.places.as_ref().map_or(0, Vec::len) },
+            _ => {
+                let places = self.places.as_ref().map(|_| Box::default());
+                Parts::Object(OpenObject { places, ..OpenObject::default() })
             }
-        }
-        let below = self.places.as_mut().map(|done| Below::List(done.split_off(outer)));
-        self.placed(start, below.unwrap_or_default(), Vec::new());
-        Ok(Value::List(items))
-    }
-
-    fn object(&mut self) -> Result<Value, Error> {
-        let start = self.at;
-        let mut entries = Object::new();
-        let mut below = Map::new();
-        let mut overridden = Vec::new();
+        };
         self.at += 1;
         self.skip_space();
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-        } else {
-            loop {
-                self.skip_space();
-                let key_start = self.at;
-                match self.peek() {
-                    Some(b'"') => {}
-                    None => return Err(self.error("the text ends inside an object")),
-                    Some(_) => return Err(self.error("expected a key in double quotes")),
-                }
-                let key = self.string()?;
-                let key_place = key_start..self.at;
-                self.skip_space();
-                if self.peek() != Some(b':') {
-                    return Err(self.error("expected `:` after the key"));
-                }
-                self.at += 1;
-                self.skip_space();
-                let value_start = self.at;
-                let value = self.value()?;
-                if let Some(mut places) = self.places.as_mut().and_then(Vec::pop) {
-                    places.key = Some(key_place.clone());
-                    if let Some(Places { key: Some(earlier), .. }) = below.insert(key.clone(), places) {
-                        overridden.push((key.clone(), earlier));
+        Ok(Open { start, parts })
+    }
+
+    /// Puts a value into the list or object around it.
+    fn put(&mut self, around: &mut Open, value: Value, depth: usize) {
+        let is_kept = self.entries.is_none();
+        match &mut around.parts {
+            Parts::List { items, .. } if is_kept => items.push(value),
+            Parts::List { .. } => {}
+            Parts::Object(object) => {
+                let (key, place) = (std::mem::take(&mut object.key), object.key_place.clone());
+                if let Some(entry) = &mut object.places
+                    && let Some(mut places) = self.places.as_mut().and_then(Vec::pop)
+                {
+                    places.key = Some(place.clone());
+                    if let Some(Places { key: Some(earlier), .. }) = entry.below.insert(key.clone(), places) {
+                        entry.overridden.push((key.clone(), earlier));
                     }
                 }
                 match &mut self.entries {
                     None => {
-                        entries.insert(key, value);
+                        object.entries.insert(key, value);
                     }
-                    Some(outermost) if self.depth == 1 => {
-                        outermost.push(Entry { name: key, key: key_place, value: value_start..self.at });
+                    Some(outermost) if depth == 1 => {
+                        outermost.push(Entry { name: key, key: place, value: object.value_start..self.at });
                     }
                     Some(_) => {}
                 }
-                self.skip_space();
-                match self.peek() {
-                    Some(b',') => self.at += 1,
-                    Some(b'}') => {
-                        self.at += 1;
-                        break;
-                    }
-                    None => return Err(self.error("the text ends inside an object")),
-                    Some(_) => return Err(self.error("expected `,` or `}`")),
-                }
             }
         }
-        self.placed(start, Below::Object(below), overridden);
-        Ok(Value::Object(entries))
+    }
+
+    /// Whether another item follows, and not the end of the list or object.
+    fn goes_on(&mut self, around: &mut Open) -> Result<bool, Error> {
+        self.skip_space();
+        match (self.peek(), &around.parts) {
+            (Some(b','), _) => {
+                self.at += 1;
+                self.skip_space();
+                self.key(around)?;
+                Ok(true)
+            }
+            (Some(byte), _) if byte == around.closing() => Ok(false),
+            (None, Parts::List { .. }) => Err(self.error("the text ends inside a list")),
+            (None, Parts::Object(_)) => Err(self.error("the text ends inside an object")),
+            (Some(_), Parts::List { .. }) => Err(self.error("expected `,` or `]`")),
+            (Some(_), Parts::Object(_)) => Err(self.error("expected `,` or `}`")),
+        }
+    }
+
+    /// Reads the key and the colon in front of an object's next value.
+    fn key(&mut self, around: &mut Open) -> Result<(), Error> {
+        let Parts::Object(object) = &mut around.parts else { return Ok(()) };
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => {}
+            None => return Err(self.error("the text ends inside an object")),
+            Some(_) => return Err(self.error("expected a key in double quotes")),
+        }
+        object.key = self.string()?;
+        object.key_place = start..self.at;
+        self.skip_space();
+        if self.peek() != Some(b':') {
+            return Err(self.error("expected `:` after the key"));
+        }
+        self.at += 1;
+        self.skip_space();
+        object.value_start = self.at;
+        Ok(())
+    }
+
+    /// The list or object whose closing bracket comes here.
+    fn closed(&mut self, whole: &mut Open) -> Value {
+        self.at += 1;
+        match &mut whole.parts {
+            Parts::List { items, outer } => {
+                let below = self.places.as_mut().map(|done| Below::List(done.split_off(*outer)));
+                self.placed(whole.start, below.unwrap_or_default(), Vec::new());
+                Value::List(std::mem::take(items))
+            }
+            Parts::Object(object) => {
+                if let Some(entry) = object.places.take() {
+                    self.placed(whole.start, Below::Object(entry.below), entry.overridden);
+                }
+                Value::Object(std::mem::take(&mut object.entries))
+            }
+        }
     }
 
     fn number(&mut self) -> Result<Value, Error> {
@@ -414,6 +488,19 @@ fn number(text: &str) -> Value {
 mod tests {
     use super::super::Path;
     use super::*;
+
+    /// Whoever embeds the parser may run it unoptimized, in a thread with little stack.
+    #[test]
+    fn the_deepest_value_is_read_with_little_stack() {
+        let read = || {
+            let text = format!("{}{}{}{}", "[{\"a\":".repeat(495), 1, "}]".repeat(494), "}]");
+            let (value, places) = read_with_places(&text).unwrap();
+            assert_eq!(value.to_string().matches('[').count(), 495);
+            assert_eq!(places.value, 0..text.len());
+            assert_eq!(super::read(&"[".repeat(100_000)).unwrap_err().kind(), ErrorKind::TooDeep);
+        };
+        std::thread::Builder::new().stack_size(1 << 20).spawn(read).unwrap().join().unwrap();
+    }
 
     #[test]
     fn a_value_inside_a_larger_text_has_its_places_there() {
