@@ -339,10 +339,10 @@ fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
     assert_eq!(code(&parse(&[&path, "-q"], text)), 1);
 }
 
-/// Runs `backchat parse` with so much memory, beside the 32 MiB that it may need whatever it reads.
+/// Runs `backchat parse` with so much memory, beside the 12 MiB that it may need whatever it reads.
 #[cfg(target_os = "linux")]
 fn parse_within(bytes: u64, arguments: &[&str]) -> Output {
-    let script = format!("ulimit -v {}; exec \"$@\"", (bytes + (32 << 20)) >> 10);
+    let script = format!("ulimit -d {}; exec \"$@\"", (bytes + (12 << 20)) >> 10);
     let mut command = Command::new("sh");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_backchat"), "parse", "-q"]).args(arguments);
     command.stdin(Stdio::null()).output().unwrap()
@@ -355,7 +355,7 @@ fn memory_is_bounded_by_the_text() {
     // The text, and twice as much to parse it; with events 20 times as much, in which the 550 bytes a byte that they
     // take if they are kept would not fit.
     for (size, budget, arguments) in
-        [(24_u64 << 20, 3, &["--chunks", "1"][..]), (4 << 20, 20, &["--chunks", "1", "--events"])]
+        [(12_u64 << 20, 3, &["--chunks", "1"][..]), (2 << 20, 20, &["--chunks", "1", "--events"])]
     {
         let text = "The quick brown fox. ".repeat(usize::try_from(size).unwrap() / 21);
         let path = file("memory.txt", &text);

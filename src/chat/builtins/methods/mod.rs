@@ -150,7 +150,9 @@ fn character(value: &Value, text: &str, index: i128) -> Result<Value> {
         text.chars().rev().nth(steps - 1)
     } else {
         limits::charge_skipped(steps.min(text.len()))?;
-        text.chars().nth(steps)
+        let (before, rest) = text.split_at_checked(steps).unwrap_or((text, ""));
+        // Characters are bytes in most texts, which is seen faster than characters are counted.
+        if before.is_ascii() { rest.chars().next() } else { text.chars().nth(steps) }
     };
     Ok(found.map_or(Value::UNDEFINED, |c| markup::like(value, c.to_string())))
 }
