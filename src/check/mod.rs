@@ -3,9 +3,9 @@
 mod chats;
 mod compare;
 mod constrained;
-mod drift;
 mod find;
 pub mod fixture;
+mod golden;
 mod pending;
 mod reading;
 mod round_trip;
@@ -16,8 +16,8 @@ mod suite;
 mod truncation;
 
 pub use compare::{Difference, differences};
-pub use drift::{Derived, check_derived, derived_files};
 pub use find::fixture_files;
+pub use golden::{Derived, check_derived, derived_files};
 // For the command.
 #[doc(hidden)]
 pub use pending::{Pending, Section, Which, written};

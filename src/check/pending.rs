@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::compare::fits;
-use super::fixture::{Blessed, BlessedChat, Case, ChatCase, FixtureFile, rewrite};
+use super::fixture::{Actual, ActualChat, Case, ChatCase, FixtureFile, rewrite};
 use super::suite::{Entry, Meaning, Report, Status};
 use crate::diagnostic::Severity;
 use crate::json::{Object, Value};
@@ -21,9 +21,9 @@ pub enum Which {
 #[derive(Clone, Debug)]
 pub enum Pending<'f> {
     /// Of an output.
-    Output(&'f Case, Blessed),
+    Output(&'f Case, Actual),
     /// Of a rendered chat.
-    Chat(&'f ChatCase, BlessedChat),
+    Chat(&'f ChatCase, ActualChat),
 }
 
 /// One section in which the expectation and what was found differ, both as the file would write them.
@@ -139,7 +139,7 @@ pub fn written(file: &FixtureFile, pending: &[Pending<'_>]) -> String {
 }
 
 /// The expectation to write into a case, if it changed.
-fn new_expectation(case: &Case, meaning: &Blessed, which: Which) -> Option<Blessed> {
+fn new_expectation(case: &Case, meaning: &Actual, which: Which) -> Option<Actual> {
     let expected = &case.expected;
     let nothing_said = expected.message.is_none() && (expected.error.is_none() || meaning.message.is_some());
     let mut new = meaning.clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::compare::{differences, fits};
 use super::constrained;
-use super::fixture::{Blessed, Case, Expected};
+use super::fixture::{Actual, Case, Expected};
 use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
@@ -43,7 +43,7 @@ pub struct Verdict {
     /// The findings; the case failed if one of them is an error.
     pub diagnostics: Vec<Diagnostic>,
     /// The message of the output, read whole.
-    pub meaning: Blessed,
+    pub meaning: Actual,
     /// How long it took.
     pub time: Duration,
     /// The ways to cut the output at which the answer is another.
@@ -99,7 +99,7 @@ pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Se
     for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
         finding.severity = Severity::Note;
     }
-    let meaning = Blessed { message, error, events: Vec::new() };
+    let meaning = Actual { message, error, events: Vec::new() };
     Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
 }
 
@@ -113,7 +113,7 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    fn run(&mut self, template: &Template, chat_template: Option<&Chat>) -> Option<Blessed> {
+    fn run(&mut self, template: &Template, chat_template: Option<&Chat>) -> Option<Actual> {
         let case = self.case;
         let tools = match case.tools.as_ref().map(Tools::new).transpose() {
             Ok(tools) => tools.map(Arc::new),
@@ -151,7 +151,7 @@ impl Check<'_> {
         }
         let error = whole.problems();
         let events = whole.event_values();
-        Some(Blessed { message: whole.outcome.ok().map(|(message, _)| message), error, events })
+        Some(Actual { message: whole.outcome.ok().map(|(message, _)| message), error, events })
     }
 
     /// The message, the problems and the events that the case expects.

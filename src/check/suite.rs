@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::chats::check_chat;
-use super::drift::{Derived, check_derived};
-use super::fixture::{Blessed, BlessedChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
+use super::fixture::{Actual, ActualChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
+use super::golden::{Derived, check_derived};
 use super::round_trip::Chat;
 use super::run::{Settings, Split, Verdict, check_case, check_schema_case};
 use crate::chat::{ChatTemplate, Instant};
@@ -115,9 +115,9 @@ pub enum Status {
 #[non_exhaustive]
 pub enum Meaning {
     /// Of an output.
-    Output(Blessed),
+    Output(Actual),
     /// Of a rendered chat.
-    Chat(BlessedChat),
+    Chat(ActualChat),
 }
 
 /// A case with what became of it.

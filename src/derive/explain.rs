@@ -123,7 +123,7 @@ impl Derivation {
             writeln!(
                 page,
                 "The template raised an error on some probes; they were replaced by others ({}).\n",
-                found.manner
+                found.request_shape
             )?;
             for message in &found.refused {
                 writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
@@ -265,7 +265,7 @@ fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std:
             Place::After => "Content comes after calls.",
             Place::Dropped => "Content beside calls is dropped.",
         };
-        writeln!(page, "{content} The conversations pass {}.\n", calls.manner.describe())?;
+        writeln!(page, "{content} The conversations pass {}.\n", calls.request_shape.describe())?;
     }
     for evidence in shown_by {
         writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;

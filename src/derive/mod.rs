@@ -11,7 +11,7 @@ mod compile;
 mod evidence;
 mod explain;
 mod findings;
-mod limits;
+mod inexpressible;
 mod needed;
 mod proof;
 mod prove;

@@ -6,7 +6,7 @@ use super::choose::Chosen;
 use super::findings::{Findings, Found};
 use super::proof::{Proof, Tried};
 use super::readers::{self, Reading, Wish};
-use super::{Attempt, Explained, Options, Verdict, evidence, limits};
+use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::doctor;
 use crate::json::Value;
@@ -186,7 +186,7 @@ pub(super) fn report(
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
-    let mut diagnostics = limits::find(&wire);
+    let mut diagnostics = inexpressible::find(&wire);
     let field = |name: &str| draft.get("fields").is_some_and(|fields| fields.get(name).is_some());
     let reads_calls = field("tool_calls");
     let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
@@ -245,7 +245,7 @@ pub(super) fn report(
         special_marks: special_marks(&draft, options),
         source: source.to_owned(),
         examined: doctor::Options { variables: options.variables.clone(), now: options.now.clone() },
-        manner: prober.manner.describe(),
+        request_shape: prober.request_shape.describe(),
         renders: prober.renders(),
         refused: prober.refused(),
     });

@@ -192,7 +192,7 @@ impl Parser {
         self.check_usable()?;
         self.buffer.push(text);
         let watch = watched(&self.plan, self.region.as_ref());
-        if let Some(clear) = self.scan.glance(&self.plan, watch, &self.buffer, text, self.position) {
+        if let Some(clear) = self.scan.skip_if_clear(&self.plan, watch, &self.buffer, text, self.position) {
             self.release(clear, sink);
             if self.mode == Mode::Reference {
                 self.from = self.position;

@@ -6,16 +6,18 @@
 mod class;
 mod compare;
 mod compile;
+mod constructs;
 mod escape;
 mod example;
-mod facts;
 mod groups;
-mod hay;
+mod haystack;
 mod machine;
+mod memo;
 mod next_bytes;
 #[cfg(test)]
 mod oracle;
 mod outline;
+mod prefilter;
 mod prefixes;
 mod program;
 mod re;
@@ -25,8 +27,6 @@ mod regular;
 mod runs;
 mod scan;
 mod search;
-mod shape;
-mod starts;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -34,18 +34,18 @@ mod tree;
 use std::fmt;
 use std::sync::Arc;
 
-use hay::{Edge, Hay};
+use haystack::{Edge, Haystack};
+use prefilter::Prefilter;
 use program::Program;
-use starts::Starts;
 use tree::Node;
 
+pub(crate) use constructs::{Construct, Explosion};
 pub(crate) use outline::{Part, source_of};
+pub(crate) use prefilter::LeadingRun;
 #[cfg(feature = "derive")]
 pub(crate) use regular::{Regular, of_delimiter, of_schema};
 pub(crate) use scan::Taken;
 pub(crate) use search::{Found, Search};
-pub(crate) use shape::{Construct, Explosion};
-pub(crate) use starts::LeadingRun;
 
 /// A compiled pattern. Cloning it is cheap.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ struct Parts {
     source: String,
     dialect: Dialect,
     program: Program,
-    starts: Starts,
+    prefilter: Prefilter,
     names: Vec<(Arc<str>, u32)>,
     can_be_empty: bool,
     reach_behind: Option<usize>,
@@ -152,7 +152,7 @@ impl Pattern {
             parts: Arc::new(Parts {
                 source: source.to_owned(),
                 dialect,
-                starts: Starts::of(&reading.node),
+                prefilter: Prefilter::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: reading.node.reach_behind(),
                 program: Program::compile(&reading),
@@ -175,7 +175,7 @@ impl Pattern {
             parts: Arc::new(Parts {
                 source,
                 dialect: Dialect::Regex,
-                starts: Starts::of(&reading.node),
+                prefilter: Prefilter::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: Some(0),
                 program: Program::compile(&reading),
@@ -218,7 +218,7 @@ impl Pattern {
     }
 
     fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
-        match search.advance(self, Hay { text, base: 0, edge: Edge::End })? {
+        match search.advance(self, Haystack { text, base: 0, edge: Edge::End })? {
             Found::Match { start, end } => {
                 let group = |&(ref name, index): &(Arc<str>, u32)| {
                     let (start, end) = search.group(index as usize)?;
@@ -241,25 +241,25 @@ impl Pattern {
 
     /// Whether a match can have this byte first, its leading run left out. Every match has such a byte.
     pub(crate) fn can_tell(&self, byte: u8) -> bool {
-        self.parts.starts.telling_bytes().has(byte)
+        self.parts.prefilter.telling_bytes().has(byte)
     }
 
     /// The only text that a match may have before the byte that identifies it.
     pub(crate) fn leading_run(&self) -> Option<&LeadingRun> {
-        self.parts.starts.leading_run()
+        self.parts.prefilter.leading_run()
     }
 
     /// Whether a match can begin at the beginning of the text only.
     pub(crate) fn begins_the_text(&self) -> bool {
-        self.parts.starts.is_first()
+        self.parts.prefilter.is_first()
     }
 
     fn program(&self) -> &Program {
         &self.parts.program
     }
 
-    fn starts(&self) -> &Starts {
-        &self.parts.starts
+    fn prefilter(&self) -> &Prefilter {
+        &self.parts.prefilter
     }
 }
 

@@ -11,7 +11,7 @@ use proptest::sample::{Index, select};
 
 use serde_json::Value;
 
-use super::shape::Construct;
+use super::constructs::Construct;
 use super::tree::Node;
 use super::*;
 

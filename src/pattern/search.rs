@@ -1,6 +1,6 @@
-use super::facts::Facts;
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, Outcome, Refused};
+use super::memo::Facts;
 use super::{Pattern, TooMuchWork};
 
 /// The work a search may do, whatever its text, in units of about a nanosecond.
@@ -132,10 +132,10 @@ impl Search {
     /// Continues with all the text there is: `text`, whose first byte is at `base`, and after it, unless it has
     /// `ended`, what is still to come.
     pub fn resume(&mut self, pattern: &Pattern, text: &str, base: usize, ended: bool) -> Result<Found, TooMuchWork> {
-        self.advance(pattern, Hay { text, base, edge: if ended { Edge::End } else { Edge::Open } })
+        self.advance(pattern, Haystack { text, base, edge: if ended { Edge::End } else { Edge::Open } })
     }
 
-    pub(super) fn advance(&mut self, pattern: &Pattern, hay: Hay<'_>) -> Result<Found, TooMuchWork> {
+    pub(super) fn advance(&mut self, pattern: &Pattern, hay: Haystack<'_>) -> Result<Found, TooMuchWork> {
         let program = pattern.program();
         let allowed = self.budget.unwrap_or(FUEL + FUEL_PER_BYTE * hay.end() as u64);
         let mut fuel = allowed.saturating_sub(self.work.as_ref().map_or(0, |work| work.spent));
@@ -145,7 +145,7 @@ impl Search {
                 State::Done { start, end } => break Ok(Found::Match { start, end }),
                 State::Waiting { start } => start,
                 State::Looking => {
-                    let Some(start) = pattern.starts().next(hay, self.at, &mut self.run_end) else {
+                    let Some(start) = pattern.prefilter().next(hay, self.at, &mut self.run_end) else {
                         self.at = self.at.max(hay.end());
                         break Ok(Found::Nothing);
                     };
@@ -212,10 +212,10 @@ impl Search {
             return Ok(found);
         }
         self.look_again(pattern, from);
-        let mut found = self.advance(pattern, Hay { text, base, edge: Edge::End })?;
+        let mut found = self.advance(pattern, Haystack { text, base, edge: Edge::End })?;
         if !ended && !matches!(found, Found::Match { .. }) {
             self.look_again(pattern, from);
-            found = self.advance(pattern, Hay { text, base, edge: Edge::Partial })?;
+            found = self.advance(pattern, Haystack { text, base, edge: Edge::Partial })?;
         }
         self.work.get_or_insert_default().looked = Some((extent, found));
         Ok(found)

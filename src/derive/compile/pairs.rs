@@ -55,7 +55,7 @@ fn inline(field: &mut Object, pairs: &Pairs) {
         (sign, _) => format!("\\s*{}\\s*", escape(sign)),
     };
     let next = format!("{between}{open}{word}+{gap}");
-    let end = match (cut.close.trim().is_empty(), pairs.key_again || marks::stands_out(&cut.close)) {
+    let end = match (cut.close.trim().is_empty(), pairs.key_again || marks::is_distinctive(&cut.close)) {
         (true, _) => format!("(?={next}|\\s*\\Z)"),
         (false, false) => format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, "\\s*", 1)),
         (false, true) => close,

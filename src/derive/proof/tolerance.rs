@@ -231,9 +231,9 @@ impl<'c> Output<'c> {
 
     /// Without the first of several marks that open the first call, and the last of those that close the last one.
     fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
-        let distinct = |text: &str| marks::marks(text).iter().filter(|mark| marks::stands_out(mark)).count();
+        let distinct = |text: &str| marks::marks(text).iter().filter(|mark| marks::is_distinctive(mark)).count();
         let open = self.text.get(first.open.0..first.open.1)?;
-        let outer = marks::first(open).filter(|mark| distinct(open) > 1 && marks::stands_out(mark))?;
+        let outer = marks::first(open).filter(|mark| distinct(open) > 1 && marks::is_distinctive(mark))?;
         let (start, end) = self.unstopped_part(last.close);
         let close = self.text.get(start..end)?;
         let kept = match marks::last(close).filter(|_| distinct(close) > 1) {

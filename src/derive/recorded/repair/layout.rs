@@ -134,7 +134,7 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, aft
     }
     let section_close = after.strip_prefix(cut.close).unwrap_or("").trim().to_owned();
     let texts = [cut.section, cut.open, cut.close, &section_close];
-    let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::stands_out(mark));
+    let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::is_distinctive(mark));
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = format!("{} … {}", spaced(cut.open), spaced(after));
     let marks = known.map(str::to_owned).collect();
@@ -146,7 +146,7 @@ fn from_last(text: &str) -> &str {
     let mut at = 0;
     let mut last = 0;
     for mark in marks::marks(text) {
-        if marks::stands_out(mark) {
+        if marks::is_distinctive(mark) {
             last = at;
         }
         at += mark.len();
@@ -159,7 +159,7 @@ fn to_first(text: &str) -> &str {
     let mut at = 0;
     for mark in marks::marks(text) {
         at += mark.len();
-        if marks::stands_out(mark) {
+        if marks::is_distinctive(mark) {
             return text.get(..at).unwrap_or(text);
         }
     }
@@ -170,7 +170,7 @@ fn to_first(text: &str) -> &str {
 pub(super) fn pattern(text: &str) -> String {
     let mut out = String::new();
     for mark in marks::marks(text) {
-        let is_mark = marks::stands_out(mark) && mark.chars().any(char::is_alphabetic);
+        let is_mark = marks::is_distinctive(mark) && mark.chars().any(char::is_alphabetic);
         let mut was_space = out.ends_with("\\s*");
         let mut was_digit = false;
         for c in mark.chars() {

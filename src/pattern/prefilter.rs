@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::class::{self, Class};
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
 use super::prefixes::prefixes;
 use super::tree::{Assertion, Greed, Node};
 
@@ -12,7 +12,7 @@ const WORTH_A_LITERAL_SEARCH: usize = 48;
 
 /// A filter over the places of a text.
 #[derive(Clone, Debug)]
-pub(super) struct Starts {
+pub(super) struct Prefilter {
     /// The bytes with which a match can begin.
     pub bytes: Bytes,
     /// Whether a match can begin after the last character.
@@ -31,7 +31,7 @@ enum Kind {
     /// At one of several literals.
     Literals(Box<Literals>),
     /// At the first character of a run, which `then` follows.
-    Run { run: LeadingRun, then: Box<Starts> },
+    Run { run: LeadingRun, then: Box<Prefilter> },
 }
 
 /// The literals with which matches begin.
@@ -173,7 +173,7 @@ impl Bytes {
     }
 }
 
-impl Starts {
+impl Prefilter {
     pub fn of(node: &Node) -> Self {
         Self::with(node, run_then)
     }
@@ -217,7 +217,7 @@ impl Starts {
     }
 
     /// The first position from `at` on at which a match could begin. `run_end` remembers the end of a run across calls.
-    pub fn next(&self, hay: Hay<'_>, at: usize, run_end: &mut usize) -> Option<usize> {
+    pub fn next(&self, hay: Haystack<'_>, at: usize, run_end: &mut usize) -> Option<usize> {
         let bytes = hay.bytes_after(at);
         let found = match &self.kind {
             Kind::Any if !bytes.is_empty() => Some(at),
@@ -435,7 +435,7 @@ fn run_then(node: &Node) -> Option<Kind> {
         let options = leading.iter().filter(|item| run_of(item).is_none()).filter_map(option_of).cloned();
         let then = Node::Alternate(options.chain([Node::Concat(rest.to_vec())]).collect());
         // A run after the runs is not looked for: patterns may have any number of them.
-        let then = Starts::with(&then, |_| None);
+        let then = Prefilter::with(&then, |_| None);
         let apart = !then.at_end && !matches!(then.kind, Kind::Any) && !Bytes::new(within.table).touches(&then.bytes);
         apart.then(|| Kind::Run { run, then: Box::new(then) })
     })
@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn runs_before_what_tells_a_match_are_skipped() {
         let lead = |source: &str| {
-            let starts = Starts::of(&super::super::read::read(source).unwrap().node);
+            let starts = Prefilter::of(&super::super::read::read(source).unwrap().node);
             let tell: String = (0..128u8).filter(|&byte| starts.telling_bytes().has(byte)).map(char::from).collect();
             (starts.leading_run().map(|run| run.runs.len()), tell)
         };

@@ -11,14 +11,14 @@ pub(super) enum Edge {
 
 /// The text that is at hand. Places in it count from a beginning that may have been let go.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hay<'t> {
+pub(super) struct Haystack<'t> {
     pub text: &'t str,
     /// The place of the first character of `text`.
     pub base: usize,
     pub edge: Edge,
 }
 
-impl<'t> Hay<'t> {
+impl<'t> Haystack<'t> {
     pub fn end(&self) -> usize {
         self.base + self.text.len()
     }

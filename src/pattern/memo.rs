@@ -1,7 +1,7 @@
 //! A memo of a search: facts about positions of its text, so that no attempt computes them again.
 
 use super::class::Class;
-use super::hay::Hay;
+use super::haystack::Haystack;
 
 /// No more failures than these many words have bits for are noted; those of further places are found out again.
 const MAX_WORDS: usize = 1 << 23;
@@ -37,7 +37,7 @@ impl Facts {
         &mut self,
         number: usize,
         class: &Class,
-        hay: Hay<'_>,
+        hay: Haystack<'_>,
         start: usize,
         wanted: u32,
         limit: usize,
@@ -52,7 +52,7 @@ impl Facts {
 
     /// How far an unbounded run goes from a place, without walking again what it took when it was last begun before there;
     /// and what it cost to find out.
-    pub fn end(&mut self, number: usize, class: &Class, hay: Hay<'_>, start: usize) -> (usize, usize) {
+    pub fn end(&mut self, number: usize, class: &Class, hay: Haystack<'_>, start: usize) -> (usize, usize) {
         if self.extents.len() <= number {
             self.extents.resize(number + 1, Extent::default());
         }
@@ -108,7 +108,7 @@ impl Extent {
     }
 
     /// Makes it what a run takes that begins at another place; gives what that cost.
-    fn move_to(&mut self, class: &Class, hay: Hay<'_>, start: usize, wanted: u32, limit: usize) -> usize {
+    fn move_to(&mut self, class: &Class, hay: Haystack<'_>, start: usize, wanted: u32, limit: usize) -> usize {
         let mut cost = 0;
         let between = |from: usize, to: usize| hay.after(from).get(..to.saturating_sub(from)).unwrap_or("");
         if self.start < hay.base || start > self.end || start + self.count as usize <= self.start {
