@@ -1,3 +1,5 @@
+//! `derive`: the draft goes to stdout or into a file, everything said about it to stderr.
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;

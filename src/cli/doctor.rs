@@ -1,3 +1,5 @@
+//! `doctor`: prints what `crate::doctor` found; a fact that `--require` names and that does not hold exits with 1.
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 

@@ -1,3 +1,5 @@
+//! `fix`: writes a patched chat template only if the proof found every render the same to the byte.
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,3 +1,5 @@
+//! `grammar`: the grammar goes to stdout, notes about it to stderr; a row of `--jsonl` gets one answer.
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,3 +1,5 @@
+//! `lint`: prints findings and applies fixes; a file is rewritten only by `--fix`.
+
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! A progress line for long jobs: on a terminal only, after a second, and gone when the job ends.
+
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};

@@ -1,3 +1,5 @@
+//! `render`: conversations to text, byte for byte as transformers renders them; a row of `--jsonl` gets one answer.
+
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;

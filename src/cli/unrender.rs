@@ -1,3 +1,5 @@
+//! `unrender`: text to conversations; exits with 0 only if they render to the same text again.
+
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;

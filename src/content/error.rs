@@ -1,3 +1,5 @@
+//! Why a body gives no value: one variant for each cause, in both modes, with what a message about it needs.
+
 use std::fmt;
 
 /// Why a region's body gives no value.

@@ -1,3 +1,5 @@
+//! Makes hostile text safe to print: no result moves the cursor, changes colors, reorders or hides text.
+
 use std::borrow::Cow;
 use std::fmt::Write;
 

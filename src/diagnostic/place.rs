@@ -1,3 +1,5 @@
+//! A position in a file. Lines and columns count from 1, columns in code points; spans are bytes.
+
 use std::ops::Range;
 
 /// A position in a file.

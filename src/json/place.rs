@@ -1,3 +1,5 @@
+//! Paths of values, and the bytes each value occupies in the text it was read from.
+
 use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;

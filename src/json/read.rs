@@ -1,3 +1,5 @@
+//! Reads JSON as Python's `json.loads` does. Depth is bounded; an error has the byte at which the text is wrong.
+
 use std::ops::Range;
 
 use super::place::Below;

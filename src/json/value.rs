@@ -1,3 +1,5 @@
+//! A JSON value. Numbers keep their text, objects the order of their keys.
+
 use std::ops::Index;
 
 use super::{Number, Object};

@@ -1,3 +1,5 @@
+//! Writes values as JSON, compact or indented; what standard JSON can express reads back as the same value.
+
 use std::fmt::{self, Display, Write};
 
 use super::Value;

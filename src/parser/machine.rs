@@ -1,3 +1,5 @@
+//! The streaming parser: `feed` takes chunks, `finish` ends the text, and both return events in the text's order.
+
 use std::sync::Arc;
 
 use super::calls::{Growth, News};

@@ -1,3 +1,5 @@
+//! The text a search may look at. Places count from the start of the whole text, even after its beginning is gone.
+
 /// The state after the last character so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {

@@ -1,3 +1,5 @@
+//! The leftmost match in a growing text. It resumes where it stopped, and its work is bounded by the text's length.
+
 use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, Outcome, Refused};
 use super::memo::Facts;

@@ -1,3 +1,5 @@
+//! A value kept as its JSON text, if reading that gives the same value again; otherwise as a tree.
+
 use std::borrow::Cow;
 
 use crate::json::{self, Value};

@@ -1,3 +1,5 @@
+//! The message at any moment of a recording, built from the regions closed by then.
+
 use std::collections::HashMap;
 
 use super::moment::Moment;

@@ -1,3 +1,5 @@
+//! A recorded parse: the text, feeds and events, kept small. It does not change once it is made.
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! One recording from every angle: each step forward has its step back, at every chunking.
+
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

@@ -1,3 +1,5 @@
+//! The content parsers and their arguments as a template names them; `content` computes the values.
+
 use std::sync::Arc;
 
 use crate::pattern::Pattern;

@@ -1,3 +1,5 @@
+//! The shape a field gives to its value: JSON with placeholders, each replaced by a value whose type is kept.
+
 use crate::json::{Map, Value};
 use crate::python::text::is_word;
 

@@ -1,3 +1,5 @@
+//! How things are marked on the screen. No meaning is carried by color alone.
+
 use ratatui::style::{Color, Modifier, Style};
 
 /// How things are marked. No meaning is carried by color alone.

@@ -109,6 +109,17 @@ fn no_room_looks_where_it_should_not() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
+/// A file's first line states what the file guarantees.
+#[test]
+fn every_file_begins_with_its_contract() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = rust_files(&source);
+    assert!(files.len() > 100, "the sources were not found");
+    let silent = files.into_iter().filter(|file| !fs::read_to_string(file).unwrap().starts_with("//! "));
+    let silent: Vec<String> = silent.map(|file| file.display().to_string()).collect();
+    assert!(silent.is_empty(), "begin these files with `//!` and what they guarantee:\n{}", silent.join("\n"));
+}
+
 #[test]
 fn a_forbidden_door_is_seen() {
     let plan =

@@ -1,3 +1,5 @@
+//! The `full` format, for people: an excerpt with the place underlined. All text is escaped; long lines are cut.
+
 use std::fmt::{self, Write};
 use std::ops::Range;
 

@@ -1,3 +1,5 @@
+//! The `github` format: workflow commands. Properties and messages are encoded, so no text ends a command early.
+
 use super::located;
 use crate::diagnostic::{Diagnostic, Severity, escape};
 

@@ -1,3 +1,5 @@
+//! Checks that each named group is used and each placeholder is filled.
+
 use super::problems::Problem;
 use super::values::{At, Checker, listed};
 use crate::template::{Delimiter, Transform};

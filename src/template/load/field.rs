@@ -1,3 +1,5 @@
+//! Loads one field and finds all of its problems, whichever comes first.
+
 use super::arguments;
 use super::captures;
 use super::problems::Problem;

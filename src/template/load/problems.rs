@@ -1,3 +1,5 @@
+//! Collects problems by path; their places are looked up once, at the end.
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
