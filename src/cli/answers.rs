@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-pub use super::derive::NOW;
+pub use super::chat_options::NOW;
 use super::mask::MaskPart;
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::chats::{Unrenderer, check_generation_blocks};

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use super::derive::NOW;
-use super::render::{assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::report::Report as Page;
 use super::{Failure, Global, chat_rows, rows};
 use crate::chat::source::{self, Source};

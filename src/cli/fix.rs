@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use similar::TextDiff;
 
-use super::derive::NOW;
-use super::render::{assignment, source_failure, time};
+use super::chat_options::{NOW, assignment, source_failure, time};
 use super::{Failure, Global};
 use crate::chat::{RenderOptions, source};
 use crate::chats::{self, Patched};

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use super::derive::NOW;
-use super::render::{assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::{Failure, Global, input, rows, special_tokens};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};

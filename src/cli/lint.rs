@@ -7,11 +7,10 @@ use std::process::ExitCode;
 
 use similar::TextDiff;
 
-use super::derive::NOW;
+use super::chat_options::{NOW, source_failure, template_name};
 use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
 use super::outputs::{Found, Outputs};
-use super::render::{source_failure, template_name};
 use super::{Failure, Global, input};
 use crate::chat::source::Source;
 use crate::chat::{self, ChatTemplate};

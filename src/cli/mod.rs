@@ -14,12 +14,12 @@ use say;
 #[doc(hidden)]
 pub mod answers;
 mod cases;
+mod chat_options;
 mod chat_rows;
 mod check;
 mod completions;
 mod convert;
 mod derive;
-mod derive_many;
 mod doctor;
 mod failure;
 mod fix;

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::derive::{NOW, OutputFormat, samples};
-use super::render::{assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, assignment, source_failure, template_name, time};
+use super::derive::{OutputFormat, samples};
 use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;

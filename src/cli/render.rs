@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::chat_options::{assignment, source_failure, template_name, time};
 use super::mask::{self, MaskPart};
 use super::{Failure, Global, input, rows, show};
 use crate::chat::source::{self, Source, SourceError};
@@ -60,28 +61,6 @@ pub struct Render {
     /// Show who wrote what: with colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
-}
-
-/// `NAME=VALUE`; the value is JSON, or else text.
-pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    if name.is_empty() {
-        return Err("the name is empty".to_owned());
-    }
-    Ok((name.to_owned(), json::read(value).unwrap_or_else(|_| value.into())))
-}
-
-/// How messages name a template: its file, or its key in one.
-pub(super) fn template_name(source: &Source) -> String {
-    if source.file.ends_with(".jinja") {
-        return source.file.clone();
-    }
-    format!("{} (chat_template)", source.file)
-}
-
-/// A time for `strftime_now`.
-pub(super) fn time(text: &str) -> Result<String, String> {
-    chat::check_time(text).map(|()| text.to_owned())
 }
 
 impl Render {
@@ -293,10 +272,6 @@ impl Templates {
             compiled
         })
     }
-}
-
-pub(super) fn source_failure(error: SourceError) -> Failure {
-    Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
 }
 
 /// A row of JSON lines.

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum;
 
-use super::derive::NOW;
+use super::chat_options::{NOW, assignment, source_failure, time};
 use super::doctor::compile;
-use super::render::{assignment, source_failure, time};
 use super::{Failure, Global, chat_rows, input, rows};
 use crate::chat::{ChatTemplate, RenderOptions, source};
 use crate::chats::{Chat, NotRendered, Unrenderer};

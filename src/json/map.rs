@@ -6,13 +6,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-use super::Value;
-
 /// Up to this many entries are compared one by one, which is faster than hashing and needs no memory of its own.
 const SMALL: usize = 12;
-
-/// A JSON object; keys keep their order.
-pub type Object = Map<Value>;
 
 /// A map from strings to values of any kind; keys keep their order.
 ///
@@ -350,20 +345,11 @@ impl<V: fmt::Debug> fmt::Debug for Map<V> {
     }
 }
 
-/// The value of a key, and null for a key that it does not have.
-impl std::ops::Index<&str> for Object {
-    type Output = Value;
-
-    fn index(&self, key: &str) -> &Value {
-        self.get(key).unwrap_or(&Value::Null)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::json::{Object, Value};
 
     proptest! {
         /// Whatever is done to it, it says what a plain list of entries says.

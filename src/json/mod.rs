@@ -12,9 +12,9 @@ mod read;
 mod value;
 mod write;
 
+pub use map::Map;
 #[doc(hidden)]
 pub use map::{Entry as MapEntry, Iter, IterMut};
-pub use map::{Map, Object};
 pub use number::Number;
 pub(crate) use place::offset_as_written;
 // The positions of values in their text: for diagnostics.
@@ -24,4 +24,4 @@ pub(crate) use read::read_with_places_at;
 #[doc(hidden)]
 pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
 pub use read::{Error, ErrorKind, read};
-pub use value::Value;
+pub use value::{Object, Value};

@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::derive::NOW;
-use super::render::assignment;
+use super::chat_options::{NOW, assignment};
 use super::report::Report;
 use super::{Failure, Global, note};
 use crate::diagnostic::Diagnostic;

@@ -1,14 +1,15 @@
 //! `derive`: the draft goes to stdout or into a file, everything said about it to stderr.
 
+mod several;
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use super::derive_many as many;
+use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::lint_config::target_named;
-use super::render::{assignment, source_failure, template_name, time};
 use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
@@ -19,9 +20,6 @@ use crate::json::{self, Object, Value};
 use crate::report;
 use crate::targets::{TARGETS, Target};
 use crate::template::Template;
-
-/// The default clock of a derivation: fixed, so that its result does not change.
-pub const NOW: &str = "2026-01-01T00:00:00";
 
 /// Derive a response template from a chat template, and prove it
 #[derive(Clone, Debug, clap::Args)]
@@ -106,14 +104,14 @@ fn is_same_file(one: &str, other: &str) -> bool {
 impl Derive {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
-            return many::lines(self, file, global);
+            return several::lines(self, file, global);
         }
-        let sources = many::expand(&self.sources)?;
+        let sources = several::expand(&self.sources)?;
         match sources.as_slice() {
             [source] => Self { source: source.clone(), ..self.clone() }.one(global),
             _ => {
                 self.check_many()?;
-                many::sources(self, &sources, global)
+                several::sources(self, &sources, global)
             }
         }
     }

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use super::derive::{Derive, OutputFormat, exit_code};
-use super::progress::Progress;
-use super::{Failure, Global, input, rows};
+use super::{Derive, OutputFormat, exit_code};
 use crate::chat::source;
+use crate::cli::chat_options::source_failure;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Global, input, rows};
 use crate::derive::{self, Derivation, Options, Status};
 use crate::diagnostic::{Diagnostic, Place, escape, shortened};
 use crate::json::{self, Object, Value};
@@ -145,7 +146,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
                 add(&mut options, &opened.special_tokens);
                 opened.template
             }
-            Err(error) => return (id, unreadable(super::render::source_failure(error))),
+            Err(error) => return (id, unreadable(source_failure(error))),
         },
         _ => return wrong(id, "the row has neither a `chat_template` text nor a `template` path".to_owned()),
     };
