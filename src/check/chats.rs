@@ -49,7 +49,7 @@ pub(super) fn check_chat(
         }
     }
     if let Some(expected) = &case.tools {
-        let read = chat.tools.clone().unwrap_or_default();
+        let read = chat.tools.clone().unwrap_or(Value::Null);
         if let Some(first) = differences(&expected.value, &read).first() {
             note(Severity::Error, "check-tools", format!("the tools differ: {first}"), expected.span.clone());
         }

@@ -11,6 +11,7 @@ mod reading;
 mod round_trip;
 mod run;
 mod scaffold;
+mod slice;
 mod splits;
 mod suite;
 mod truncation;

@@ -161,10 +161,10 @@ impl Check<'_> {
             (Some(expected), Some(found)) => {
                 let (wanted, found) = (Value::Object(expected.value.clone()), Value::Object(found.clone()));
                 let notes: Vec<_> = differences(&wanted, &found).iter().map(ToString::to_string).collect();
-                if let Some(first) = notes.first() {
+                if let [first, rest @ ..] = notes.as_slice() {
                     let message = format!("the message differs: {first}");
                     let diagnostic = self.diagnostic(Severity::Error, "check-message", message, expected.span.clone());
-                    let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                    let diagnostic = with_notes(diagnostic, rest);
                     self.found.push(diagnostic.help(self.open(WHOLE, 0, Mode::Stable)));
                 }
             }
@@ -265,10 +265,10 @@ impl Check<'_> {
             }
             let reading = Reading::new(parser.clone(), WHOLE.chunks(&text));
             let notes = message_notes(whole, &reading);
-            if let Some(first) = notes.first() {
+            if let [first, rest @ ..] = notes.as_slice() {
                 let message = format!("the message changes {what}: {first}");
                 let diagnostic = self.diagnostic(Severity::Error, "check-stop", message, case.span.clone());
-                let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                let diagnostic = with_notes(diagnostic, rest);
                 self.found.push(diagnostic.help("make the field that ends the message close with every stop token"));
                 return true;
             }
@@ -282,18 +282,16 @@ impl Check<'_> {
         match round_trip::run(&conversation, template, chat, tools.clone()) {
             Ok(Returned::Same) => {}
             Ok(Returned::Lost(notes)) => {
-                let first = notes.first().map_or("", String::as_str);
+                let (first, rest) = first_and_rest(&notes);
                 let message = format!("the chat template writes both alike: {first}");
                 let diagnostic = self.diagnostic(Severity::Note, "check-loss", message, expected.span.clone());
-                self.found.push(with_notes(diagnostic, notes.get(1..).unwrap_or(&[])));
+                self.found.push(with_notes(diagnostic, rest));
             }
             Ok(Returned::Changed(notes)) => {
-                let message = format!(
-                    "the message changes when it is rendered and parsed again: {}",
-                    notes.first().map_or("", String::as_str)
-                );
+                let (first, rest) = first_and_rest(&notes);
+                let message = format!("the message changes when it is rendered and parsed again: {first}");
                 let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", message, expected.span.clone());
-                let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                let diagnostic = with_notes(diagnostic, rest);
                 self.found.push(diagnostic.help(
                     "if the chat template does not write a key, declare it: `round-trip: without KEY`, or `round-trip: no`",
                 ));
@@ -450,6 +448,13 @@ fn same_answer(one: &Reading, other: &Reading) -> bool {
         (Err(one), Err(other)) => one.cause == other.cause,
         (one_outcome, other_outcome) => one_outcome == other_outcome && one.events == other.events,
     }
+}
+
+/// The first of several differences, and the others. A round trip that changes a message has one at least.
+fn first_and_rest(notes: &[String]) -> (&str, &[String]) {
+    let split = notes.split_first();
+    debug_assert!(split.is_some(), "a change without a difference");
+    split.map_or(("", &[]), |(first, rest)| (first.as_str(), rest))
 }
 
 fn with_notes(diagnostic: Diagnostic, notes: &[String]) -> Diagnostic {

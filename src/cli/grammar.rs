@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
+use super::slice::slice;
 use super::{Failure, Global, input, rows, special_tokens};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
@@ -404,7 +405,7 @@ fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
             false
         }
         Fed::Broken { at, expected } => {
-            let before = text.get(..at).unwrap_or("");
+            let before = slice(text, ..at);
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
             let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };

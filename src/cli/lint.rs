@@ -210,7 +210,9 @@ impl Lint {
         if !self.fix && !self.diff {
             return Ok((opened, found));
         }
-        let before = opened.sources.text(Some(&opened.file)).unwrap_or("").to_owned();
+        let before = opened.sources.text(Some(&opened.file));
+        debug_assert!(before.is_some(), "an opened template holds its text");
+        let before = before.unwrap_or("").to_owned();
         let (mut now, mut text) = (opened, before.clone());
         for _ in 0..ROUNDS {
             let (fixed, made) = lint::apply_fixes(&text, &found);

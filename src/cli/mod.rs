@@ -41,6 +41,7 @@ mod rows;
 mod schema;
 mod show;
 mod signals;
+mod slice;
 mod special_tokens;
 mod unrender;
 

@@ -5,6 +5,7 @@ use super::messages::{
     Arguments, REASONING_KEYS, answer, call, calling, later, needle, result, said, system, text_part, tools, user, with,
 };
 use super::probe::{Chat, Outcome, Probe};
+use super::slice::slice;
 use crate::json::Value;
 
 /// The treatment of one part of the input.
@@ -441,5 +442,5 @@ impl Examination<'_, '_> {
 pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     let length: usize =
         one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(character, _)| character.len_utf8()).sum();
-    one.get(..length).unwrap_or_default()
+    slice(one, ..length)
 }

@@ -7,6 +7,7 @@
 mod facts;
 pub(crate) mod messages;
 mod probe;
+mod slice;
 mod tell;
 mod traps;
 

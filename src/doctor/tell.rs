@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::facts::common_start;
 use super::messages::needle;
+use super::slice::slice;
 use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
@@ -137,7 +138,7 @@ pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options)
     let agreed = common_start(other, one);
     let at = agreed.len();
     let excerpt = |text: &str| {
-        let rest: String = text.get(at..).unwrap_or_default().chars().take(30).collect();
+        let rest: String = slice(text, at..).chars().take(30).collect();
         Value::from(rest).to_string()
     };
     let mut out =

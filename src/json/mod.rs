@@ -9,6 +9,7 @@ mod map;
 mod number;
 mod place;
 mod read;
+mod slice;
 mod value;
 mod write;
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::place::Below;
+use super::slice::slice;
 use super::{Map, Number, Object, Places, Value};
 
 /// Why a text is not JSON, and the position.
@@ -154,7 +155,7 @@ impl<'t> Reader<'t> {
     }
 
     fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or("")
+        slice(self.text, self.at..)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -330,7 +331,7 @@ impl<'t> Reader<'t> {
                 self.digits();
             }
         }
-        Ok(number(self.text.get(start..self.at).unwrap_or("")))
+        Ok(number(slice(self.text, start..self.at)))
     }
 
     fn digits(&mut self) {
@@ -346,7 +347,7 @@ impl<'t> Reader<'t> {
         loop {
             let rest = self.rest();
             let plain = rest.bytes().position(|b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(rest.len());
-            out.push_str(rest.get(..plain).unwrap_or(""));
+            out.push_str(slice(rest, ..plain));
             self.at += plain;
             match self.peek() {
                 Some(b'"') => {

@@ -80,7 +80,7 @@ impl Attempt {
     /// A back-reference: the text of a group again; `None` if only more text can decide.
     pub(super) fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Haystack<'_>) -> Option<bool> {
         let Some((start, end)) = self.group(group) else { return Some(false) };
-        let wanted = hay.after(start).get(..end.saturating_sub(start)).unwrap_or("");
+        let wanted = hay.between(start, end);
         if !fold && !behind {
             let found = self.literal(wanted.as_bytes(), hay);
             self.at += if found == Some(true) { wanted.len() } else { 0 };

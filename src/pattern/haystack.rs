@@ -1,5 +1,7 @@
 //! The text a search may look at. Places count from the start of the whole text, even after its beginning is gone.
 
+use super::slice::slice;
+
 /// The state after the last character so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
@@ -25,18 +27,35 @@ impl<'t> Haystack<'t> {
         self.base + self.text.len()
     }
 
+    /// Where a place is in `text`. Places come from a search of this text, which keeps all that the search may ask for.
+    #[inline]
+    fn offset(&self, place: usize) -> usize {
+        debug_assert!(
+            (self.base..=self.end()).contains(&place),
+            "{place} is asked for, and {}..{} is held",
+            self.base,
+            self.end()
+        );
+        place.wrapping_sub(self.base)
+    }
+
     #[inline]
     pub fn after(&self, place: usize) -> &'t str {
-        self.text.get(place.wrapping_sub(self.base)..).unwrap_or("")
+        slice(self.text, self.offset(place)..)
     }
 
     #[inline]
     pub fn bytes_after(&self, place: usize) -> &'t [u8] {
-        self.text.as_bytes().get(place.wrapping_sub(self.base)..).unwrap_or(&[])
+        self.text.as_bytes().get(self.offset(place)..).unwrap_or(&[])
     }
 
     pub fn before(&self, place: usize) -> &'t str {
-        self.text.get(..place.wrapping_sub(self.base)).unwrap_or("")
+        slice(self.text, ..self.offset(place))
+    }
+
+    #[inline]
+    pub fn between(&self, from: usize, to: usize) -> &'t str {
+        slice(self.text, self.offset(from)..self.offset(to))
     }
 
     #[inline]

@@ -27,6 +27,7 @@ mod regular;
 mod runs;
 mod scan;
 mod search;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use haystack::{Edge, Haystack};
 use prefilter::Prefilter;
 use program::Program;
+use slice::slice;
 use tree::Node;
 
 pub(crate) use constructs::{Construct, Explosion};
@@ -279,7 +281,7 @@ impl<'t> Match<'t> {
 
     /// The text it matched.
     pub fn text(&self) -> &'t str {
-        self.text.get(self.span.0..self.span.1).unwrap_or("")
+        slice(self.text, self.span.0..self.span.1)
     }
 
     /// The text of a named group, if it took part.

@@ -231,7 +231,7 @@ impl Prefilter {
                 let found = then.next(hay, at, &mut 0);
                 match found.or_else(|| (hay.edge != Edge::End).then(|| hay.end())) {
                     Some(end) => {
-                        let before = hay.after(at).get(..end.saturating_sub(at)).unwrap_or("");
+                        let before = hay.between(at, end);
                         let begin = at + run.start_in(before);
                         *run_end = end;
                         found.or_else(|| (begin < end).then_some(begin)).map(|_| begin)

@@ -10,6 +10,7 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::PatternError;
 use super::class::{self, Class};
 use super::read::Reading;
+use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
 
 /// How deeply groups may be nested.
@@ -89,7 +90,7 @@ pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
 
 impl<'p> Reader<'p> {
     fn rest(&self) -> &'p str {
-        self.source.get(self.at..).unwrap_or("")
+        slice(self.source, self.at..)
     }
 
     fn peek(&self) -> Option<char> {
@@ -114,7 +115,7 @@ impl<'p> Reader<'p> {
         let rest = self.rest();
         let length = rest.chars().take(most).take_while(|&c| is_digit(c)).map(char::len_utf8).sum();
         self.at += length;
-        rest.get(..length).unwrap_or("")
+        slice(rest, ..length)
     }
 
     fn until(&mut self, end: char, what: &str) -> Result<&'p str, PatternError> {

@@ -5,6 +5,7 @@ use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
 use super::memo::{Extent, Facts, has_place, note_stretch};
 use super::next_bytes::NextBytes;
 use super::program::{Run, SHORT_RUN};
+use super::slice::slice;
 use super::tree::Greed;
 
 /// The extra cost of walking a byte backward, in units of work.
@@ -93,7 +94,7 @@ impl Attempt {
     fn take_all(&mut self, run: &Run, number: usize, hay: Haystack<'_>, facts: &mut Facts) -> (usize, u32) {
         let (end, cost) = if run.any { (hay.end(), 0) } else { facts.end(number, &run.class, hay, self.at) };
         let length = end - self.at;
-        let counted = hay.after(self.at).get(..length).unwrap_or("").chars().take(run.min as usize).count();
+        let counted = hay.between(self.at, end).chars().take(run.min as usize).count();
         self.charge(cost + counted);
         (length, counted as u32)
     }
@@ -127,7 +128,7 @@ impl Attempt {
             return (length, count);
         }
         let (length, cost) = if run.any { (text.len(), 0) } else { run.class.prefix(text) };
-        let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
+        let counted = slice(text, ..length).chars().take(run.min as usize).count();
         self.charge(cost + counted);
         (length, counted as u32)
     }
@@ -135,12 +136,12 @@ impl Attempt {
     /// The same if a later stretch is known to belong to the run and to end it, so that a run that is begun
     /// further and further to the front is not read to its end each time.
     fn take_up_to(&mut self, run: &Run, hay: Haystack<'_>, low: usize, high: usize) -> (usize, u32) {
-        let before = hay.after(self.at).get(..low - self.at).unwrap_or("");
+        let before = hay.between(self.at, low);
         let (length, count) = self.take(run, before, run.max);
         if length < before.len() {
             return (length, count);
         }
-        let rest = hay.after(low).get(..high - low).unwrap_or("");
+        let rest = hay.between(low, high);
         let more = rest.chars().take(run.min.saturating_sub(count) as usize).count();
         self.charge(more);
         (length + rest.len(), count + more as u32)
@@ -170,7 +171,7 @@ impl Attempt {
             Some((from, to)) if hay.char_before(at).is_some_and(|c| at - c.len_utf8() <= to) => from.max(low),
             _ => at,
         };
-        let given = hay.bytes_after(low).get(..at.saturating_sub(low)).unwrap_or(&[]);
+        let given = hay.between(low, at).as_bytes();
         let to = match run.next {
             Some(next) => next.find_last(given).map(|length| low + length),
             None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),

@@ -68,8 +68,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<(
 
 /// Derives from several sources.
 pub(super) fn sources(command: &Derive, sources: &[String], global: &Global) -> Result<ExitCode, Failure> {
-    let derivations = on_all_cores(sources.len(), global, |at| {
-        let source = sources.get(at).map(String::as_str).unwrap_or_default();
+    let derivations = on_all_cores(sources, global, |source| {
         match command.of(source).map(|(opened, options)| derive::derive(&opened.template, &options)) {
             Ok(derivation) => derivation,
             Err(failure) => unreadable(failure),
@@ -189,9 +188,9 @@ fn with_id(id: Value, derivation: &Derivation) -> Value {
     Value::Object(row)
 }
 
-/// Runs a job for every index, in no order, and gives the results in order.
-fn on_all_cores<R: Send>(count: usize, global: &Global, job: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
+/// Runs a job for every source, in no order, and gives the results in order.
+fn on_all_cores<R: Send>(sources: &[String], global: &Global, job: impl Fn(&str) -> R + Sync) -> Vec<R> {
+    let (count, next) = (sources.len(), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(count.max(1));
     let mut progress = Progress::new(global, "templates", u64::try_from(count).ok());
     let (send, receive) = channel();
@@ -201,7 +200,8 @@ fn on_all_cores<R: Send>(count: usize, global: &Global, job: impl Fn(usize) -> R
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    if at >= count || send.send((at, job(at))).is_err() {
+                    let Some(source) = sources.get(at) else { return };
+                    if send.send((at, job(source))).is_err() {
                         return;
                     }
                 }

@@ -13,6 +13,7 @@ use self::problems::Problem;
 use self::values::{At, Checker};
 use super::keys;
 use super::model::Parts;
+use super::slice::slice;
 use super::{Field, Template};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::json::{self, Path, Value};
@@ -127,7 +128,7 @@ pub(crate) fn too_large(place: Place) -> LoadError {
 
 /// The one thing to say about a text that is not JSON.
 pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
-    let rest = text.get(error.offset..).unwrap_or("");
+    let rest = slice(text, error.offset..);
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let help = match rest {
         "" => "the text ends too early: is the file truncated?",
