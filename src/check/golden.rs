@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::compare::differences;
-use super::find::is_passed_over;
+use super::fixture_files::is_passed_over;
 use crate::chat;
 use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place};

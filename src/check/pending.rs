@@ -28,7 +28,7 @@ pub enum Pending<'f> {
 
 /// One section in which the expectation and what was found differ, both as the file would write them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct PendingSection {
     /// Its name in the file.
     pub name: &'static str,
     /// The expectation of the case; empty if there is none.
@@ -88,7 +88,7 @@ impl Pending<'_> {
 
     /// The sections that would change.
     #[doc(hidden)]
-    pub fn sections(&self) -> Vec<Section> {
+    pub fn sections(&self) -> Vec<PendingSection> {
         let all = match self {
             Self::Output(case, new) => {
                 let said = &case.expected;
@@ -120,7 +120,7 @@ impl Pending<'_> {
                     (Some(expected), Some(found)) => Some(in_order_of(expected, found).into_owned()),
                     _ => found,
                 };
-                Section { name, expected: text(name, expected.as_ref()), found: text(name, aligned.as_ref()) }
+                PendingSection { name, expected: text(name, expected.as_ref()), found: text(name, aligned.as_ref()) }
             })
             .collect()
     }

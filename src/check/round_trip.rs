@@ -34,7 +34,7 @@ impl Chat {
         let source = chat::source::open(name, None).map_err(|error| (error.diagnostics, error.sources))?;
         let compile = |source: &chat::source::Source| {
             ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| {
-                let text = ChatTemplate::normalise(&source.template);
+                let text = ChatTemplate::normalize(&source.template);
                 (vec![error.diagnostic(&source.template, &source.file)], Sources::none().with(&source.file, text))
             })
         };

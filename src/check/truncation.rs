@@ -13,7 +13,7 @@ use crate::parser::{Event, Parser};
 
 /// The problem of a truncated text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct Violation {
     /// The length of what was read, in bytes.
     pub length: usize,
     /// The problem.
@@ -22,7 +22,7 @@ pub struct Broken {
 
 /// Cuts a text after every character and gives the first cut at which something is wrong. `goes_on` says whether there
 /// is time left.
-pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Broken> {
+pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Violation> {
     let regions = Regions::new(full);
     let mut parser = parser.clone();
     let mut events = parser.initial_events().to_vec();
@@ -32,7 +32,7 @@ pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMu
         }
         let short = Reading::finish(parser.clone(), events.clone());
         if let Some(what) = regions.violated_by(&short) {
-            return Some(Broken { length: at, what });
+            return Some(Violation { length: at, what });
         }
         let chunk = slice(text, at..at + c.len_utf8());
         if parser.feed_into(chunk, &mut |event| join(&mut events, event)).is_err() {

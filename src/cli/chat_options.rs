@@ -8,6 +8,13 @@ use crate::json::{self, Value};
 /// The clock of commands that probe a chat template: fixed, so that their results do not change.
 pub const NOW: &str = "2026-01-01T00:00:00";
 
+/// How the result about a chat template is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum OutputFormat {
+    Text,
+    Json,
+}
+
 /// `NAME=VALUE`; the value is JSON, or else text.
 pub fn assignment(text: &str) -> Result<(String, Value), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;

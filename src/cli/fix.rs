@@ -59,7 +59,7 @@ impl Fix {
             }
         };
         if !global.is_quiet() {
-            tell(&patched, &source.template);
+            report(&patched, &source.template);
         }
         if self.write {
             let path = Path::new(&source.file);
@@ -80,7 +80,7 @@ impl Fix {
 }
 
 /// The proof, and what had to be rewritten, on standard error.
-fn tell(patched: &Patched, before: &str) {
+fn report(patched: &Patched, before: &str) {
     let conversations = patched.conversations;
     if patched.had_blocks {
         super::note(&format!(

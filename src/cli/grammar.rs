@@ -176,7 +176,7 @@ impl Grammars {
             .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?
             .with_special_tokens(&model.special);
         if !global.is_quiet() {
-            grammar.notes().iter().for_each(|note| super::say!("{}", told(note)));
+            grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
         }
         let is_violated = self.strict && grammar.notes().iter().any(|note| note.effect == Effect::Looser);
         if let Some(file) = &self.check {
@@ -358,7 +358,7 @@ impl Grammars {
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
         {
-            return Err(told(note));
+            return Err(note_line(note));
         }
         Ok(self.result(&grammar))
     }
@@ -377,7 +377,7 @@ fn in_a_line(diagnostic: &Diagnostic) -> String {
 }
 
 /// A note as one line.
-fn told(note: &Note) -> String {
+fn note_line(note: &Note) -> String {
     let mut place = String::new();
     if let Some(tool) = &note.tool {
         place = format!(" tool `{tool}`");
@@ -423,5 +423,5 @@ fn failed(mut diagnostics: Vec<Diagnostic>, source: &Source) -> Failure {
     for diagnostic in &mut diagnostics {
         diagnostic.place.get_or_insert_default().file = Some(file.clone());
     }
-    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use similar::TextDiff;
 
 use super::chat_options::{NOW, source_failure, template_name};
+use super::diagnostic_outputs::{Found, Outputs};
 use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
-use super::outputs::{Found, Outputs};
 use super::{Failure, Global, input};
 use crate::chat::source::Source;
 use crate::chat::{self, ChatTemplate};
@@ -195,7 +195,7 @@ impl Lint {
         let file = template_name(&source);
         let found = lint::lint_chat_template(&template, &options, &file);
         let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
-        Ok(Some((found, Sources::none().with(file, ChatTemplate::normalise(&source.template)))))
+        Ok(Some((found, Sources::none().with(file, ChatTemplate::normalize(&source.template)))))
     }
 
     /// The findings about a template, after the fixes if `--fix` is given.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chat_options::{assignment, source_failure, template_name, time};
 use super::mask::{self, MaskPart};
-use super::{Failure, Global, input, rows, show};
+use super::{Failure, Global, colored_chat, input, rows};
 use crate::chat::source::{self, Source, SourceError};
 use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
@@ -105,7 +105,7 @@ impl Render {
             let file = template_name(&source);
             Failure::Diagnostics {
                 diagnostics: vec![error.diagnostic(&source.template, &file)],
-                sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)),
+                sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)),
             }
         };
         let template = ChatTemplate::compile(&source.template).map_err(failed)?;
@@ -126,11 +126,11 @@ impl Render {
             return Ok(ExitCode::SUCCESS);
         }
         if self.show_spans && global.colors(&out) {
-            out.write_all(show::conversation(&rendered, &context).as_bytes())?;
+            out.write_all(colored_chat::conversation(&rendered, &context).as_bytes())?;
         } else {
             out.write_all(Global::printable(&rendered.text, &out).as_bytes())?;
             if self.show_spans && !global.is_quiet() {
-                super::say!("assistant spans: {}", show::spans(&rendered.assistant_spans));
+                super::say!("assistant spans: {}", colored_chat::spans(&rendered.assistant_spans));
             }
         }
         // A shell's prompt should begin on a line of its own.

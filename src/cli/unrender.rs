@@ -5,9 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::ValueEnum;
-
-use super::chat_options::{NOW, assignment, source_failure, time};
+use super::chat_options::{NOW, OutputFormat, assignment, source_failure, time};
 use super::doctor::compile;
 use super::{Failure, Global, chat_rows, input, rows};
 use crate::chat::{ChatTemplate, RenderOptions, source};
@@ -54,12 +52,6 @@ pub struct Unrender {
     /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OutputFormat {
-    Text,
-    Json,
 }
 
 impl Unrender {

@@ -30,7 +30,7 @@ enum Type {
     Array,
 }
 
-/// What was given is no list of tools.
+/// The given value is not a list of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolsError {
     /// What it is instead.

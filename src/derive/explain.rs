@@ -71,7 +71,7 @@ impl Derivation {
 
     fn write_page(&self, page: &mut String, name: &str) -> std::fmt::Result {
         writeln!(page, "# Response template for {}\n", escape(name))?;
-        writeln!(page, "{}.\n", capitalised(&self.headline()))?;
+        writeln!(page, "{}.\n", capitalized(&self.headline()))?;
         let Some(found) = self.findings.found() else {
             for diagnostic in &self.diagnostics {
                 writeln!(page, "- {}", escape(&diagnostic.message))?;
@@ -172,8 +172,8 @@ impl Derivation {
             writeln!(page, "\n## Limits\n")?;
         }
         for note in notes {
-            let help = note.help.as_ref().map(|help| format!(" {}.", capitalised(help))).unwrap_or_default();
-            writeln!(page, "- {}.{}", escape(&capitalised(&note.message)), escape(&help))?;
+            let help = note.help.as_ref().map(|help| format!(" {}.", capitalized(help))).unwrap_or_default();
+            writeln!(page, "- {}.{}", escape(&capitalized(&note.message)), escape(&help))?;
         }
         Ok(())
     }
@@ -355,7 +355,7 @@ fn list(texts: &[String]) -> String {
     texts.iter().map(|text| code(text)).collect::<Vec<_>>().join(" or ")
 }
 
-fn capitalised(text: &str) -> String {
+fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_guessed() {
+    fn a_misspelled_name_is_guessed() {
         let names = ["x", "output", "tool_calls", "tool"];
         for (typed, meant) in [
             ("ouptut", Some("output")),

@@ -139,13 +139,13 @@ impl Examination<'_, '_> {
         let named = shows(needle::NAMES[0]);
         let exhibits = self.probe.exhibits();
         let first = offered.iter().find(|outcome| outcome.as_ref().is_ok_and(|text| named(text))).cloned();
-        let told = first.map_or(offered, |first| vec![first]);
+        let renders = first.map_or(offered, |first| vec![first]);
         for (name, word) in [
             ("tools", needle::NAMES[0]),
             ("tool_description", needle::DESCRIPTIONS[0]),
             ("tool_parameters", needle::KEYS[0]),
         ] {
-            let value = fate(told.clone(), shows(word)).word();
+            let value = fate(renders.clone(), shows(word)).word();
             self.facts.push(Fact { name, value, evidence: exhibits.clone() });
         }
     }

@@ -146,8 +146,8 @@ impl<V> Map<V> {
 
     /// The place of a key, to be looked at and filled.
     #[doc(hidden)]
-    pub fn entry(&mut self, key: String) -> Entry<'_, V> {
-        Entry { place: self.place(&key), map: self, key }
+    pub fn entry(&mut self, key: String) -> MapEntry<'_, V> {
+        MapEntry { place: self.place(&key), map: self, key }
     }
 
     /// Takes a key out; the keys after it keep their order.
@@ -199,13 +199,13 @@ impl<V> Map<V> {
 
 /// The place of a key in a [`Map`].
 #[derive(Debug)]
-pub struct Entry<'o, V> {
+pub struct MapEntry<'o, V> {
     map: &'o mut Map<V>,
     key: String,
     place: Option<usize>,
 }
 
-impl<'o, V> Entry<'o, V> {
+impl<'o, V> MapEntry<'o, V> {
     /// The value that is there, or the given one once it is.
     pub fn or_insert(self, value: V) -> &'o mut V {
         self.or_insert_with(|| value)
@@ -220,7 +220,7 @@ impl<'o, V> Entry<'o, V> {
     }
 }
 
-impl<'o, V> Entry<'o, V> {
+impl<'o, V> MapEntry<'o, V> {
     /// Sets the value, whatever is there.
     pub fn insert(self, value: V) -> &'o mut V {
         match self.place {
@@ -234,7 +234,7 @@ impl<'o, V> Entry<'o, V> {
     }
 }
 
-impl<'o, V: Default> Entry<'o, V> {
+impl<'o, V: Default> MapEntry<'o, V> {
     /// The value that is there, or the default once it is.
     pub fn or_default(self) -> &'o mut V {
         self.or_insert_with(V::default)

@@ -15,7 +15,7 @@ mod write;
 
 pub use map::Map;
 #[doc(hidden)]
-pub use map::{Entry as MapEntry, Iter, IterMut};
+pub use map::{Iter, IterMut, MapEntry};
 pub use number::Number;
 pub(crate) use place::offset_as_written;
 // The positions of values in their text: for diagnostics.

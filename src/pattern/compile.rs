@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::program::{Inst, Program, Run, SHORT_RUN};
-use super::read::Reading;
+use super::read_regex::Reading;
 use super::tree::{Assertion, Greed, Node};
 
 /// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.

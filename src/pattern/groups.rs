@@ -2,7 +2,7 @@
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read::Reader;
+use super::read_regex::Reader;
 use super::tree::Node;
 
 impl Reader<'_> {

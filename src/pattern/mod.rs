@@ -20,8 +20,8 @@ mod outline;
 mod prefilter;
 mod prefixes;
 mod program;
-mod re;
-mod read;
+mod read_re;
+mod read_regex;
 #[cfg(feature = "derive")]
 mod regular;
 mod runs;
@@ -75,10 +75,10 @@ enum Dialect {
 }
 
 impl Dialect {
-    fn read(self, source: &str) -> Result<read::Reading, PatternError> {
+    fn read(self, source: &str) -> Result<read_regex::Reading, PatternError> {
         match self {
-            Dialect::Regex => read::read(source),
-            Dialect::Re => re::read(source),
+            Dialect::Regex => read_regex::read(source),
+            Dialect::Re => read_re::read(source),
         }
     }
 }
@@ -172,7 +172,7 @@ impl Pattern {
             sorted.iter().map(|literal| Node::Concat(literal.chars().map(Node::Char).collect())).collect();
         let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
         let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
-        let reading = read::Reading { node, groups: 1, names: Vec::new() };
+        let reading = read_regex::Reading { node, groups: 1, names: Vec::new() };
         Self {
             parts: Arc::new(Parts {
                 source,
@@ -233,7 +233,7 @@ impl Pattern {
     }
 
     /// The pattern as a tree.
-    fn reading(&self) -> Result<read::Reading, PatternError> {
+    fn reading(&self) -> Result<read_regex::Reading, PatternError> {
         self.parts.dialect.read(&self.parts.source)
     }
 
@@ -243,7 +243,7 @@ impl Pattern {
 
     /// Whether a match can have this byte first, its leading run left out. Every match has such a byte.
     pub(crate) fn can_tell(&self, byte: u8) -> bool {
-        self.parts.prefilter.telling_bytes().has(byte)
+        self.parts.prefilter.identifying_bytes().has(byte)
     }
 
     /// The only text that a match may have before the byte that identifies it.

@@ -46,11 +46,11 @@ struct Work {
     facts: Facts,
     spent: u64,
     /// The result of the last look, and the length of the text it saw.
-    looked: Option<(Extent, Found)>,
+    looked: Option<(SeenText, Found)>,
 }
 
-/// The end of the text that was seen, and whether it is final.
-type Extent = (usize, bool);
+/// The text that a look saw: its end, and whether more may come after it.
+type SeenText = (usize, bool);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -174,8 +174,9 @@ impl Search {
                     self.state = State::Looking;
                     match hay.char_at(start) {
                         Some(c) => self.at = start + c.len_utf8(),
+                        // The end of the text is tried again only if the search is asked again.
                         None => {
-                            self.at = start + 1;
+                            self.at = start;
                             break Ok(Found::Nothing);
                         }
                     }
@@ -225,7 +226,7 @@ impl Search {
 
     /// The result of the last look, if a look from this position on would find it, too: in the same text, at or after the
     /// place. Without this a text of many regions would be gone through to its end for each of them.
-    fn seen(&self, pattern: &Pattern, from: usize, extent: Extent) -> Option<Found> {
+    fn seen(&self, pattern: &Pattern, from: usize, extent: SeenText) -> Option<Found> {
         let (looked, found) = self.work.as_ref()?.looked?;
         let is_behind = found == Found::Nothing || self.attempt_start() >= from;
         let depends = self.not_empty || pattern.program().depends_on_search_start;

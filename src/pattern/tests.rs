@@ -318,7 +318,7 @@ proptest! {
         prop_assert_eq!(growing(&run, &pieces), growing(&groups, &pieces), "{} {}", run, groups);
     }
 
-    /// Runs before what tells a match are skipped together, and a choice of patterns is not.
+    /// Runs before the identifying bytes of a match are skipped together, and a choice of patterns is not.
     #[test]
     fn what_is_skipped_before_a_match_changes_no_match(
         lead in prop::collection::vec(

@@ -8,7 +8,7 @@ use crate::template::Delimiter;
 const LONGEST: usize = 32;
 
 /// How many events of a chunk are listed; of more, only the last.
-const TOLD: usize = 3;
+const LISTED: usize = 3;
 
 /// A text as a sentence quotes it: on one line, escaped, its middle left out where it is long.
 pub fn quoted(text: &str) -> String {
@@ -47,7 +47,7 @@ impl Recording {
             false => before..moment.event,
         };
         let last = moment.event.saturating_sub(1);
-        if events.len() > TOLD {
+        if events.len() > LISTED {
             return format!("{}, the last of {} events", self.event_in_words(last), events.len());
         }
         let listed: Vec<String> = events.map(|event| self.event_in_words(event)).collect();

@@ -120,6 +120,18 @@ fn every_file_begins_with_its_contract() {
     assert!(silent.is_empty(), "begin these files with `//!` and what they guarantee:\n{}", silent.join("\n"));
 }
 
+/// ARCHITECTURE.md shows the way only as long as its files are there.
+#[test]
+fn the_files_that_the_plan_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let files: Vec<PathBuf> = ["src", "tests/it"].iter().flat_map(|folder| rust_files(&root.join(folder))).collect();
+    let named: BTreeSet<&str> = text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")).collect();
+    assert!(named.len() > 20, "the plan names {} files", named.len());
+    let missing: Vec<&&str> = named.iter().filter(|name| !files.iter().any(|file| file.ends_with(name))).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names files that are gone: {missing:?}");
+}
+
 #[test]
 fn a_forbidden_door_is_seen() {
     let plan =

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::chat;
 use crate::check::{self, Chat, Names, fixture};
-use crate::cli::cases::Cases;
+use crate::cli::case_selection::Cases;
 use crate::cli::chat_options::{NOW, source_failure};
 use crate::cli::{Failure, Global, input, signals};
 use crate::derive::{self, Options};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::check::fixture::TemplateSource;
 use crate::check::{Report, Status};
-use crate::cli::outputs::{Found, Outputs};
+use crate::cli::diagnostic_outputs::{Found, Outputs};
 use crate::cli::{Failure, Global};
 use crate::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
 

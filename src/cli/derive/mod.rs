@@ -6,9 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
-
-use super::chat_options::{NOW, assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
 use super::lint_config::target_named;
 use super::report::Report;
 use super::{Failure, Global, input};
@@ -86,13 +84,6 @@ pub struct Derive {
     template_name: Option<String>,
     #[command(flatten)]
     page: Report,
-}
-
-/// How a derivation or a proof is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    Text,
-    Json,
 }
 
 /// Whether two paths lead to one file, which exists.
@@ -341,11 +332,11 @@ impl Derive {
         for reading in &derivation.readers {
             super::say!("  {}", escape(&reading.describe()));
         }
-        let mut told = Vec::new();
+        let mut shown = Vec::new();
         for (target, effect) in derivation.readers.iter().filter_map(|reading| reading.other) {
-            if self.source != "-" && !told.contains(&effect) {
+            if self.source != "-" && !shown.contains(&effect) {
                 super::say!("  `{}` {effect}", self.again(&["--target", target]));
-                told.push(effect);
+                shown.push(effect);
             }
         }
     }
@@ -404,7 +395,7 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
     for diagnostic in &mut diagnostics {
         diagnostic.place.get_or_insert_default().file = Some(file.clone());
     }
-    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }
 
 /// The conversations that did not come back as they went in, and the samples that are not explained.

@@ -56,8 +56,8 @@ pub struct Replay {
     #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
     /// Show this answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
-    #[arg(long, value_enum, default_value_t = ModeName::Stable)]
-    mode: ModeName,
+    #[arg(long, value_enum, default_value_t = ShownModes::Stable)]
+    mode: ShownModes,
     /// Compare with a second response template, side by side
     #[arg(long, value_name = "TEMPLATE")]
     with: Option<String>,
@@ -75,7 +75,7 @@ pub struct Replay {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ModeName {
+enum ShownModes {
     Stable,
     Reference,
     Both,
@@ -93,7 +93,7 @@ enum ThemeName {
 
 impl Replay {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        if self.mode == ModeName::Both && self.with.is_some() {
+        if self.mode == ShownModes::Both && self.with.is_some() {
             return Err(Diagnostic::error(
                 "four-sides",
                 "`--mode both` and `--with` each show two answers side by side",
@@ -144,7 +144,7 @@ impl Replay {
             tools: None,
             at: None,
             chunks: None,
-            mode: ModeName::Stable,
+            mode: ShownModes::Stable,
             with: None,
             chat_template: None,
             set: Vec::new(),
@@ -155,7 +155,7 @@ impl Replay {
 
     fn start(&self, outputs: &OutputSet) -> Start {
         let showing = match (self.mode, &self.with) {
-            (ModeName::Both, None) => Showing::Modes,
+            (ShownModes::Both, None) => Showing::Modes,
             (mode, Some(_)) => Showing::Templates(mode.mode()),
             (mode, None) => Showing::One(mode.mode()),
         };
@@ -204,7 +204,7 @@ impl Replay {
         let several = outputs.names().len() > 1;
         let mut read = 0;
         let mut gap = "";
-        let mut told = HashSet::new();
+        let mut seen = HashSet::new();
         for (index, name) in outputs.names().iter().enumerate() {
             let material = match outputs.material(index) {
                 Ok(material) => material,
@@ -212,7 +212,7 @@ impl Replay {
                     // What is wrong with a template that outputs share is said once.
                     problem
                         .diagnostics
-                        .retain(|found| told.insert(format!("{:?}", (found.id, &found.message, &found.place))));
+                        .retain(|found| seen.insert(format!("{:?}", (found.id, &found.message, &found.place))));
                     if !problem.diagnostics.is_empty() {
                         Failure::from(problem).report(global);
                     }
@@ -243,7 +243,7 @@ impl Replay {
         let own = |name: &str, mode| (name.to_owned(), &material.template, mode);
         match &material.other {
             Some(other) => vec![own(&material.template_file, mode), (other.name.clone(), &other.template, mode)],
-            None if self.mode == ModeName::Both => {
+            None if self.mode == ShownModes::Both => {
                 vec![own("stable", Mode::Stable), own("reference", Mode::Reference)]
             }
             None => vec![own("", mode)],
@@ -330,11 +330,11 @@ pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<
     replay.show(OutputSet::of_given(given, Some(origin)), global)
 }
 
-impl ModeName {
+impl ShownModes {
     fn mode(self) -> Mode {
         match self {
-            ModeName::Reference => Mode::Reference,
-            ModeName::Stable | ModeName::Both => Mode::Stable,
+            ShownModes::Reference => Mode::Reference,
+            ShownModes::Stable | ShownModes::Both => Mode::Stable,
         }
     }
 }

@@ -146,8 +146,8 @@ pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options)
     if let Some(line) = line(template.source(), other, at).or_else(|| line(template.source(), one, at)) {
         let _ = write!(out, " (line {line} of the template)");
     }
-    if let Some(way) = way_out(fact, template, options) {
-        let _ = write!(out, "; `{way}` avoids it");
+    if let Some(remedy) = remedy(fact, template, options) {
+        let _ = write!(out, "; `{remedy}` avoids it");
     }
     Some(out)
 }
@@ -183,7 +183,7 @@ fn line(source: &str, render: &str, at: usize) -> Option<usize> {
 }
 
 /// The variable under which the fact holds.
-fn way_out(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
+fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     let (longer, shorter) = pair(fact)?;
     let render = |exhibit: &Exhibit, name: &str, value: bool| {
         let mut context = Object::new();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compare::{differences, fits};
-use super::constrained;
 use super::fixture::{Actual, Case, Expected};
+use super::grammar_case;
 use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
@@ -310,7 +310,7 @@ impl Check<'_> {
             return true;
         }
         let problem = match chat {
-            Some(chat) => constrained::run(self.case, template, chat).err(),
+            Some(chat) => grammar_case::run(self.case, template, chat).err(),
             None => Some("`grammar: yes` needs `chat-template: FILE`".to_owned()),
         };
         if let Some(problem) = problem {

@@ -98,7 +98,7 @@ pub(super) struct Reader<'p> {
     pub(super) open: Vec<u32>,
     /// References by number, which may come before their group.
     pub(super) numbered_refs: Vec<(u32, usize)>,
-    /// Conditions and calls by name, which may come before their group: the name, a stand-in number, the place.
+    /// Conditions and calls by name, which may come before their group: the name, a placeholder number, the place.
     pub(super) named_tests: Vec<(String, u32, usize)>,
     tests: HashMap<u32, u32>,
     depth: usize,
