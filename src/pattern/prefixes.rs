@@ -95,7 +95,7 @@ fn close(all: &mut [Prefix]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use super::super::read_regex;
     use super::*;
 
     #[test]
