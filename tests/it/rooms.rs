@@ -154,7 +154,6 @@ fn a_forbidden_door_is_seen() {
 /// Rooms whose files go in circles, each with the reason. A room leaves the list with its last circle.
 const CIRCLES: &[(&str, &str)] = &[
     ("chats", "not done: `unrender` and `assemble` share their slots"),
-    ("derive", "not done: the proof and its tolerance, the readers and the choice"),
     ("grammar", "not done: rules and the styles of values"),
     ("report", "not done: the pages of a replay and their cuts"),
     ("wire", "not done: inference and hidden reasoning"),
@@ -186,7 +185,10 @@ impl Files {
         Self::of(texts.collect())
     }
 
-    fn of(texts: BTreeMap<Vec<String>, String>) -> Self {
+    fn of(mut texts: BTreeMap<Vec<String>, String>) -> Self {
+        for module in texts.iter().flat_map(|(module, text)| modules_for_tests(module, text)).collect::<Vec<_>>() {
+            texts.retain(|other, _| !other.starts_with(&module));
+        }
         let files = texts.iter().map(|(module, text)| {
             let start = |first: &str| match first {
                 "crate" => Some(Vec::new()),
@@ -243,6 +245,16 @@ impl Files {
         };
         self.0.keys().filter(|module| inside(module)).filter(returns).map(|module| module.join("::")).collect()
     }
+}
+
+/// The modules with files of their own that a file declares for tests alone.
+fn modules_for_tests(module: &[String], text: &str) -> Vec<Vec<String>> {
+    let items = syn::parse_file(text).unwrap().items;
+    let declared = items.iter().filter(|item| is_only_for_tests(item)).filter_map(|item| match item {
+        syn::Item::Mod(item) if item.content.is_none() => Some([module, &[item.ident.to_string()]].concat()),
+        _ => None,
+    });
+    declared.collect()
 }
 
 fn is_only_for_tests(item: &syn::Item) -> bool {
@@ -378,6 +390,15 @@ fn a_circle_of_files_is_seen() {
                 ("r::b", "fn f() { super::a::f() }"),
             ],
             vec!["r::a".into(), "r::b".into()],
+        ),
+        // A file that its parent declares for tests alone is not part of the room.
+        (
+            &[
+                ("r", "#[cfg(test)] mod a; mod b;"),
+                ("r::a", "use super::b::B;"),
+                ("r::b", "struct B; fn f() { super::a::f() }"),
+            ],
+            none.clone(),
         ),
         // Groups are taken apart, comments and tests are not looked at, other rooms are no files of this one.
         (

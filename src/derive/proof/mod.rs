@@ -20,6 +20,7 @@
 mod boundary;
 mod case;
 mod conversations;
+mod deviations;
 mod ground;
 mod judge;
 mod listed;
@@ -224,7 +225,7 @@ impl<'t> Proof<'t> {
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
         if verdict.holds() {
-            verdict.tolerance = tolerance::find(&judge, &passed);
+            verdict.tolerance = deviations::find(&judge, &passed);
         }
         if let Some(failure) = verdict.failures.first() {
             let (draft, failed, refuted) = (template.to_value(), verdict.failed(), failure.describe());
