@@ -11,7 +11,7 @@ use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Value};
 
-/// The folder of derived templates, and the one beside it with what they are derived from.
+/// The folder of derived templates, and the one next to it with their chat templates.
 const DERIVED: &str = "derived";
 const CHAT_TEMPLATES: &str = "chat_templates";
 

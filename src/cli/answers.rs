@@ -20,7 +20,7 @@ pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
 ///
 /// # Errors
 ///
-/// A part that has no such name, a render that fails, offsets that are none.
+/// An unknown part, a render that fails, malformed offsets.
 pub fn mask(
     template: &ChatTemplate,
     context: &Object,

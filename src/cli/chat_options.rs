@@ -1,4 +1,4 @@
-//! What the commands that take a chat template share: its clock, its variables, its name in messages.
+//! Options that all commands on chat templates share: clock, variables, formats; and how messages name a template.
 
 use super::Failure;
 use crate::chat;

@@ -1,4 +1,4 @@
-//! What stops a command: problems with their texts, or a failed standard stream. Both end in one exit code.
+//! The reasons a command stops: problems with their texts, or a failed standard stream. Both end in one exit code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

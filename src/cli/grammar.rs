@@ -225,7 +225,7 @@ impl Grammars {
     /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A response
     /// template alone has its wire assumed.
     fn model(&self) -> Result<Model, Failure> {
-        // What was read from standard input cannot be read again.
+        // Standard input cannot be read twice.
         let carried = match self.source.as_str() {
             "-" => None,
             name => input::template(name).ok().map(|opened| opened.loaded.template),

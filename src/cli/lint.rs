@@ -33,7 +33,7 @@ use crate::template::source::{self, Opened, SourceError, replace_file};
   backchat lint --fix --target portable response_template.json --chat-template chat_template.jinja
   backchat lint --explain RT001
 
-`backchat.toml`, in this folder or one above, also sets levels:
+`backchat.toml`, in this folder or a parent folder, also sets levels:
   [lint]
   target = [\"vllm\"]
   [lint.rules]
@@ -46,7 +46,7 @@ Exit codes: 0 notes at most, 1 a warning or an error, 2 a template does not load
 could not run.")]
 pub struct Lint {
     /// Response templates, response schemas and chat templates: JSON files, .jinja files, tokenizer_config.json, model
-    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. A source that contains both has both linted
+    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. If a source contains both, both are linted
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]

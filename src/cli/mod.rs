@@ -190,7 +190,7 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// Says something beside the answer.
+/// Writes a note about the answer.
 fn note(message: &str) {
     say!("note: {message}");
 }

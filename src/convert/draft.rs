@@ -12,7 +12,7 @@ pub(super) struct Style {
     pub positional: bool,
     /// Whether a field that may begin without its mark does so.
     pub headless: bool,
-    /// The end of the turn, beside the markers of the schema.
+    /// The end of the turn, in addition to the markers of the schema.
     pub stops: Vec<Mark>,
 }
 

@@ -18,6 +18,7 @@ mod prove;
 mod readers;
 mod recorded;
 mod report;
+mod slice;
 
 pub use crate::targets::Target;
 pub(crate) use evidence::Evidence;

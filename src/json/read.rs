@@ -9,14 +9,14 @@ use super::{Map, Number, Object, Places, Value};
 /// Why a text is not JSON, and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The problem.
     pub(crate) message: String,
     /// The byte at which it is wrong.
     pub(crate) offset: usize,
     pub(crate) kind: ErrorKind,
 }
 
-/// What kind of thing is wrong with a text that is not JSON.
+/// The kind of problem of a text that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -27,7 +27,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What kind of thing is wrong.
+    /// The kind of problem.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

@@ -86,7 +86,7 @@ impl Dialect {
 /// Why a pattern is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The position in the pattern, in bytes.
     pub offset: usize,

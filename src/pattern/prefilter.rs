@@ -42,7 +42,7 @@ struct Literals {
     common: memmem::Finder<'static>,
 }
 
-/// What a match may have before the characters that make it one, such as the space of `\s{0,4}<x>`, or the space and the
+/// The text a match may have before the characters that identify it, such as the space of `\s{0,4}<x>`, or the space and the
 /// name of `\s*\w+\s*<x>`: runs of characters, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct LeadingRun {
@@ -93,7 +93,7 @@ impl LeadingRun {
         Some(Self { runs, ascii, first })
     }
 
-    /// Where it begins in a text that ends within it, or where it does.
+    /// Its beginning in a text that ends within it or with it.
     #[inline]
     pub fn start_in(&self, text: &str) -> usize {
         match text.as_bytes().last() {

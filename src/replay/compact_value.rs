@@ -56,7 +56,7 @@ impl CompactValue {
         }
     }
 
-    /// How many bytes it takes beside its own.
+    /// How many bytes it takes on the heap.
     pub(super) fn size(&self) -> usize {
         match &self.0 {
             Form::Text(text) => text.len(),

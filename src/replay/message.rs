@@ -64,7 +64,7 @@ impl Recording {
         message
     }
 
-    /// The value that a close takes out of the message by giving the field another one; nothing where it was empty.
+    /// The value that a close takes out of the message by giving the field another one; nothing if it was empty.
     pub fn replaced(&self, event: usize) -> Option<Value> {
         self.replaced_by(self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?)
     }

@@ -63,7 +63,7 @@ pub(super) struct Entry {
     pub kind: Kind,
 }
 
-/// What an open has that other events have not.
+/// The data that only an open event has.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     pub event: u32,

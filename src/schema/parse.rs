@@ -150,7 +150,7 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// The first match; none if there is none.
+    /// The first match, if there is one.
     fn search<'t>(
         &mut self,
         node: &Node,

@@ -50,7 +50,7 @@ pub struct Parse {
     /// Also print the events, feed by feed
     #[arg(long)]
     events: bool,
-    /// Add the start and end of its text, and the captures of the opening, to each event
+    /// Add to each event the start and end of its text, and the captures of the opening pattern
     #[arg(long, requires = "events")]
     spans: bool,
     /// Set how the text is fed: `whole`, a number of code points, or `random:SEED`

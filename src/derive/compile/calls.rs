@@ -5,6 +5,7 @@ use super::choices::{Guard, Inside, Region, Section, Space};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
+use crate::derive::slice::slice;
 use crate::json::{Object, Value};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs, Place, Wire};
@@ -26,7 +27,7 @@ pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
     match frame::is_distinctive(&first) {
         true => spaced(first.trim()),
-        // The mark of a section that does not stand out is one if a call follows it.
+        // The mark of a section that is not distinctive is one if a call follows it.
         false if !plan.cut.section.trim().is_empty() => {
             format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
         }
@@ -213,7 +214,7 @@ impl Plan<'_> {
         let separator = self.cut.separator.trim();
         let space = if self.choices.space == Space::Exact {
             let text = &self.cut.section;
-            escape(text.get(text.trim_end().len()..).unwrap_or(""))
+            escape(slice(text, text.trim_end().len()..))
         } else {
             "\\s*".to_owned()
         };
@@ -383,7 +384,7 @@ impl Plan<'_> {
         format!("{}{head}", self.text(&self.cut.open))
     }
 
-    /// Writes the end of a call: its own text and, if that alone would not stand out, the text that must follow.
+    /// Writes the end of a call: its own text and, if that alone would not be distinctive, the text that must follow.
     fn close(&self, field: &mut Object, tail: &str, own: &str) {
         let text = if self.minds_space() { own.trim_end() } else { own.trim() };
         let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));

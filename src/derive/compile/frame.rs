@@ -37,7 +37,7 @@ pub(super) fn is_token(mark: &str) -> bool {
     is_distinct(mark) && mark.contains(['|', '｜'])
 }
 
-/// Whether a mark that stands out is whole: no value interrupts it.
+/// Whether a distinctive mark is whole: no value interrupts it.
 pub(super) fn is_closed_mark(mark: &str) -> bool {
     is_distinctive(mark) && mark.chars().next().is_some_and(marks::is_opening) && mark.ends_with(marks::is_closing)
 }
@@ -47,7 +47,7 @@ pub(super) fn is_sure(stop: &str) -> bool {
     is_distinctive(stop) && !stop.starts_with("</")
 }
 
-/// The marks of a section's end, each with the signs beside it that would not stand out alone.
+/// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
 pub(super) fn section_marks(text: &str) -> Vec<&str> {
     let text = text.trim();
     let mut groups = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn section_marks(text: &str) -> Vec<&str> {
     groups
 }
 
-/// A text from its last mark that stands out on, or all of it.
+/// A text from its last distinctive mark on, or all of it.
 pub(super) fn from_last_mark(text: &str) -> &str {
     let mut at = 0;
     let mut last = None;

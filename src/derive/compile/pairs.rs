@@ -1,6 +1,7 @@
 //! The parser of a region that holds a call's arguments.
 
 use super::pattern::{escape, spaced, word_before};
+use crate::derive::slice::slice;
 use crate::json::{Object, Value};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
@@ -123,8 +124,8 @@ fn framed(text: &str) -> String {
     if inner.is_empty() {
         return if text.contains('\n') { "\\n".to_owned() } else { escape(text) };
     }
-    let lead = text.get(..text.len() - text.trim_start().len()).unwrap_or("");
-    let tail = text.get(text.trim_end().len()..).unwrap_or("");
+    let lead = slice(text, ..text.len() - text.trim_start().len());
+    let tail = slice(text, text.trim_end().len()..);
     let space = |text: &str| if text.contains('\n') { "\\n?".to_owned() } else { escape(text) };
     format!("{}{}{}", space(lead), spaced(inner), space(tail))
 }

@@ -3,6 +3,7 @@
 //! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
 
 use crate::chat::ChatTemplate;
+use crate::derive::slice::slice;
 use crate::json::Object;
 use crate::wire::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
 use crate::wire::probe::{Prober, Setting, call, needle};
@@ -148,7 +149,7 @@ fn takes_reasoning(
 /// Whether reasoning shows and, if the key's name does not identify it, something separates it from the text after it.
 fn is_set_off(text: &str, is_named: bool) -> bool {
     let Some(at) = text.rfind(needle::REASONING) else { return false };
-    let rest = text.get(at + needle::REASONING.len()..).unwrap_or("");
+    let rest = slice(text, at + needle::REASONING.len()..);
     let next = [needle::CONTENT, needle::NAMES[0], needle::IDS[0]].iter().filter_map(|part| rest.find(part)).min();
     is_named || next.and_then(|next| rest.get(..next)).is_some_and(|gap| !gap.trim().is_empty())
 }

@@ -4,10 +4,10 @@ mod fit;
 mod looks;
 mod pieces;
 mod rewrite;
-mod tell;
+mod verdicts;
 
 pub use rewrite::rewrite;
-pub use tell::Reading;
+pub use verdicts::Reading;
 
 pub(super) use fit::Fitted;
 
@@ -93,7 +93,7 @@ pub(super) fn of(wish: &Wish, wire: &Wire, name: &str, attempt: &Attempt) -> Rea
     let renamed = keys().next().filter(|_| wish.renames() && !keys().any(is_read));
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
     ReaderReport {
-        readings: tell::readings(&loaded.template, wish),
-        diagnostics: tell::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
+        readings: verdicts::readings(&loaded.template, wish),
+        diagnostics: verdicts::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
     }
 }

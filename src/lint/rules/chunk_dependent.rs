@@ -77,7 +77,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// What no run shows here: the engine of transformers loses a match of full case folding that a chunk's end cuts.
+/// A problem that no run shows here: the engine of transformers loses a match of full case folding that a chunk's end cuts.
 fn by_shape(
     subject: &Subject<'_>,
     rule: &Rule,
@@ -248,7 +248,7 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     texts
 }
 
-/// What to write instead; a fix if another spelling gives the same whole answers.
+/// The advice to write something else; a fix if another spelling gives the same whole answers.
 fn with_advice(
     subject: &Subject<'_>,
     field: &Field,

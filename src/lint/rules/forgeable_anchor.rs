@@ -18,7 +18,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Check(check),
 };
 
-/// What people write, the names of roles included.
+/// Text that people write, the names of roles included.
 const PROSE: &str = "user: Hi.\nassistant: Hello!\nUser: What is 2 < 3?\n\nAssistant: Yes.\nUSER: and\nASSISTANT: ok\nHuman: x\nAI: y\nmodel\nbot: z\n### Response:\nResponse: a\n## Assistant\nAnswer: b\n";
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -57,7 +57,7 @@ fn splice(text: &str, start: usize, end: usize, new: &str) -> String {
 struct Layout {
     /// The text between the opening brace and the first key.
     opening: String,
-    /// The text between two entries, beside the comma.
+    /// The text between two entries, without the comma.
     gap: String,
     /// The text between a key and its value.
     colon: String,
