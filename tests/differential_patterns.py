@@ -49,7 +49,7 @@ def reference(row, chunks):
 
 
 def steps(answer, joined):
-    """The events, group by group or all in a row, with neighbouring chunks of a region made one."""
+    """The events, group by group or all in a row, with neighboring chunks of a region made one."""
     groups = [answer.get("initial_events", []), *answer.get("feeds", []), answer.get("final_events", [])]
     if joined:
         groups = [[event for group in groups for event in group]]

@@ -85,7 +85,7 @@ pub struct RenderError {
     pub message: String,
     /// 1-based line of the template.
     pub line: Option<usize>,
-    /// Bytes of [`ChatTemplate::normalise`]d source: the call, operator or tag that failed.
+    /// Bytes of [`ChatTemplate::normalize`]d source: the call, operator or tag that failed.
     pub span: Option<Range<usize>>,
     kind: RenderErrorKind,
 }
@@ -130,7 +130,7 @@ impl RenderError {
     /// `source` is the template's text, `file` what the user calls it.
     #[doc(hidden)]
     pub fn diagnostic(&self, source: &str, file: &str) -> Diagnostic {
-        let source = ChatTemplate::normalise(source);
+        let source = ChatTemplate::normalize(source);
         let (id, message) = match self.kind {
             RenderErrorKind::Raised => {
                 ("template-raised", format!("the template refused this conversation: {}", self.message))
@@ -155,7 +155,7 @@ impl ChatTemplate {
             let message = format!("the chat template is larger than {size} MiB: check that it is the file you mean");
             return Err(RenderError { kind: RenderErrorKind::Syntax, ..RenderError::failed(message) });
         }
-        let source = Self::normalise(source);
+        let source = Self::normalize(source);
         let syntax_error = |problem: SyntaxError| RenderError {
             message: problem.message,
             line: Some(line_column(&source, problem.span.start).0),
@@ -178,7 +178,7 @@ impl ChatTemplate {
     /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
     /// line feed, and none at the end.
     #[doc(hidden)]
-    pub fn normalise(source: &str) -> String {
+    pub fn normalize(source: &str) -> String {
         syntax::normalize(source)
     }
 

@@ -24,7 +24,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Every place at which two values differ. The order of keys is none of them.
+/// Every place at which two values differ. The order of keys does not count.
 pub fn differences(expected: &Value, found: &Value) -> Vec<Difference> {
     let mut out = Vec::new();
     compare(Some(expected), Some(found), &Path::root(), &mut out);

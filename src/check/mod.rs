@@ -1,29 +1,30 @@
 //! Fixtures, recorded outputs with the messages they mean, and what comes of checking templates against them.
 
-mod chats;
+mod chat_case;
 mod compare;
-mod constrained;
-mod drift;
-mod find;
 pub mod fixture;
+mod fixture_files;
+mod golden;
+mod grammar_case;
+mod output_case;
 mod pending;
 mod reading;
 mod round_trip;
-mod run;
 mod scaffold;
+mod slice;
 mod splits;
 mod suite;
 mod truncation;
 
 pub use compare::{Difference, differences};
-pub use drift::{Derived, check_derived, derived_files};
-pub use find::fixture_files;
+pub use fixture_files::fixture_files;
+pub use golden::{Derived, check_derived, derived_files};
 // For the command.
+pub use output_case::{Settings, Verdict, check_case, check_schema_case};
 #[doc(hidden)]
-pub use pending::{Pending, Section, Which, written};
+pub use pending::{Pending, PendingSection, Which, written};
 pub use reading::Reading;
 pub use round_trip::Chat;
-pub use run::{Settings, Verdict, check_case, check_schema_case};
 // For the command.
 #[doc(hidden)]
 pub use scaffold::{Names, Scaffold, scaffold};

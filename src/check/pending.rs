@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::compare::fits;
-use super::fixture::{Blessed, BlessedChat, Case, ChatCase, FixtureFile, rewrite};
+use super::fixture::{Actual, ActualChat, Case, ChatCase, FixtureFile, rewrite};
 use super::suite::{Entry, Meaning, Report, Status};
 use crate::diagnostic::Severity;
 use crate::json::{Object, Value};
@@ -21,14 +21,14 @@ pub enum Which {
 #[derive(Clone, Debug)]
 pub enum Pending<'f> {
     /// Of an output.
-    Output(&'f Case, Blessed),
+    Output(&'f Case, Actual),
     /// Of a rendered chat.
-    Chat(&'f ChatCase, BlessedChat),
+    Chat(&'f ChatCase, ActualChat),
 }
 
 /// One section in which the expectation and what was found differ, both as the file would write them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct PendingSection {
     /// Its name in the file.
     pub name: &'static str,
     /// The expectation of the case; empty if there is none.
@@ -88,7 +88,7 @@ impl Pending<'_> {
 
     /// The sections that would change.
     #[doc(hidden)]
-    pub fn sections(&self) -> Vec<Section> {
+    pub fn sections(&self) -> Vec<PendingSection> {
         let all = match self {
             Self::Output(case, new) => {
                 let said = &case.expected;
@@ -120,7 +120,7 @@ impl Pending<'_> {
                     (Some(expected), Some(found)) => Some(in_order_of(expected, found).into_owned()),
                     _ => found,
                 };
-                Section { name, expected: text(name, expected.as_ref()), found: text(name, aligned.as_ref()) }
+                PendingSection { name, expected: text(name, expected.as_ref()), found: text(name, aligned.as_ref()) }
             })
             .collect()
     }
@@ -139,7 +139,7 @@ pub fn written(file: &FixtureFile, pending: &[Pending<'_>]) -> String {
 }
 
 /// The expectation to write into a case, if it changed.
-fn new_expectation(case: &Case, meaning: &Blessed, which: Which) -> Option<Blessed> {
+fn new_expectation(case: &Case, meaning: &Actual, which: Which) -> Option<Actual> {
     let expected = &case.expected;
     let nothing_said = expected.message.is_none() && (expected.error.is_none() || meaning.message.is_some());
     let mut new = meaning.clone();

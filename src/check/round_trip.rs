@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compare::differences;
 use super::fixture::{Case, RoundTrip};
 use super::reading::Reading;
+use super::slice::slice;
 use super::splits::WHOLE;
 use crate::chat::{self, ChatTemplate, RenderOptions};
 use crate::chats::Unrenderer;
@@ -33,7 +34,7 @@ impl Chat {
         let source = chat::source::open(name, None).map_err(|error| (error.diagnostics, error.sources))?;
         let compile = |source: &chat::source::Source| {
             ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| {
-                let text = ChatTemplate::normalise(&source.template);
+                let text = ChatTemplate::normalize(&source.template);
                 (vec![error.diagnostic(&source.template, &source.file)], Sources::none().with(&source.file, text))
             })
         };
@@ -165,7 +166,7 @@ fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t st
     }
     let common: usize = full.chars().zip(prompt.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
     let anchor = template.start_anchor().pattern();
-    let last_before = anchor.matches(full.get(..common).unwrap_or("")).flatten().last().map(|found| found.span().1);
+    let last_before = anchor.matches(slice(full, ..common)).flatten().last().map(|found| found.span().1);
     let end = last_before.unwrap_or_else(|| match anchor.find_at(full, common) {
         Ok(Some(found)) => found.span().1,
         _ => common,

@@ -1,8 +1,8 @@
 //! A first file of cases for a model: everyday turns as its chat template writes them, and what they mean.
 
 use super::fixture::{FixtureFile, Shared, read_text, write_section};
+use super::output_case::{Settings, check_case};
 use super::round_trip::Chat;
-use super::run::{Settings, check_case};
 use crate::derive::{ReadableTurn, ReadableTurns};
 use crate::json::Value;
 use crate::template::Template;
@@ -97,7 +97,7 @@ impl Plan<'_> {
     fn case(&self, turn: &ReadableTurn, stop: Option<&str>, prefix: Option<&str>, is_one_way: bool) -> String {
         let mut text = format!("=== case {}\n", turn.name);
         if let Some(loss) = &turn.loss {
-            text += &format!("# No template can tell: {}\n", loss.replace(['\n', '\r'], " "));
+            text += &format!("# No template can distinguish: {}\n", loss.replace(['\n', '\r'], " "));
         }
         if let Some(stop) = stop {
             text += &format!("stop: {}\n", written(stop));

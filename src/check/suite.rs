@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::chats::check_chat;
-use super::drift::{Derived, check_derived};
-use super::fixture::{Blessed, BlessedChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
+use super::chat_case::check_chat;
+use super::fixture::{Actual, ActualChat, Broken, Case, ChatCase, FixtureFile, TemplateSource};
+use super::golden::{Derived, check_derived};
+use super::output_case::{Settings, Split, Verdict, check_case, check_schema_case};
 use super::round_trip::Chat;
-use super::run::{Settings, Split, Verdict, check_case, check_schema_case};
 use crate::chat::{ChatTemplate, Instant};
 use crate::chats::Unrenderer;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
@@ -115,9 +115,9 @@ pub enum Status {
 #[non_exhaustive]
 pub enum Meaning {
     /// Of an output.
-    Output(Blessed),
+    Output(Actual),
     /// Of a rendered chat.
-    Chat(BlessedChat),
+    Chat(ActualChat),
 }
 
 /// A case with what became of it.
@@ -216,13 +216,13 @@ fn not_run(what: &str, name: &str, place: Place, problems: &[Diagnostic]) -> Vec
 }
 
 /// Checks cases in parallel. The reports are in the order of the cases; with `fail_fast` they end with the first case
-/// that fails. `told` is called for each finished case.
+/// that fails. `on_finished` is called for each finished case.
 pub fn run<'f>(
     entries: &[Entry<'f>],
     loaded: &Loaded,
     settings: &Settings,
     fail_fast: bool,
-    told: &(impl Fn(usize) + Sync),
+    on_finished: &(impl Fn(usize) + Sync),
 ) -> Vec<Report<'f>> {
     let next = AtomicUsize::new(0);
     let first_failure = AtomicUsize::new(usize::MAX);
@@ -243,7 +243,7 @@ pub fn run<'f>(
                     }
                     let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
                     reports.push((index, report));
-                    told(reports.len());
+                    on_finished(reports.len());
                 }
             });
         }

@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 
 use super::reading::{Reading, join};
+use super::slice::slice;
 use crate::json::{Object, Value};
 use crate::parser::{Event, Parser};
 
 /// The problem of a truncated text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct Violation {
     /// The length of what was read, in bytes.
     pub length: usize,
     /// The problem.
@@ -21,7 +22,7 @@ pub struct Broken {
 
 /// Cuts a text after every character and gives the first cut at which something is wrong. `goes_on` says whether there
 /// is time left.
-pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Broken> {
+pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMut() -> bool) -> Option<Violation> {
     let regions = Regions::new(full);
     let mut parser = parser.clone();
     let mut events = parser.initial_events().to_vec();
@@ -31,9 +32,9 @@ pub fn check(parser: &Parser, text: &str, full: &Reading, mut goes_on: impl FnMu
         }
         let short = Reading::finish(parser.clone(), events.clone());
         if let Some(what) = regions.violated_by(&short) {
-            return Some(Broken { length: at, what });
+            return Some(Violation { length: at, what });
         }
-        let chunk = text.get(at..at + c.len_utf8()).unwrap_or("");
+        let chunk = slice(text, at..at + c.len_utf8());
         if parser.feed_into(chunk, &mut |event| join(&mut events, event)).is_err() {
             return None;
         }
@@ -70,10 +71,8 @@ impl<'r> Regions<'r> {
         for event in &short.events {
             let Event::Close { field, value, span, body } = event else { continue };
             let calls = names(value);
-            if calls.is_empty() {
-                continue;
-            }
-            let (first, is_closed) = (calls.first().copied().unwrap_or(""), span.end > span.start);
+            let Some(first) = calls.first() else { continue };
+            let is_closed = span.end > span.start;
             match self.closed.get(&body.start) {
                 Some((known, full)) if known == &&**field => {
                     let full_names = names(full);
@@ -91,12 +90,11 @@ impl<'r> Regions<'r> {
             }
         }
         short.events.iter().find_map(|event| match event {
-            Event::Close { field, value, span, .. } if span.end > span.start && !names(value).is_empty() => {
+            Event::Close { field, value, span, .. } if span.end > span.start => {
+                let first = names(value).first().copied()?;
                 let lost = self.message.is_some_and(|full| holds(full, field, value))
                     && !short.message().is_some_and(|message| holds(message, field, value));
-                lost.then(|| {
-                    format!("a message without the closed call of `{}`", names(value).first().copied().unwrap_or(""))
-                })
+                lost.then(|| format!("a message without the closed call of `{first}`"))
             }
             _ => None,
         })

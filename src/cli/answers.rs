@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-pub use super::derive::NOW;
+pub use super::chat_options::NOW;
 use super::mask::MaskPart;
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::chats::{Unrenderer, check_generation_blocks};
@@ -20,7 +20,7 @@ pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
 ///
 /// # Errors
 ///
-/// A part that has no such name, a render that fails, offsets that are none.
+/// An unknown part, a render that fails, malformed offsets.
 pub fn mask(
     template: &ChatTemplate,
     context: &Object,

@@ -1,3 +1,5 @@
+//! `completions`: prints the completion script that clap makes from the command's definition.
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::derive::{NOW, OutputFormat};
-use super::render::source_failure;
+use super::chat_options::{NOW, OutputFormat, source_failure};
 use super::{Failure, Global, chat_rows, input, rows};
 use crate::chat;
 use crate::convert::{self, Conversion, Counterexample, Options, Status};

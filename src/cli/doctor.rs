@@ -1,10 +1,9 @@
+//! `doctor`: prints what `crate::doctor` found; a fact that `--require` names and that does not hold exits with 1.
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::ValueEnum;
-
-use super::derive::NOW;
-use super::render::{assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
 use super::report::Report as Page;
 use super::{Failure, Global, chat_rows, rows};
 use crate::chat::source::{self, Source};
@@ -55,12 +54,6 @@ pub struct Doctor {
     template_name: Option<String>,
     #[command(flatten)]
     page: Page,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OutputFormat {
-    Text,
-    Json,
 }
 
 impl Doctor {
@@ -163,7 +156,7 @@ pub(super) fn compile(source: &Source) -> Result<ChatTemplate, Failure> {
         let file = template_name(source);
         Failure::Diagnostics {
             diagnostics: vec![error.diagnostic(&source.template, &file)],
-            sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)),
+            sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)),
         }
     })
 }

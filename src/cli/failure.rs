@@ -1,3 +1,5 @@
+//! The reasons a command stops: problems with their texts, or a failed standard stream. Both end in one exit code.
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 

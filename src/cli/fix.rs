@@ -1,11 +1,12 @@
+//! `fix`: writes a patched chat template only if the proof found every render the same to the byte.
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use similar::TextDiff;
 
-use super::derive::NOW;
-use super::render::{assignment, source_failure, time};
+use super::chat_options::{NOW, assignment, source_failure, time};
 use super::{Failure, Global};
 use crate::chat::{RenderOptions, source};
 use crate::chats::{self, Patched};
@@ -58,7 +59,7 @@ impl Fix {
             }
         };
         if !global.is_quiet() {
-            tell(&patched, &source.template);
+            report(&patched, &source.template);
         }
         if self.write {
             let path = Path::new(&source.file);
@@ -79,7 +80,7 @@ impl Fix {
 }
 
 /// The proof, and what had to be rewritten, on standard error.
-fn tell(patched: &Patched, before: &str) {
+fn report(patched: &Patched, before: &str) {
     let conversations = patched.conversations;
     if patched.had_blocks {
         super::note(&format!(

@@ -1,11 +1,13 @@
+//! `grammar`: the grammar goes to stdout, notes about it to stderr; a row of `--jsonl` gets one answer.
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
 
-use super::derive::NOW;
-use super::render::{assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, assignment, source_failure, template_name, time};
+use super::slice::slice;
 use super::{Failure, Global, input, rows, special_tokens};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
@@ -174,7 +176,7 @@ impl Grammars {
             .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?
             .with_special_tokens(&model.special);
         if !global.is_quiet() {
-            grammar.notes().iter().for_each(|note| super::say!("{}", told(note)));
+            grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
         }
         let is_violated = self.strict && grammar.notes().iter().any(|note| note.effect == Effect::Looser);
         if let Some(file) = &self.check {
@@ -223,7 +225,7 @@ impl Grammars {
     /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A response
     /// template alone has its wire assumed.
     fn model(&self) -> Result<Model, Failure> {
-        // What was read from standard input cannot be read again.
+        // Standard input cannot be read twice.
         let carried = match self.source.as_str() {
             "-" => None,
             name => input::template(name).ok().map(|opened| opened.loaded.template),
@@ -356,7 +358,7 @@ impl Grammars {
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
         {
-            return Err(told(note));
+            return Err(note_line(note));
         }
         Ok(self.result(&grammar))
     }
@@ -375,7 +377,7 @@ fn in_a_line(diagnostic: &Diagnostic) -> String {
 }
 
 /// A note as one line.
-fn told(note: &Note) -> String {
+fn note_line(note: &Note) -> String {
     let mut place = String::new();
     if let Some(tool) = &note.tool {
         place = format!(" tool `{tool}`");
@@ -403,7 +405,7 @@ fn check(grammar: &Grammar, text: &str) -> Result<ExitCode, Failure> {
             false
         }
         Fed::Broken { at, expected } => {
-            let before = text.get(..at).unwrap_or("");
+            let before = slice(text, ..at);
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
             let expected = if expected.is_empty() { "the end".to_owned() } else { expected.join(", ") };
@@ -421,5 +423,5 @@ fn failed(mut diagnostics: Vec<Diagnostic>, source: &Source) -> Failure {
     for diagnostic in &mut diagnostics {
         diagnostic.place.get_or_insert_default().file = Some(file.clone());
     }
-    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }

@@ -1,3 +1,5 @@
+//! `lint`: prints findings and applies fixes; a file is rewritten only by `--fix`.
+
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -5,11 +7,10 @@ use std::process::ExitCode;
 
 use similar::TextDiff;
 
-use super::derive::NOW;
+use super::chat_options::{NOW, source_failure, template_name};
+use super::diagnostic_outputs::{Found, Outputs};
 use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
-use super::outputs::{Found, Outputs};
-use super::render::{source_failure, template_name};
 use super::{Failure, Global, input};
 use crate::chat::source::Source;
 use crate::chat::{self, ChatTemplate};
@@ -32,7 +33,7 @@ use crate::template::source::{self, Opened, SourceError, replace_file};
   backchat lint --fix --target portable response_template.json --chat-template chat_template.jinja
   backchat lint --explain RT001
 
-`backchat.toml`, in this folder or one above, also sets levels:
+`backchat.toml`, in this folder or a parent folder, also sets levels:
   [lint]
   target = [\"vllm\"]
   [lint.rules]
@@ -45,7 +46,7 @@ Exit codes: 0 notes at most, 1 a warning or an error, 2 a template does not load
 could not run.")]
 pub struct Lint {
     /// Response templates, response schemas and chat templates: JSON files, .jinja files, tokenizer_config.json, model
-    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. A source that contains both has both linted
+    /// folders, .gguf files, ORG/NAME in the Hugging Face cache, or `-`. If a source contains both, both are linted
     #[arg(required_unless_present = "explain")]
     templates: Vec<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
@@ -194,7 +195,7 @@ impl Lint {
         let file = template_name(&source);
         let found = lint::lint_chat_template(&template, &options, &file);
         let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
-        Ok(Some((found, Sources::none().with(file, ChatTemplate::normalise(&source.template)))))
+        Ok(Some((found, Sources::none().with(file, ChatTemplate::normalize(&source.template)))))
     }
 
     /// The findings about a template, after the fixes if `--fix` is given.
@@ -209,7 +210,9 @@ impl Lint {
         if !self.fix && !self.diff {
             return Ok((opened, found));
         }
-        let before = opened.sources.text(Some(&opened.file)).unwrap_or("").to_owned();
+        let before = opened.sources.text(Some(&opened.file));
+        debug_assert!(before.is_some(), "an opened template holds its text");
+        let before = before.unwrap_or("").to_owned();
         let (mut now, mut text) = (opened, before.clone());
         for _ in 0..ROUNDS {
             let (fixed, made) = lint::apply_fixes(&text, &found);

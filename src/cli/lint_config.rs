@@ -64,8 +64,12 @@ impl Config {
             None => path.display().to_string(),
         };
         let text = input::text(&file)?;
-        let mut reader =
-            Reader { file: &file, text: &text, folder: path.parent().unwrap_or(Path::new("")), problems: Vec::new() };
+        let mut reader = ConfigReader {
+            file: &file,
+            text: &text,
+            folder: path.parent().unwrap_or(Path::new("")),
+            problems: Vec::new(),
+        };
         let config = reader.read();
         if reader.problems.is_empty() {
             return Ok(config);
@@ -75,14 +79,14 @@ impl Config {
     }
 }
 
-struct Reader<'t> {
+struct ConfigReader<'t> {
     file: &'t str,
     text: &'t str,
     folder: &'t Path,
     problems: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn read(&mut self) -> Config {
         let mut config = Config::default();
         let document = match Document::parse(self.text) {

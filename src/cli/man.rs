@@ -1,3 +1,5 @@
+//! `man`: the manual pages that clap makes from the command's definition.
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -91,7 +91,9 @@ fn tokens(text: &str, spans: &[(usize, usize)], offsets: &Value) -> Result<Value
     let spans: Vec<(usize, usize)> = spans
         .iter()
         .map(|(start, end)| {
-            let inside = characters.get(*start..*end).unwrap_or_default();
+            let inside = characters.get(*start..*end);
+            debug_assert!(inside.is_some(), "a span counts characters of the text it was found in");
+            let inside = inside.unwrap_or_default();
             let kept = inside.iter().rposition(|character| !character.is_whitespace()).map_or(0, |last| last + 1);
             (*start, start + kept)
         })

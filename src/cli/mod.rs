@@ -13,13 +13,15 @@ use say;
 
 #[doc(hidden)]
 pub mod answers;
-mod cases;
+mod case_selection;
+mod chat_options;
 mod chat_rows;
 mod check;
+mod colored_chat;
 mod completions;
 mod convert;
 mod derive;
-mod derive_many;
+mod diagnostic_outputs;
 mod doctor;
 mod failure;
 mod fix;
@@ -28,7 +30,6 @@ mod lint;
 mod lint_config;
 mod man;
 mod mask;
-mod outputs;
 mod parse;
 mod progress;
 mod prove;
@@ -39,8 +40,8 @@ mod report;
 mod review;
 mod rows;
 mod schema;
-mod show;
 mod signals;
+mod slice;
 mod special_tokens;
 mod unrender;
 
@@ -189,7 +190,7 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// Says something beside the answer.
+/// Writes a note about the answer.
 fn note(message: &str) {
     say!("note: {message}");
 }

@@ -1,3 +1,5 @@
+//! A progress line for long jobs: on a terminal only, after a second, and gone when the job ends.
+
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -8,7 +10,7 @@ use super::Global;
 pub struct Progress {
     shown: bool,
     /// Whether a progress line is shown now.
-    stands: bool,
+    visible: bool,
     /// The name of the items, in the plural.
     items: &'static str,
     /// The size of the whole job, if it is known: bytes, or items.
@@ -30,7 +32,7 @@ impl Progress {
     pub fn new(global: &Global, items: &'static str, total: Option<u64>) -> Self {
         let shown = !global.is_quiet() && io::stderr().is_terminal();
         let total = total.filter(|total| *total > 0);
-        Self { shown, stands: false, items, total, done: 0, started: Instant::now(), last: None }
+        Self { shown, visible: false, items, total, done: 0, started: Instant::now(), last: None }
     }
 
     /// Records that more of the job is done, and the number of items in all.
@@ -39,25 +41,25 @@ impl Progress {
         let now = Instant::now();
         let due = match self.last {
             None => now - self.started >= PATIENCE,
-            Some(last) => !self.stands || now - last >= FRAME,
+            Some(last) => !self.visible || now - last >= FRAME,
         };
         if self.shown && due {
             self.last = Some(now);
-            self.stands = true;
+            self.visible = true;
             self.print(&format!("\r{}\x1b[K", line(self.done, self.total, (count, self.items), now - self.started)));
         }
     }
 
     /// Removes the progress line if standard output is a terminal, too, before something is written there.
     pub fn make_room(&mut self) {
-        if self.stands && io::stdout().is_terminal() {
+        if self.visible && io::stdout().is_terminal() {
             self.finish();
         }
     }
 
     /// Takes the picture away.
     pub fn finish(&mut self) {
-        if std::mem::take(&mut self.stands) {
+        if std::mem::take(&mut self.visible) {
             self.print("\r\x1b[K");
         }
     }

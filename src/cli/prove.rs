@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::derive::{NOW, OutputFormat, samples};
-use super::render::{assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
+use super::derive::samples;
 use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
@@ -94,7 +94,7 @@ impl Prove {
                 for diagnostic in &mut diagnostics {
                     diagnostic.place.get_or_insert_default().file = Some(file.clone());
                 }
-                let text = ChatTemplate::normalise(&source.template);
+                let text = ChatTemplate::normalize(&source.template);
                 return Err(Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) });
             }
             OutputFormat::Text => print(&proven, global)?,

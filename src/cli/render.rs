@@ -1,10 +1,13 @@
+//! `render`: conversations to text, byte for byte as transformers renders them; a row of `--jsonl` gets one answer.
+
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::chat_options::{assignment, source_failure, template_name, time};
 use super::mask::{self, MaskPart};
-use super::{Failure, Global, input, rows, show};
+use super::{Failure, Global, colored_chat, input, rows};
 use crate::chat::source::{self, Source, SourceError};
 use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
@@ -60,28 +63,6 @@ pub struct Render {
     show_spans: bool,
 }
 
-/// `NAME=VALUE`; the value is JSON, or else text.
-pub(super) fn assignment(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    if name.is_empty() {
-        return Err("the name is empty".to_owned());
-    }
-    Ok((name.to_owned(), json::read(value).unwrap_or_else(|_| value.into())))
-}
-
-/// How messages name a template: its file, or its key in one.
-pub(super) fn template_name(source: &Source) -> String {
-    if source.file.ends_with(".jinja") {
-        return source.file.clone();
-    }
-    format!("{} (chat_template)", source.file)
-}
-
-/// A time for `strftime_now`.
-pub(super) fn time(text: &str) -> Result<String, String> {
-    chat::check_time(text).map(|()| text.to_owned())
-}
-
 impl Render {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         let inputs = [&self.source, &self.messages, &self.tools, &self.jsonl];
@@ -124,7 +105,7 @@ impl Render {
             let file = template_name(&source);
             Failure::Diagnostics {
                 diagnostics: vec![error.diagnostic(&source.template, &file)],
-                sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)),
+                sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)),
             }
         };
         let template = ChatTemplate::compile(&source.template).map_err(failed)?;
@@ -145,11 +126,11 @@ impl Render {
             return Ok(ExitCode::SUCCESS);
         }
         if self.show_spans && global.colors(&out) {
-            out.write_all(show::conversation(&rendered, &context).as_bytes())?;
+            out.write_all(colored_chat::conversation(&rendered, &context).as_bytes())?;
         } else {
             out.write_all(Global::printable(&rendered.text, &out).as_bytes())?;
             if self.show_spans && !global.is_quiet() {
-                super::say!("assistant spans: {}", show::spans(&rendered.assistant_spans));
+                super::say!("assistant spans: {}", colored_chat::spans(&rendered.assistant_spans));
             }
         }
         // A shell's prompt should begin on a line of its own.
@@ -291,10 +272,6 @@ impl Templates {
             compiled
         })
     }
-}
-
-pub(super) fn source_failure(error: SourceError) -> Failure {
-    Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources }
 }
 
 /// A row of JSON lines.

@@ -17,7 +17,7 @@ pub struct Report {
     report: Option<PathBuf>,
 }
 
-/// Whether a file is there that is no page: a template or a fixture, given by mistake.
+/// Whether the file exists and is not a page: a template or a fixture, given by mistake.
 fn is_another_file(file: &Path) -> bool {
     const BEGINNING: &[u8] = b"<!doctype html>";
     let mut start = Vec::new();

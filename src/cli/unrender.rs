@@ -1,13 +1,12 @@
+//! `unrender`: text to conversations; exits with 0 only if they render to the same text again.
+
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::ValueEnum;
-
-use super::derive::NOW;
+use super::chat_options::{NOW, OutputFormat, assignment, source_failure, time};
 use super::doctor::compile;
-use super::render::{assignment, source_failure, time};
 use super::{Failure, Global, chat_rows, input, rows};
 use crate::chat::{ChatTemplate, RenderOptions, source};
 use crate::chats::{Chat, NotRendered, Unrenderer};
@@ -53,12 +52,6 @@ pub struct Unrender {
     /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum OutputFormat {
-    Text,
-    Json,
 }
 
 impl Unrender {

@@ -30,10 +30,10 @@ enum Type {
     Array,
 }
 
-/// What was given is no list of tools.
+/// The given value is not a list of tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolsError {
-    /// What it is instead.
+    /// The kind of value that was given.
     found: &'static str,
 }
 
@@ -145,7 +145,7 @@ fn collect_types(schema: &Value, found: &mut Vec<Type>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The type of that name. `string` is none to cast to.
+/// The type of that name. Nothing is cast to `string`.
 fn type_named(name: &str) -> Option<Type> {
     Some(match name {
         "integer" => Type::Integer,

@@ -1,6 +1,6 @@
 //! The `json` parser: Python's `json.loads` over the text the dialect makes.
 
-use super::{Mode, Reason, dialect};
+use super::{Mode, Reason, json_dialect};
 use crate::json::{self, Value};
 use crate::python::{number, space};
 use crate::template::JsonArgs;
@@ -9,7 +9,7 @@ pub(super) fn json(body: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Rea
     let value = read(body, args, mode);
     // With `allow_non_json`, text is a valid answer of the reference, so nothing is repaired.
     let is_text = |value: &Result<Value, Reason>| matches!(value, Err(Reason::NotJson { .. }));
-    let repaired = mode == Mode::Stable && dialect::is_used(args);
+    let repaired = mode == Mode::Stable && json_dialect::is_used(args);
     if args.allow_non_json && (is_text(&value) || repaired && is_text(&read(body, args, Mode::Reference))) {
         return Ok(if args.strip { space::strip(body) } else { body }.into());
     }
@@ -17,7 +17,7 @@ pub(super) fn json(body: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Rea
 }
 
 fn read(text: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Reason> {
-    load(&dialect::to_json(text, args, mode)?, mode)
+    load(&json_dialect::to_json(text, args, mode)?, mode)
 }
 
 /// The value of `json.loads(text)`; in stable mode integers have any length.

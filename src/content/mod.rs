@@ -9,17 +9,18 @@
 //! numbers keep the text they were written with.
 
 pub(crate) mod coerce;
-mod dialect;
+mod error;
 pub(crate) mod json;
+mod json_dialect;
 mod kv_lines;
 pub(crate) mod number;
-mod reason;
+mod slice;
 mod transform;
 mod xml_inline;
 
 use std::sync::Arc;
 
-pub use reason::Reason;
+pub use error::Reason;
 pub use transform::transform;
 pub(crate) use xml_inline::tagged_value;
 

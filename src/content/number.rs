@@ -28,7 +28,7 @@ mod tests {
         let long = "1".repeat(MAX_DIGITS + 1);
         assert_eq!(int(&long, Mode::Stable).unwrap().as_str(), long);
         assert_eq!(int(&long, Mode::Reference), Err(Reason::TooManyDigits(4301)));
-        assert!(int(&format!("-{}", "1".repeat(MAX_DIGITS)), Mode::Reference).is_ok(), "the sign is no digit");
+        assert!(int(&format!("-{}", "1".repeat(MAX_DIGITS)), Mode::Reference).is_ok(), "the sign is not a digit");
         assert!(int(&format!("0{}", "1".repeat(MAX_DIGITS)), Mode::Reference).is_err(), "a leading zero is one");
         assert!(int(&("1_".repeat(MAX_DIGITS - 1) + "1"), Mode::Reference).is_ok(), "an underscore is none");
     }

@@ -196,7 +196,7 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
             parts.iter().position(|part| matches!(part, Part::Group { name: Some(name), .. } if name == "arguments"))
         && marks::named(&parts, "name").is_some()
     {
-        let head = parts.get(..place).unwrap_or(&[]);
+        let (head, _) = parts.split_at(place);
         let header = source_of(head, &named).ok_or_else(|| cannot("x-regex of a call"))?;
         let written = marks::sample(head, &|_, _| "\0".to_owned());
         let (before, between) = written.split_once('\0').ok_or_else(|| cannot("x-regex of a call"))?;
@@ -210,8 +210,8 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         .iter()
         .position(|part| matches!(part, Part::Group { .. }))
         .ok_or_else(|| cannot("x-regex of the name"))?;
-    let (head, tail) = (parts.get(..place).unwrap_or(&[]), parts.get(place + 1..).unwrap_or(&[]));
-    let Some(Part::Group { parts: taken, .. }) = parts.get(place) else { return Err(cannot("x-regex of the name")) };
+    let (head, from_group) = parts.split_at(place);
+    let [Part::Group { parts: taken, .. }, tail @ ..] = from_group else { return Err(cannot("x-regex of the name")) };
     let taken = source_of(taken, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"))?;
     let source = |parts: &[Part]| source_of(parts, &|_, _| None).ok_or_else(|| cannot("x-regex of the name"));
     let is_bounded = marks::beginning(tail).is_some();

@@ -12,7 +12,7 @@ pub(super) struct Style {
     pub positional: bool,
     /// Whether a field that may begin without its mark does so.
     pub headless: bool,
-    /// The end of the turn, beside the markers of the schema.
+    /// The end of the turn, in addition to the markers of the schema.
     pub stops: Vec<Mark>,
 }
 
@@ -72,11 +72,9 @@ fn delimiter(entries: &mut Object, name: &str, marks: &[Mark]) {
         .collect();
     match literals {
         Some(literals) if literals.is_empty() => {}
-        Some(mut literals) if literals.len() == 1 => {
-            entries.insert(name.to_owned(), literals.pop().unwrap_or_default());
-        }
         Some(literals) => {
-            entries.insert(name.to_owned(), Value::List(literals));
+            let value = <[Value; 1]>::try_from(literals).map_or_else(Value::List, |[literal]| literal);
+            entries.insert(name.to_owned(), value);
         }
         None => {
             entries.insert(format!("{name}_pattern"), either(marks).into());

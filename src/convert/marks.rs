@@ -128,12 +128,12 @@ fn before(path: &[Step<'_>], context: &mut Context) {
 fn after(path: &[Step<'_>], context: &mut Context) {
     for (parts, index) in path.iter().rev() {
         let mut at = index + 1;
-        while let Some(part) = parts.get(at) {
+        while let Some((rest, part)) = parts.get(at..).and_then(|rest| Some((rest, rest.first()?))) {
             match part {
                 Part::Space | Part::NotAhead(_) | Part::Start => {}
                 Part::Text(text) if text.trim().is_empty() => {}
                 Part::Text(_) | Part::Run { any: false, .. } => {
-                    context.close.extend(beginning(parts.get(at..).unwrap_or(&[])));
+                    context.close.extend(beginning(rest));
                     return;
                 }
                 Part::Ahead(inside) => ahead(inside, context),

@@ -31,10 +31,10 @@ pub(super) struct Chosen {
 }
 
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
-/// The prober keeps the manner in which the template takes conversations.
+/// The prober keeps the request shape in which the template takes conversations.
 pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     prober.settle()?;
-    let manner = prober.manner;
+    let request_shape = prober.request_shape;
     let mut best: Option<Chosen> = None;
     // The boundary between two marks has two readings: the second is tried if the first does not read everything.
     for segmentation in marks::Segmentation::ALL {
@@ -42,7 +42,7 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, 
         if super::ablation::leaves_out_segmentation(segmentation) {
             continue;
         }
-        prober.manner = manner;
+        prober.request_shape = request_shape;
         let found = marks::cut_by(segmentation, || candidate(prober, proof, options, wish));
         let Some(found) = found else { continue };
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
@@ -56,7 +56,7 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, 
 }
 
 fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    let mut wire = wire::infer(prober, proof.reads())?;
+    let mut wire = wire::infer(prober, proof.usage())?;
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
     // Marks that change with what is said are none that a template could name.

@@ -71,7 +71,7 @@ impl Derivation {
 
     fn write_page(&self, page: &mut String, name: &str) -> std::fmt::Result {
         writeln!(page, "# Response template for {}\n", escape(name))?;
-        writeln!(page, "{}.\n", capitalised(&self.headline()))?;
+        writeln!(page, "{}.\n", capitalized(&self.headline()))?;
         let Some(found) = self.findings.found() else {
             for diagnostic in &self.diagnostics {
                 writeln!(page, "- {}", escape(&diagnostic.message))?;
@@ -123,7 +123,7 @@ impl Derivation {
             writeln!(
                 page,
                 "The template raised an error on some probes; they were replaced by others ({}).\n",
-                found.manner
+                found.request_shape
             )?;
             for message in &found.refused {
                 writeln!(page, "- {}", code(&shortened(message, EXCERPT)))?;
@@ -172,8 +172,8 @@ impl Derivation {
             writeln!(page, "\n## Limits\n")?;
         }
         for note in notes {
-            let help = note.help.as_ref().map(|help| format!(" {}.", capitalised(help))).unwrap_or_default();
-            writeln!(page, "- {}.{}", escape(&capitalised(&note.message)), escape(&help))?;
+            let help = note.help.as_ref().map(|help| format!(" {}.", capitalized(help))).unwrap_or_default();
+            writeln!(page, "- {}.{}", escape(&capitalized(&note.message)), escape(&help))?;
         }
         Ok(())
     }
@@ -265,7 +265,7 @@ fn section(page: &mut String, found: &Found, finding: &str, title: &str) -> std:
             Place::After => "Content comes after calls.",
             Place::Dropped => "Content beside calls is dropped.",
         };
-        writeln!(page, "{content} The conversations pass {}.\n", calls.manner.describe())?;
+        writeln!(page, "{content} The conversations pass {}.\n", calls.request_shape.describe())?;
     }
     for evidence in shown_by {
         writeln!(page, "- {} → {}", escape(&evidence.without), escape(&evidence.with))?;
@@ -355,7 +355,7 @@ fn list(texts: &[String]) -> String {
     texts.iter().map(|text| code(text)).collect::<Vec<_>>().join(" or ")
 }
 
-fn capitalised(text: &str) -> String {
+fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
 use crate::doctor;
 use crate::json::{Object, Value};
-use crate::wire::structure::{Arguments, Calls, Encoding, History, Piece, Source, Values, Wire};
+use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, Wire};
 
 /// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Found {
     /// The chat template and what it was rendered with, to examine it.
     pub source: String,
     pub examined: doctor::Options,
-    pub manner: String,
+    pub request_shape: String,
     pub renders: usize,
     pub refused: Vec<String>,
 }
@@ -205,14 +205,14 @@ fn tools(calls: &Calls, evidence: Value) -> Value {
     Value::Object(entries)
 }
 
-fn piece(piece: &Piece) -> Value {
+fn piece(piece: &CallPart) -> Value {
     match piece {
-        Piece::Text(text) => text.as_str().into(),
-        Piece::Name => "{name}".into(),
-        Piece::NameAgain => "{name again}".into(),
-        Piece::Id => "{id}".into(),
-        Piece::NamedId => "{id with name}".into(),
-        Piece::Counter(_) => "{number}".into(),
+        CallPart::Text(text) => text.as_str().into(),
+        CallPart::Name => "{name}".into(),
+        CallPart::NameAgain => "{name again}".into(),
+        CallPart::Id => "{id}".into(),
+        CallPart::NamedId => "{id with name}".into(),
+        CallPart::Counter(_) => "{number}".into(),
     }
 }
 

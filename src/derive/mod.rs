@@ -11,13 +11,14 @@ mod compile;
 mod evidence;
 mod explain;
 mod findings;
-mod limits;
+mod inexpressible;
 mod needed;
 mod proof;
 mod prove;
 mod readers;
 mod recorded;
 mod report;
+mod slice;
 
 pub use crate::targets::Target;
 pub(crate) use evidence::Evidence;

@@ -6,7 +6,7 @@ use super::choose::Chosen;
 use super::findings::{Findings, Found};
 use super::proof::{Proof, Tried};
 use super::readers::{self, Reading, Wish};
-use super::{Attempt, Explained, Options, Verdict, evidence, limits};
+use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::doctor;
 use crate::json::Value;
@@ -145,12 +145,12 @@ impl Verdict {
             let note = Diagnostic::new(Severity::Note, "derive-unverified", message);
             diagnostics.push(note.help("check it with recorded outputs: --samples FILE"));
         }
-        if let (Some(told), Some(example)) = (self.tolerance.describe(), self.tolerance.example()) {
+        if let (Some(tolerance), Some(example)) = (self.tolerance.describe(), self.tolerance.example()) {
             let help = format!(
                 "if the model writes such outputs, pass them with --samples, for example {:?}",
                 shortened(example, 160)
             );
-            diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", told).help(help));
+            diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", tolerance).help(help));
         }
         diagnostics
     }
@@ -180,13 +180,13 @@ pub(super) fn report(
     options: &Options,
     wish: &Wish,
 ) -> Derivation {
-    let told = readers::of(wish, &chosen);
     let Chosen { wire, reasoning_field, attempt } = chosen;
+    let of_readers = readers::of(wish, &wire, &reasoning_field, &attempt);
     let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
     let mut tried = proof.tried();
     tried.retain(|tried| tried.draft != draft);
-    let mut diagnostics = limits::find(&wire);
+    let mut diagnostics = inexpressible::find(&wire);
     let field = |name: &str| draft.get("fields").is_some_and(|fields| fields.get(name).is_some());
     let reads_calls = field("tool_calls");
     let mut warn = |severity: Severity, id: &'static str, message: &str, help: &str| {
@@ -234,7 +234,7 @@ pub(super) fn report(
         }
         _ => Status::Partial,
     };
-    diagnostics.extend(told.diagnostics);
+    diagnostics.extend(of_readers.diagnostics);
     diagnostics.extend(lessons.diagnostics());
     diagnostics.extend(verdict.diagnostics());
     diagnostics.extend(explained.diagnostics());
@@ -245,7 +245,7 @@ pub(super) fn report(
         special_marks: special_marks(&draft, options),
         source: source.to_owned(),
         examined: doctor::Options { variables: options.variables.clone(), now: options.now.clone() },
-        manner: prober.manner.describe(),
+        request_shape: prober.request_shape.describe(),
         renders: prober.renders(),
         refused: prober.refused(),
     });
@@ -255,7 +255,7 @@ pub(super) fn report(
         findings,
         verdict,
         explained,
-        readers: told.readings,
+        readers: of_readers.readings,
         diagnostics,
         tried,
     }

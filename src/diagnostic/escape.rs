@@ -1,3 +1,5 @@
+//! Makes hostile text safe to print: no result moves the cursor, changes colors, reorders or hides text.
+
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -62,7 +64,7 @@ pub(crate) fn escaped(c: char) -> Option<String> {
     is_hostile(c).then(|| escape(c.encode_utf8(&mut [0; 4])).into_owned())
 }
 
-/// Whether a character does something to a terminal, or to the reading of the line, beside being shown.
+/// Whether a character does more to a terminal, or to the reading of the line, than being shown.
 fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -4,6 +4,7 @@ mod escape;
 mod place;
 mod render;
 mod shell;
+mod slice;
 mod sources;
 mod text;
 mod words;

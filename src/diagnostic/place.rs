@@ -1,4 +1,8 @@
+//! A position in a file. Lines and columns count from 1, columns in code points; spans are bytes.
+
 use std::ops::Range;
+
+use super::slice::slice;
 
 /// A position in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,8 +53,8 @@ pub fn line_column(text: &str, byte: usize) -> (usize, usize) {
     while !text.is_char_boundary(byte) {
         byte -= 1;
     }
-    let before = text.get(..byte).unwrap_or("");
+    let before = slice(text, ..byte);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
-    (line, before.get(line_start..).unwrap_or("").chars().count() + 1)
+    (line, slice(before, line_start..).chars().count() + 1)
 }

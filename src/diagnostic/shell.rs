@@ -1,3 +1,5 @@
+//! Quotes a word for a shell, so that a command in a message can be pasted as it is.
+
 use super::escape;
 
 /// A word of a command line, as a person can paste it into a shell.

@@ -1,3 +1,5 @@
+//! The texts that diagnostics point into. A diagnostic whose text is missing is shown without an excerpt.
+
 use std::collections::BTreeMap;
 
 /// The texts that diagnostics point into, by the name of their file.

@@ -1,3 +1,5 @@
+//! Bytes to text: what is not UTF-8 is an error with the position of the first bad byte.
+
 use super::{Diagnostic, Place, Sources};
 
 /// The largest template or JSON file that is read as a whole, in bytes: several times the size of any model's config.

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::slice::slice;
+
 /// The beginning of a text that may be long, of at most this many characters, and an ellipsis if it is longer.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or("")).into(),
+        Some((end, _)) => format!("{}…", slice(text, ..end)).into(),
         None => text.into(),
     }
 }
@@ -37,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_guessed() {
+    fn a_misspelled_name_is_guessed() {
         let names = ["x", "output", "tool_calls", "tool"];
         for (typed, meant) in [
             ("ouptut", Some("output")),

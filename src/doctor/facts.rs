@@ -5,6 +5,7 @@ use super::messages::{
     Arguments, REASONING_KEYS, answer, call, calling, later, needle, result, said, system, text_part, tools, user, with,
 };
 use super::probe::{Chat, Outcome, Probe};
+use super::slice::slice;
 use crate::json::Value;
 
 /// The treatment of one part of the input.
@@ -138,13 +139,13 @@ impl Examination<'_, '_> {
         let named = shows(needle::NAMES[0]);
         let exhibits = self.probe.exhibits();
         let first = offered.iter().find(|outcome| outcome.as_ref().is_ok_and(|text| named(text))).cloned();
-        let told = first.map_or(offered, |first| vec![first]);
+        let renders = first.map_or(offered, |first| vec![first]);
         for (name, word) in [
             ("tools", needle::NAMES[0]),
             ("tool_description", needle::DESCRIPTIONS[0]),
             ("tool_parameters", needle::KEYS[0]),
         ] {
-            let value = fate(told.clone(), shows(word)).word();
+            let value = fate(renders.clone(), shows(word)).word();
             self.facts.push(Fact { name, value, evidence: exhibits.clone() });
         }
     }
@@ -441,5 +442,5 @@ impl Examination<'_, '_> {
 pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     let length: usize =
         one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(character, _)| character.len_utf8()).sum();
-    one.get(..length).unwrap_or_default()
+    slice(one, ..length)
 }

@@ -56,7 +56,7 @@ pub(crate) fn answer() -> Value {
 
 /// One call among a message's `tool_calls`.
 pub(crate) fn call(index: usize, arguments: Arguments) -> Value {
-    let pick = |from: &[&'static str; 2]| from.get(index % 2).copied().unwrap_or_default();
+    let pick = |[first, second]: &[&'static str; 2]| if index.is_multiple_of(2) { *first } else { *second };
     let given = Value::from([(pick(&needle::KEYS), pick(&needle::VALUES).into())]);
     let given = match arguments {
         Arguments::Object => given,
@@ -86,23 +86,19 @@ pub(crate) fn result() -> Value {
 
 /// Two tools, each with a name, a description and one described parameter.
 pub(crate) fn tools() -> Value {
-    let tool = |index: usize| {
-        let pick = |from: &[&'static str; 2]| Value::from(from.get(index).copied().unwrap_or_default());
-        let key = needle::KEYS.get(index).copied().unwrap_or_default();
+    let tool = |name: &str, description: &str, key: &str| {
         let parameter = Value::from([("type", "string".into()), ("description", "One value.".into())]);
         let parameters = Value::from([
             ("type", "object".into()),
             ("properties", Value::from([(key, parameter)])),
             ("required", Value::List(vec![key.into()])),
         ]);
-        let function = Value::from([
-            ("name", pick(&needle::NAMES)),
-            ("description", pick(&needle::DESCRIPTIONS)),
-            ("parameters", parameters),
-        ]);
+        let function =
+            Value::from([("name", name.into()), ("description", description.into()), ("parameters", parameters)]);
         Value::from([("type", "function".into()), ("function", function)])
     };
-    Value::List(vec![tool(0), tool(1)])
+    let names = needle::NAMES.iter().zip(needle::DESCRIPTIONS).zip(needle::KEYS);
+    Value::List(names.map(|((name, description), key)| tool(name, description, key)).collect())
 }
 
 /// A message with further keys.

@@ -4,10 +4,11 @@
 //! [`examine`] renders a fixed set of conversations whose every text is a needle and gives the facts, each with the
 //! renders that decided it. No render is altered: nothing is filled into a message, and no key is copied to another.
 
+mod explain;
 mod facts;
 pub(crate) mod messages;
 mod probe;
-mod tell;
+mod slice;
 mod traps;
 
 use std::rc::Rc;
@@ -15,10 +16,10 @@ use std::rc::Rc;
 use crate::chat::{ChatTemplate, RenderError};
 use crate::json::{Object, Value};
 
+pub(crate) use explain::{departure, words};
+pub use explain::{explain, summary};
 pub(crate) use facts::common_start;
 pub use probe::Exhibit;
-pub(crate) use tell::{departure, words};
-pub use tell::{explain, summary};
 pub use traps::traps;
 
 /// Options of an examination.

@@ -9,7 +9,7 @@ use super::schema::{Problem, Reader, Schema, Shape, types};
 use super::style::{Space, Strings, Style};
 use crate::json::Value;
 use crate::pattern::Regular;
-use crate::wire::structure::{Arguments, Calls, Encoding, KEY_AGAIN, Pairs, Piece};
+use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
 use crate::wire::written::{Spelling, Written};
 
 /// A tool of the request.
@@ -86,7 +86,7 @@ fn forbidden_name<'n>(name: &'n str, clear: &Clear) -> Option<&'n str> {
     (!clear.value.accepts(name) || name.chars().any(char::is_control)).then_some(name)
 }
 
-fn piece(rules: &mut Rules, piece: &Piece, tool: &Tool, in_json: bool, clear: &Clear) -> Node {
+fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, clear: &Clear) -> Node {
     let class = |ranges: &[(char, char)]| {
         let mut ranges: Vec<(u32, u32)> =
             ranges.iter().map(|(low, high)| (u32::from(*low), u32::from(*high))).collect();
@@ -95,24 +95,24 @@ fn piece(rules: &mut Rules, piece: &Piece, tool: &Tool, in_json: bool, clear: &C
     };
     let digits = Regular::Repeat { node: Box::new(class(&[('0', '9')])), min: 1, max: Some(6) };
     match piece {
-        Piece::Text(text) => Node::literal(text.as_str()),
-        Piece::Name | Piece::NameAgain if in_json => {
+        CallPart::Text(text) => Node::literal(text.as_str()),
+        CallPart::Name | CallPart::NameAgain if in_json => {
             let text = Value::from(tool.name.as_str()).to_string();
             Node::literal(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
         }
-        Piece::Name | Piece::NameAgain => Node::literal(tool.name.as_str()),
-        Piece::Id => {
+        CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
+        CallPart::Id => {
             let word = class(&[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')]);
             let id = Automaton::of(&Regular::Repeat { node: Box::new(word), min: 1, max: None });
             let id = id.and_then(|id| id.both(&clear.value)).unwrap_or_else(Automaton::nothing);
             rules.text("id", id)
         }
-        Piece::NamedId => {
+        CallPart::NamedId => {
             let number = Automaton::of(&digits).unwrap_or_else(Automaton::nothing);
             let number = rules.text("index", number);
             Node::sequence([Node::literal(format!("functions.{}:", tool.name)), number])
         }
-        Piece::Counter(_) => {
+        CallPart::Counter(_) => {
             let number = Automaton::of(&digits).unwrap_or_else(Automaton::nothing);
             rules.text("index", number)
         }

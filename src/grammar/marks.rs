@@ -5,7 +5,7 @@ use super::notes::{Effect, Note};
 use crate::pattern::{Regular, of_delimiter};
 use crate::template::{Delimiter, Template};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, KEY_AGAIN, Piece, Wire};
+use crate::wire::structure::{Arguments, CallPart, KEY_AGAIN, Wire};
 use crate::wire::written::{Part, Written};
 
 /// The texts without marks, for each place in which text is unconstrained.
@@ -131,7 +131,7 @@ fn call_close(wire: &Wire, written: &Written) -> Option<String> {
         .body
         .tail
         .iter()
-        .filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_str()) } else { None });
+        .filter_map(|piece| if let CallPart::Text(text) = piece { Some(text.as_str()) } else { None });
     let texts = tail.chain(after.take(1));
-    texts.flat_map(marks::marks).map(str::trim).find(|mark| marks::stands_out(mark)).map(str::to_owned)
+    texts.flat_map(marks::marks).map(str::trim).find(|mark| marks::is_distinctive(mark)).map(str::to_owned)
 }

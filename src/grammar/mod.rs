@@ -185,7 +185,7 @@ fn preserved(wire: &crate::wire::structure::Wire) -> Vec<String> {
     let mut add = |text: &str| {
         for mark in crate::wire::marks::marks(text) {
             let mark = mark.trim();
-            if crate::wire::marks::stands_out(mark) && !found.iter().any(|known| known == mark) {
+            if crate::wire::marks::is_distinctive(mark) && !found.iter().any(|known| known == mark) {
                 found.push(mark.to_owned());
             }
         }

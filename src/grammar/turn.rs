@@ -352,8 +352,8 @@ fn first_of_its_own(text: &str, others: &[&str]) -> Option<(usize, String)> {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             let length: usize = run.iter().map(|mark| mark.len()).sum();
             let candidate = text.get(*from..from + length)?.trim();
-            let stands_out = marks::stands_out(first) && marks::stands_out(last);
-            if stands_out && !others.iter().any(|other| other.contains(candidate)) {
+            let is_distinctive = marks::is_distinctive(first) && marks::is_distinctive(last);
+            if is_distinctive && !others.iter().any(|other| other.contains(candidate)) {
                 let from = from + text.get(*from..)?.find(candidate)?;
                 return Some((from, candidate.to_owned()));
             }

@@ -6,13 +6,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-use super::Value;
-
 /// Up to this many entries are compared one by one, which is faster than hashing and needs no memory of its own.
 const SMALL: usize = 12;
-
-/// A JSON object; keys keep their order.
-pub type Object = Map<Value>;
 
 /// A map from strings to values of any kind; keys keep their order.
 ///
@@ -151,8 +146,8 @@ impl<V> Map<V> {
 
     /// The place of a key, to be looked at and filled.
     #[doc(hidden)]
-    pub fn entry(&mut self, key: String) -> Entry<'_, V> {
-        Entry { place: self.place(&key), map: self, key }
+    pub fn entry(&mut self, key: String) -> MapEntry<'_, V> {
+        MapEntry { place: self.place(&key), map: self, key }
     }
 
     /// Takes a key out; the keys after it keep their order.
@@ -204,13 +199,13 @@ impl<V> Map<V> {
 
 /// The place of a key in a [`Map`].
 #[derive(Debug)]
-pub struct Entry<'o, V> {
+pub struct MapEntry<'o, V> {
     map: &'o mut Map<V>,
     key: String,
     place: Option<usize>,
 }
 
-impl<'o, V> Entry<'o, V> {
+impl<'o, V> MapEntry<'o, V> {
     /// The value that is there, or the given one once it is.
     pub fn or_insert(self, value: V) -> &'o mut V {
         self.or_insert_with(|| value)
@@ -225,7 +220,7 @@ impl<'o, V> Entry<'o, V> {
     }
 }
 
-impl<'o, V> Entry<'o, V> {
+impl<'o, V> MapEntry<'o, V> {
     /// Sets the value, whatever is there.
     pub fn insert(self, value: V) -> &'o mut V {
         match self.place {
@@ -239,7 +234,7 @@ impl<'o, V> Entry<'o, V> {
     }
 }
 
-impl<'o, V: Default> Entry<'o, V> {
+impl<'o, V: Default> MapEntry<'o, V> {
     /// The value that is there, or the default once it is.
     pub fn or_default(self) -> &'o mut V {
         self.or_insert_with(V::default)
@@ -350,20 +345,11 @@ impl<V: fmt::Debug> fmt::Debug for Map<V> {
     }
 }
 
-/// The value of a key, and null for a key that it does not have.
-impl std::ops::Index<&str> for Object {
-    type Output = Value;
-
-    fn index(&self, key: &str) -> &Value {
-        self.get(key).unwrap_or(&Value::Null)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use crate::json::{Object, Value};
 
     proptest! {
         /// Whatever is done to it, it says what a plain list of entries says.

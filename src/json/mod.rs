@@ -9,12 +9,13 @@ mod map;
 mod number;
 mod place;
 mod read;
+mod slice;
 mod value;
 mod write;
 
+pub use map::Map;
 #[doc(hidden)]
-pub use map::{Entry as MapEntry, Iter, IterMut};
-pub use map::{Map, Object};
+pub use map::{Iter, IterMut, MapEntry};
 pub use number::Number;
 pub(crate) use place::offset_as_written;
 // The positions of values in their text: for diagnostics.
@@ -24,4 +25,4 @@ pub(crate) use read::read_with_places_at;
 #[doc(hidden)]
 pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
 pub use read::{Error, ErrorKind, read};
-pub use value::Value;
+pub use value::{Object, Value};

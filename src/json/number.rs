@@ -1,3 +1,5 @@
+//! Numbers that keep their text: equal only if they are written the same, converted only on request.
+
 /// A number that keeps its text, so that long integers and `1.50` survive.
 ///
 /// The text is a JSON number, or one of `NaN`, `Infinity`, `-Infinity`.

@@ -1,3 +1,5 @@
+//! Paths of values, and the bytes each value occupies in the text it was read from.
+
 use std::fmt::{self, Display};
 use std::ops::Range;
 use std::sync::Arc;
@@ -141,7 +143,8 @@ pub(crate) fn offset_as_written(written: &str, offset: usize) -> usize {
     let mut at = 1;
     let mut decoded = 0;
     while decoded < offset {
-        let rest = written.get(at..).unwrap_or("");
+        // A string may be asked for a byte past its end.
+        let Some(rest) = written.get(at..) else { break };
         let (step, bytes) = match rest.strip_prefix('\\') {
             None => match rest.chars().next() {
                 Some(c) => (c.len_utf8(), c.len_utf8()),

@@ -1,19 +1,22 @@
+//! Reads JSON as Python's `json.loads` does. Depth is bounded; an error has the byte at which the text is wrong.
+
 use std::ops::Range;
 
 use super::place::Below;
+use super::slice::slice;
 use super::{Map, Number, Object, Places, Value};
 
 /// Why a text is not JSON, and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The problem.
     pub(crate) message: String,
     /// The byte at which it is wrong.
     pub(crate) offset: usize,
     pub(crate) kind: ErrorKind,
 }
 
-/// What kind of thing is wrong with a text that is not JSON.
+/// The kind of problem of a text that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -24,7 +27,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What kind of thing is wrong.
+    /// The kind of problem.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -192,7 +195,7 @@ impl<'t> Reader<'t> {
     }
 
     fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or("")
+        slice(self.text, self.at..)
     }
 
     fn peek(&self) -> Option<u8> {
@@ -402,7 +405,7 @@ impl<'t> Reader<'t> {
                 self.digits();
             }
         }
-        Ok(number(self.text.get(start..self.at).unwrap_or("")))
+        Ok(number(slice(self.text, start..self.at)))
     }
 
     fn digits(&mut self) {
@@ -418,7 +421,7 @@ impl<'t> Reader<'t> {
         loop {
             let rest = self.rest();
             let plain = rest.bytes().position(|b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(rest.len());
-            out.push_str(rest.get(..plain).unwrap_or(""));
+            out.push_str(slice(rest, ..plain));
             self.at += plain;
             match self.peek() {
                 Some(b'"') => {

@@ -1,6 +1,11 @@
+//! A JSON value. Numbers keep their text, objects the order of their keys.
+
 use std::ops::Index;
 
-use super::{Number, Object};
+use super::{Map, Number};
+
+/// A JSON object; keys keep their order.
+pub type Object = Map<Value>;
 
 /// Any JSON value.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -195,5 +200,14 @@ impl From<Object> for Value {
 impl<const N: usize> From<[(&str, Value); N]> for Value {
     fn from(entries: [(&str, Value); N]) -> Self {
         Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+}
+
+/// The value of a key, and null for a key that it does not have.
+impl Index<&str> for Object {
+    type Output = Value;
+
+    fn index(&self, key: &str) -> &Value {
+        self.get(key).unwrap_or(&Value::Null)
     }
 }

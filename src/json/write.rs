@@ -1,6 +1,9 @@
+//! Writes values as JSON, compact or indented; what standard JSON can express reads back as the same value.
+
 use std::fmt::{self, Display, Write};
 
 use super::Value;
+use super::slice::slice;
 
 /// Writes the value as one line of JSON, with Python's `, ` and `: `; NaN and infinities are `null`.
 impl Display for Value {
@@ -117,7 +120,7 @@ fn string(text: &str, out: &mut impl Write) -> fmt::Result {
         if byte == 0xE2
             && let Some(separator) = text.get(at..at + 3).filter(|c| matches!(*c, "\u{2028}" | "\u{2029}"))
         {
-            out.write_str(text.get(plain_from..at).unwrap_or(""))?;
+            out.write_str(slice(text, plain_from..at))?;
             plain_from = at + 3;
             write!(out, "\\u{:04x}", separator.chars().next().map_or(0, u32::from))?;
             continue;
@@ -127,7 +130,7 @@ fn string(text: &str, out: &mut impl Write) -> fmt::Result {
             (0xC2, Some((_, low @ 0x80..0xA0))) => *low,
             _ => continue,
         };
-        out.write_str(text.get(plain_from..at).unwrap_or(""))?;
+        out.write_str(slice(text, plain_from..at))?;
         plain_from = at + 1;
         match code {
             b'"' => out.write_str("\\\"")?,
@@ -144,6 +147,6 @@ fn string(text: &str, out: &mut impl Write) -> fmt::Result {
             plain_from += 1;
         }
     }
-    out.write_str(text.get(plain_from..).unwrap_or(""))?;
+    out.write_str(slice(text, plain_from..))?;
     out.write_char('"')
 }

@@ -1,6 +1,6 @@
 //! Lints chat templates. `doctor` finds the traps in renders; each rule has its level and its page.
 //!
-//! What templates do on purpose, such as dropping old reasoning, is a note: it must not fail the CI of a model.
+//! Things that templates do on purpose, such as dropping old reasoning, are notes: they must not fail a model's CI.
 
 use super::rule::Source;
 use super::rules::RULES;

@@ -34,6 +34,6 @@ pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
 /// slice of it; findings about another text are a bug, which debug builds report.
 fn slice(text: &str, span: Range<usize>) -> &str {
     let found = text.get(span.clone());
-    debug_assert!(found.is_some(), "{span:?} is no slice of a text of {} bytes", text.len());
+    debug_assert!(found.is_some(), "{span:?} does not slice a text of {} bytes", text.len());
     found.unwrap_or("")
 }

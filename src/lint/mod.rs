@@ -17,11 +17,11 @@ mod fix;
 mod rewrite;
 mod rule;
 mod rules;
-mod run;
 mod schema_subject;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod trial_parse;
 
 pub use chat_templates::lint_chat_template;
 pub use fix::apply_fixes;

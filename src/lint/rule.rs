@@ -1,4 +1,4 @@
-//! What a rule is: its id, level and page, and where its findings come from.
+//! A rule: its id, level and page, and the source of its findings.
 
 use super::schema_subject::SchemaSubject;
 use super::subject::Subject;
@@ -13,7 +13,7 @@ pub struct Rule {
     pub name: &'static str,
     /// How bad it is, unless the user says otherwise.
     pub severity: Severity,
-    /// What there is to read about it.
+    /// Its page.
     pub page: Page,
     pub(super) source: Source,
 }
@@ -21,13 +21,13 @@ pub struct Rule {
 /// The page of a rule.
 #[derive(Debug)]
 pub struct Page {
-    /// What it finds, in one sentence.
+    /// The problem it finds, in one sentence.
     pub what: &'static str,
     /// Why that hurts.
     pub why: &'static str,
     /// A template, or the part of one, that it finds.
     pub example: &'static str,
-    /// What to write instead.
+    /// The advice: what to write instead.
     pub fix: &'static str,
 }
 

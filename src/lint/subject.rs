@@ -15,7 +15,7 @@ use crate::template::{ContentSpec, Delimiter, Field, Template};
 pub struct Subject<'t> {
     /// The template.
     pub template: &'t Template,
-    /// Who should be able to use it.
+    /// The readers that should be able to use it.
     pub targets: &'t [&'static Target],
     /// The token that ends the model's turn, if it is known.
     pub stop: Option<String>,
@@ -136,7 +136,7 @@ impl<'t> Subject<'t> {
         opened.chunks(FIELDS).filter_map(part).collect()
     }
 
-    /// Who reads the template, each reader once.
+    /// The readers of the template, each once.
     pub(super) fn readers(&self) -> Vec<Reader> {
         let mut readers: Vec<Reader> = self.targets.iter().flat_map(|target| target.readers).copied().collect();
         readers.sort_unstable();
@@ -144,7 +144,7 @@ impl<'t> Subject<'t> {
         readers
     }
 
-    /// What the readers of the targets refuse for some reasons.
+    /// The refusals of the targets' readers for some reasons.
     pub(super) fn refusals(&self, reasons: fn(Reason) -> bool) -> Vec<Refusal> {
         let refusals = self.readers().into_iter().flat_map(|reader| reader.check(self.template));
         refusals.filter(|refusal| reasons(refusal.reason)).collect()
@@ -206,7 +206,7 @@ impl<'t> Subject<'t> {
         let above = std::iter::successors(Some(&full), |path| path.split_last().map(|(above, _)| above));
         let found = above.filter_map(|path| places.at(path).map(|found| (path, found))).next();
         let span = found.map_or(0..0, |(path, found)| match &found.key {
-            // What is missing below is shown at the key that should have it.
+            // A missing key is shown at the key that should have it.
             Some(key) if *path != full => key.clone(),
             _ => found.value.clone(),
         });

@@ -1,6 +1,6 @@
 //! How much text the rules read.
 
-use super::run::FEEDS;
+use super::trial_parse::FEEDS;
 use super::{Subject, lint};
 use crate::template::Template;
 

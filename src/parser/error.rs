@@ -1,3 +1,5 @@
+//! Why a parse could not go on. Bad model output is not among the reasons: that is an event.
+
 use std::fmt;
 
 /// Why a parse could not go on: [`ParseError::kind`] for programs, its text for people.

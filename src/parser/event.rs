@@ -1,3 +1,5 @@
+//! Events and the spans they carry: bytes, counted from where the parser began to read.
+
 use std::sync::Arc;
 
 use crate::content::Capture;

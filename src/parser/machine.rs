@@ -1,3 +1,5 @@
+//! The streaming parser: `feed` takes chunks, `finish` ends the text, and both return events in the text's order.
+
 use std::sync::Arc;
 
 use super::calls::{Growth, News};
@@ -192,7 +194,7 @@ impl Parser {
         self.check_usable()?;
         self.buffer.push(text);
         let watch = watched(&self.plan, self.region.as_ref());
-        if let Some(clear) = self.scan.glance(&self.plan, watch, &self.buffer, text, self.position) {
+        if let Some(clear) = self.scan.skip_if_clear(&self.plan, watch, &self.buffer, text, self.position) {
             self.release(clear, sink);
             if self.mode == Mode::Reference {
                 self.from = self.position;

@@ -1,3 +1,5 @@
+//! The message as regions close: each value is added as its field says, once, as a list, or joined.
+
 use std::borrow::Cow;
 
 use crate::content::coerce::Tools;

@@ -1,3 +1,5 @@
+//! What the parser watches for, worked out once from a template and shared by every parser of it.
+
 use std::sync::Arc;
 
 use super::anchor::Anchor;

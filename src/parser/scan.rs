@@ -209,9 +209,16 @@ impl Scan {
     }
 
     /// Passes over new text that tells of no watched delimiter, and says up to where nothing can become part of one;
-    /// `None` where a glance cannot tell. `shown` is where the text begins that is not shown yet.
+    /// `None` if a short look cannot tell. `shown` is where the text begins that is not shown yet.
     #[inline]
-    pub fn glance(&mut self, plan: &Plan, watch: &Watch, buffer: &Buffer, text: &str, shown: usize) -> Option<usize> {
+    pub fn skip_if_clear(
+        &mut self,
+        plan: &Plan,
+        watch: &Watch,
+        buffer: &Buffer,
+        text: &str,
+        shown: usize,
+    ) -> Option<usize> {
         let held = buffer.slice(shown, buffer.end());
         if !self.quiet || text.len() > GLANCE || held.len() > GLANCE + HELD || watch.can_tell_in(text) {
             return None;
@@ -231,7 +238,7 @@ impl Scan {
         if self.clear_to == 0 {
             return self.searches.get(delimiter)?.pending();
         }
-        // What the last feeds brought was only glanced at.
+        // What the last feeds brought was only skipped.
         let held = buffer.slice(shown, buffer.end());
         let start = plan.delimiters.get(delimiter)?.pattern.leading_run()?.start_in(held);
         (start < held.len()).then_some(shown + start)

@@ -1,3 +1,5 @@
+//! Sets of characters. ASCII takes one bit test; the rest are sorted ranges that do not touch.
+
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange, HirKind};
 
 /// A set of characters.

@@ -1,6 +1,6 @@
 //! The comparisons of the [machine](super::machine) with the text: literals, assertions, back-references.
 
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT};
 use super::tree::Assertion;
 
@@ -18,7 +18,7 @@ const WORD: usize = 12;
 
 impl Attempt {
     /// Compares by full case folding; `None` if only more text can decide.
-    pub(super) fn folded(&mut self, wanted: &[char], behind: bool, hay: Hay<'_>) -> Option<bool> {
+    pub(super) fn folded(&mut self, wanted: &[char], behind: bool, hay: Haystack<'_>) -> Option<bool> {
         let mut wanted = wanted.iter();
         let mut at = self.at;
         while wanted.len() > 0 {
@@ -42,7 +42,7 @@ impl Attempt {
     }
 
     /// Whether an assertion holds at a position; `None` if only more text can decide.
-    pub(super) fn holds(&mut self, assertion: Assertion, hay: Hay<'_>) -> Option<bool> {
+    pub(super) fn holds(&mut self, assertion: Assertion, hay: Haystack<'_>) -> Option<bool> {
         let at = self.at;
         let at_end = at == hay.end();
         if at_end
@@ -78,9 +78,9 @@ impl Attempt {
     }
 
     /// A back-reference: the text of a group again; `None` if only more text can decide.
-    pub(super) fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Hay<'_>) -> Option<bool> {
+    pub(super) fn backref(&mut self, group: usize, fold: bool, behind: bool, hay: Haystack<'_>) -> Option<bool> {
         let Some((start, end)) = self.group(group) else { return Some(false) };
-        let wanted = hay.after(start).get(..end.saturating_sub(start)).unwrap_or("");
+        let wanted = hay.between(start, end);
         if !fold && !behind {
             let found = self.literal(wanted.as_bytes(), hay);
             self.at += if found == Some(true) { wanted.len() } else { 0 };
@@ -110,7 +110,7 @@ impl Attempt {
     }
 
     /// Compares a literal with the text; `None` if only more text can decide.
-    pub(super) fn literal(&mut self, wanted: &[u8], hay: Hay<'_>) -> Option<bool> {
+    pub(super) fn literal(&mut self, wanted: &[u8], hay: Haystack<'_>) -> Option<bool> {
         let there = hay.bytes_after(self.at);
         if let (Some(first), Some(wanted)) = (there.first(), wanted.first())
             && first != wanted

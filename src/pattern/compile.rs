@@ -2,7 +2,7 @@
 
 use super::class::Class;
 use super::program::{Inst, Program, Run, SHORT_RUN};
-use super::read::Reading;
+use super::read_regex::Reading;
 use super::tree::{Assertion, Greed, Node};
 
 /// Groups repeated a counted number of times are written out up to this many instructions, and counted beyond.
@@ -89,7 +89,7 @@ impl Compiler {
     }
 
     /// Points a split to its two ways, in the order in which they are tried.
-    fn aim(&mut self, split: usize, to_first: usize, to_second: usize, is_loop: bool) {
+    fn patch(&mut self, split: usize, to_first: usize, to_second: usize, is_loop: bool) {
         let number = self.memo();
         if let Some(Inst::Split { first, second, memo, in_loop }) = self.program.insts.get_mut(split) {
             (*first, *second, *memo, *in_loop) = (to_first, to_second, number, is_loop);
@@ -238,7 +238,7 @@ impl Compiler {
                 let split = self.split();
                 self.node(item, behind);
                 ends.push(self.push(Inst::Jump(0)));
-                self.aim(split, split + 1, self.here(), false);
+                self.patch(split, split + 1, self.here(), false);
             }
         }
         for end in ends {
@@ -327,7 +327,7 @@ impl Compiler {
         let end = self.here();
         for split in splits {
             let (first, second) = if greed == Greed::Lazy { (end, split + 1) } else { (split + 1, end) };
-            self.aim(split, first, second, false);
+            self.patch(split, first, second, false);
         }
     }
 
@@ -356,7 +356,7 @@ impl Compiler {
         }
         let (first, second) = if greed == Greed::Lazy { (exit, body) } else { (body, exit) };
         self.plain = plain;
-        self.aim(split, first, second, true);
+        self.patch(split, first, second, true);
     }
 
     fn counted(&mut self, node: &Node, min: u32, max: Option<u32>, greed: Greed, behind: bool) {

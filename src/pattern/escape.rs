@@ -4,7 +4,7 @@ use regex_syntax::hir::ClassUnicode;
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read::Reader;
+use super::read_regex::Reader;
 use super::tree::{Assertion, Node};
 
 /// One member of a character set.

@@ -8,6 +8,7 @@ use foldhash::fast::FixedState;
 
 use super::Pattern;
 use super::class::Class;
+use super::slice::slice;
 use super::tree::{Greed, Node};
 
 /// How many texts are kept at any time.
@@ -91,7 +92,9 @@ impl Expander<'_> {
                     draft
                 });
                 let ended = self.expand(node, begun.collect()).into_iter().map(|mut draft| {
-                    let taken = draft.begun.pop().and_then(|start| draft.text.get(start..)).unwrap_or("").to_owned();
+                    let start = draft.begun.pop();
+                    debug_assert!(start.is_some(), "every group begins before it ends");
+                    let taken = slice(&draft.text, start.unwrap_or(draft.text.len())..).to_owned();
                     draft.groups.push((*index, taken));
                     draft
                 });
@@ -100,8 +103,10 @@ impl Expander<'_> {
             Node::Backref { group, .. } => drafts
                 .into_iter()
                 .map(|mut draft| {
-                    let taken = draft.groups.iter().rfind(|(index, _)| index == group).map(|(_, text)| text.clone());
-                    draft.text.push_str(&taken.unwrap_or_default());
+                    // A group that took no part has no text.
+                    if let Some((_, taken)) = draft.groups.iter().rfind(|(index, _)| index == group) {
+                        draft.text.push_str(taken);
+                    }
                     draft
                 })
                 .collect(),

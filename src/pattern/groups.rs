@@ -2,14 +2,13 @@
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read::Reader;
+use super::read_regex::Reader;
 use super::tree::Node;
 
 impl Reader<'_> {
     pub(super) fn group(&mut self, start: usize) -> Result<Option<Node>, PatternError> {
-        if self.rest().starts_with('*') {
-            let verb = self.rest().get(1..).unwrap_or("").starts_with(|c: char| c.is_ascii_uppercase());
-            return Err(if verb {
+        if let Some(verb) = self.rest().strip_prefix('*') {
+            return Err(if verb.starts_with(|c: char| c.is_ascii_uppercase()) {
                 self.refused("a backtracking verb such as `(*SKIP)`", start)
             } else {
                 self.error("`*` has nothing to repeat")

@@ -11,8 +11,8 @@
 //! more. Every step is charged by what it costs, and every character that it walks over, so that such a search ends in an
 //! error and soon.
 
-use super::facts::{Facts, has_place, note_stretch};
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
+use super::memo::{Facts, has_place, note_stretch};
 use super::program::{Inst, Program};
 
 /// More states than this to come back to are too many.
@@ -200,7 +200,7 @@ impl Attempt {
     }
 
     /// Goes on until it is decided or looks past the end. `fuel` is the work it may still do.
-    pub fn run(&mut self, program: &Program, hay: Hay<'_>, facts: &mut Facts, fuel: &mut u64) -> Outcome {
+    pub fn run(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts, fuel: &mut u64) -> Outcome {
         loop {
             let Some(left) = fuel.checked_sub(STEP + std::mem::take(&mut self.extra)) else {
                 return Outcome::Exhausted;
@@ -433,7 +433,7 @@ impl Attempt {
     }
 
     /// Returns to the last choice. `Some` if there is none, or if the next one needs more text.
-    fn backtrack(&mut self, program: &Program, hay: Hay<'_>, facts: &mut Facts) -> Option<Outcome> {
+    fn backtrack(&mut self, program: &Program, hay: Haystack<'_>, facts: &mut Facts) -> Option<Outcome> {
         let Some(frame) = self.stack.pop() else { return Some(Outcome::Fail) };
         match frame {
             Frame::Other { pc, at } => {

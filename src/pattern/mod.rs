@@ -6,27 +6,28 @@
 mod class;
 mod compare;
 mod compile;
+mod constructs;
 mod escape;
 mod example;
-mod facts;
 mod groups;
-mod hay;
+mod haystack;
 mod machine;
+mod memo;
 mod next_bytes;
 #[cfg(test)]
 mod oracle;
 mod outline;
+mod prefilter;
 mod prefixes;
 mod program;
-mod re;
-mod read;
+mod read_re;
+mod read_regex;
 #[cfg(feature = "derive")]
 mod regular;
 mod runs;
 mod scan;
 mod search;
-mod shape;
-mod starts;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -34,18 +35,19 @@ mod tree;
 use std::fmt;
 use std::sync::Arc;
 
-use hay::{Edge, Hay};
+use haystack::{Edge, Haystack};
+use prefilter::Prefilter;
 use program::Program;
-use starts::Starts;
+use slice::slice;
 use tree::Node;
 
+pub(crate) use constructs::{Construct, Explosion};
 pub(crate) use outline::{Part, source_of};
+pub(crate) use prefilter::LeadingRun;
 #[cfg(feature = "derive")]
 pub(crate) use regular::{Regular, of_delimiter, of_schema};
 pub(crate) use scan::Taken;
 pub(crate) use search::{Found, Search};
-pub(crate) use shape::{Construct, Explosion};
-pub(crate) use starts::LeadingRun;
 
 /// A compiled pattern. Cloning it is cheap.
 #[derive(Clone)]
@@ -57,7 +59,7 @@ struct Parts {
     source: String,
     dialect: Dialect,
     program: Program,
-    starts: Starts,
+    prefilter: Prefilter,
     names: Vec<(Arc<str>, u32)>,
     can_be_empty: bool,
     reach_behind: Option<usize>,
@@ -73,10 +75,10 @@ enum Dialect {
 }
 
 impl Dialect {
-    fn read(self, source: &str) -> Result<read::Reading, PatternError> {
+    fn read(self, source: &str) -> Result<read_regex::Reading, PatternError> {
         match self {
-            Dialect::Regex => read::read(source),
-            Dialect::Re => re::read(source),
+            Dialect::Regex => read_regex::read(source),
+            Dialect::Re => read_re::read(source),
         }
     }
 }
@@ -84,7 +86,7 @@ impl Dialect {
 /// Why a pattern is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The position in the pattern, in bytes.
     pub offset: usize,
@@ -152,7 +154,7 @@ impl Pattern {
             parts: Arc::new(Parts {
                 source: source.to_owned(),
                 dialect,
-                starts: Starts::of(&reading.node),
+                prefilter: Prefilter::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: reading.node.reach_behind(),
                 program: Program::compile(&reading),
@@ -170,12 +172,12 @@ impl Pattern {
             sorted.iter().map(|literal| Node::Concat(literal.chars().map(Node::Char).collect())).collect();
         let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
         let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
-        let reading = read::Reading { node, groups: 1, names: Vec::new() };
+        let reading = read_regex::Reading { node, groups: 1, names: Vec::new() };
         Self {
             parts: Arc::new(Parts {
                 source,
                 dialect: Dialect::Regex,
-                starts: Starts::of(&reading.node),
+                prefilter: Prefilter::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: Some(0),
                 program: Program::compile(&reading),
@@ -218,7 +220,7 @@ impl Pattern {
     }
 
     fn complete<'t>(&self, search: &mut Search, text: &'t str) -> Result<Option<Match<'t>>, TooMuchWork> {
-        match search.advance(self, Hay { text, base: 0, edge: Edge::End })? {
+        match search.advance(self, Haystack { text, base: 0, edge: Edge::End })? {
             Found::Match { start, end } => {
                 let group = |&(ref name, index): &(Arc<str>, u32)| {
                     let (start, end) = search.group(index as usize)?;
@@ -231,7 +233,7 @@ impl Pattern {
     }
 
     /// The pattern as a tree.
-    fn reading(&self) -> Result<read::Reading, PatternError> {
+    fn reading(&self) -> Result<read_regex::Reading, PatternError> {
         self.parts.dialect.read(&self.parts.source)
     }
 
@@ -241,25 +243,25 @@ impl Pattern {
 
     /// Whether a match can have this byte first, its leading run left out. Every match has such a byte.
     pub(crate) fn can_tell(&self, byte: u8) -> bool {
-        self.parts.starts.telling_bytes().has(byte)
+        self.parts.prefilter.identifying_bytes().has(byte)
     }
 
     /// The only text that a match may have before the byte that identifies it.
     pub(crate) fn leading_run(&self) -> Option<&LeadingRun> {
-        self.parts.starts.leading_run()
+        self.parts.prefilter.leading_run()
     }
 
     /// Whether a match can begin at the beginning of the text only.
     pub(crate) fn begins_the_text(&self) -> bool {
-        self.parts.starts.is_first()
+        self.parts.prefilter.is_first()
     }
 
     fn program(&self) -> &Program {
         &self.parts.program
     }
 
-    fn starts(&self) -> &Starts {
-        &self.parts.starts
+    fn prefilter(&self) -> &Prefilter {
+        &self.parts.prefilter
     }
 }
 
@@ -279,7 +281,7 @@ impl<'t> Match<'t> {
 
     /// The text it matched.
     pub fn text(&self) -> &'t str {
-        self.text.get(self.span.0..self.span.1).unwrap_or("")
+        slice(self.text, self.span.0..self.span.1)
     }
 
     /// The text of a named group, if it took part.

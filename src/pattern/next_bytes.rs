@@ -27,7 +27,8 @@ impl NextBytes {
     }
 
     fn known(&self) -> &[u8] {
-        self.bytes.get(..self.count).unwrap_or(&[])
+        debug_assert!(self.count <= self.bytes.len(), "no more bytes are counted than fit");
+        self.bytes.get(..self.count).unwrap_or(&self.bytes)
     }
 
     pub fn contains(&self, byte: u8) -> bool {

@@ -11,7 +11,7 @@ use proptest::sample::{Index, select};
 
 use serde_json::Value;
 
-use super::shape::Construct;
+use super::constructs::Construct;
 use super::tree::Node;
 use super::*;
 
@@ -87,7 +87,7 @@ fn repeats_nothing(node: &Node) -> bool {
 /// Compares every match, and every named group of it. False if the pattern is not compared.
 fn compare(source: &str, text: &str) -> bool {
     let Ok(pattern) = Pattern::new(source) else { return false };
-    if read::read(source).is_ok_and(|reading| repeats_nothing(&reading.node)) {
+    if read_regex::read(source).is_ok_and(|reading| repeats_nothing(&reading.node)) {
         return false;
     }
     let Some(takes) = compared_on(&pattern) else { return false };

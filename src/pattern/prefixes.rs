@@ -95,7 +95,7 @@ fn close(all: &mut [Prefix]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use super::super::read_regex;
     use super::*;
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             ("[ab]c", None),
             ("(?:a|b|c|d|e|f|g|h|i)", None),
         ] {
-            let found = prefixes(&read::read(pattern).unwrap().node).map(|found| found.join(" "));
+            let found = prefixes(&read_regex::read(pattern).unwrap().node).map(|found| found.join(" "));
             assert_eq!(found.as_deref(), expected, "{pattern}");
         }
     }

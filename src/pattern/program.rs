@@ -25,7 +25,7 @@ pub(super) enum Inst {
     Assert(Assertion),
     /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
     /// that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which the inside
-    /// has to start, where that is known.
+    /// has to start, if that is known.
     Look {
         matched: Option<usize>,
         failed: Option<usize>,
@@ -102,7 +102,7 @@ pub(super) struct Run {
     pub extent: Option<usize>,
     /// The number under which failures of a bounded run are noted, place by place.
     pub entry: Option<usize>,
-    /// The bytes with which whatever follows has to start, where that is known.
+    /// The bytes with which whatever follows has to start, if that is known.
     pub next: Option<NextBytes>,
 }
 

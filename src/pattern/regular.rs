@@ -2,7 +2,7 @@
 
 use super::PatternError;
 use super::class::Class;
-use super::read::{self, Reading};
+use super::read_regex::{self, Reading};
 use super::tree::{Assertion, Node};
 
 /// A set of texts built of classes of characters.
@@ -48,14 +48,14 @@ impl Regular {
 
 /// The texts that a delimiter matches; whether it must be at the beginning of the text.
 pub(crate) fn of_delimiter(source: &str) -> Result<(Regular, bool), PatternError> {
-    let reading = read::read(source)?;
+    let reading = read_regex::read(source)?;
     let anchored = matches!(first(&reading.node), Some(Node::Assert(Assertion::Start)));
     Ok((generous(&reading.node), anchored))
 }
 
 /// The texts that a `pattern` of JSON Schema accepts, not anchored unless it says so; nothing if it is not regular.
 pub(crate) fn of_schema(source: &str) -> Result<Option<Regular>, PatternError> {
-    let Reading { node, .. } = read::read_of_schema(source)?;
+    let Reading { node, .. } = read_regex::read_of_schema(source)?;
     Ok(anchored(&node, true, true))
 }
 

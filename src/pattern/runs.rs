@@ -1,10 +1,11 @@
 //! Runs of one set of characters: how the [machine](super::machine) takes them, gives back and takes more.
 
-use super::facts::{Extent, Facts, has_place, note_stretch};
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
+use super::memo::{Extent, Facts, has_place, note_stretch};
 use super::next_bytes::NextBytes;
 use super::program::{Run, SHORT_RUN};
+use super::slice::slice;
 use super::tree::Greed;
 
 /// The extra cost of walking a byte backward, in units of work.
@@ -12,7 +13,7 @@ const BACKWARD: usize = 2;
 
 impl Attempt {
     /// Takes a run of characters; false if it needs more text.
-    pub(super) fn run_ahead(&mut self, run: &Run, hay: Hay<'_>, facts: &mut Facts) -> bool {
+    pub(super) fn run_ahead(&mut self, run: &Run, hay: Haystack<'_>, facts: &mut Facts) -> bool {
         let (start, mut count) = match self.run.take() {
             Some(begun) => begun,
             None if run.is_unbounded() && run.memo.is_some_and(|memo| has_place(&facts.runs, memo, self.at)) => {
@@ -90,10 +91,10 @@ impl Attempt {
     }
 
     /// How far an unbounded run goes: bytes, and no more characters than it must have.
-    fn take_all(&mut self, run: &Run, number: usize, hay: Hay<'_>, facts: &mut Facts) -> (usize, u32) {
+    fn take_all(&mut self, run: &Run, number: usize, hay: Haystack<'_>, facts: &mut Facts) -> (usize, u32) {
         let (end, cost) = if run.any { (hay.end(), 0) } else { facts.end(number, &run.class, hay, self.at) };
         let length = end - self.at;
-        let counted = hay.after(self.at).get(..length).unwrap_or("").chars().take(run.min as usize).count();
+        let counted = hay.between(self.at, end).chars().take(run.min as usize).count();
         self.charge(cost + counted);
         (length, counted as u32)
     }
@@ -105,7 +106,7 @@ impl Attempt {
     }
 
     /// The end of a greedy run that has taken only its minimum.
-    fn least_end(&mut self, run: &Run, start: usize, hay: Hay<'_>, facts: &mut Facts) -> usize {
+    fn least_end(&mut self, run: &Run, start: usize, hay: Haystack<'_>, facts: &mut Facts) -> usize {
         match run.extent.filter(|_| run.min > SHORT_RUN && !run.is_unbounded()) {
             Some(_) if run.min == run.max => self.at,
             Some(number) => self.charged(facts.extent(number + 1, &run.class, hay, start, run.min, self.at)).end,
@@ -127,27 +128,34 @@ impl Attempt {
             return (length, count);
         }
         let (length, cost) = if run.any { (text.len(), 0) } else { run.class.prefix(text) };
-        let counted = text.get(..length).unwrap_or("").chars().take(run.min as usize).count();
+        let counted = slice(text, ..length).chars().take(run.min as usize).count();
         self.charge(cost + counted);
         (length, counted as u32)
     }
 
     /// The same if a later stretch is known to belong to the run and to end it, so that a run that is begun
     /// further and further to the front is not read to its end each time.
-    fn take_up_to(&mut self, run: &Run, hay: Hay<'_>, low: usize, high: usize) -> (usize, u32) {
-        let before = hay.after(self.at).get(..low - self.at).unwrap_or("");
+    fn take_up_to(&mut self, run: &Run, hay: Haystack<'_>, low: usize, high: usize) -> (usize, u32) {
+        let before = hay.between(self.at, low);
         let (length, count) = self.take(run, before, run.max);
         if length < before.len() {
             return (length, count);
         }
-        let rest = hay.after(low).get(..high - low).unwrap_or("");
+        let rest = hay.between(low, high);
         let more = rest.chars().take(run.min.saturating_sub(count) as usize).count();
         self.charge(more);
         (length + rest.len(), count + more as u32)
     }
 
     /// Lets a greedy run give back characters until what follows could match.
-    pub(super) fn shrink(&mut self, run: &Run, pc: u32, [low, at, high]: [usize; 3], hay: Hay<'_>, facts: &mut Facts) {
+    pub(super) fn shrink(
+        &mut self,
+        run: &Run,
+        pc: u32,
+        [low, at, high]: [usize; 3],
+        hay: Haystack<'_>,
+        facts: &mut Facts,
+    ) {
         if run.behind {
             if let Some(c) = hay.char_at(at).filter(|_| at < low) {
                 let at = at + c.len_utf8();
@@ -163,7 +171,7 @@ impl Attempt {
             Some((from, to)) if hay.char_before(at).is_some_and(|c| at - c.len_utf8() <= to) => from.max(low),
             _ => at,
         };
-        let given = hay.bytes_after(low).get(..at.saturating_sub(low)).unwrap_or(&[]);
+        let given = hay.between(low, at).as_bytes();
         let to = match run.next {
             Some(next) => next.find_last(given).map(|length| low + length),
             None => hay.char_before(at).filter(|_| at > low).map(|c| at - c.len_utf8()),
@@ -189,7 +197,7 @@ impl Attempt {
         pc: u32,
         [low, at]: [usize; 2],
         count: u32,
-        hay: Hay<'_>,
+        hay: Haystack<'_>,
         facts: &mut Facts,
     ) -> bool {
         let full = count >= run.max;
@@ -225,7 +233,7 @@ impl Attempt {
         true
     }
 
-    pub(super) fn run_behind(&mut self, run: &Run, hay: Hay<'_>) {
+    pub(super) fn run_behind(&mut self, run: &Run, hay: Haystack<'_>) {
         let start = self.at;
         let wanted = if run.greed == Greed::Lazy { run.min } else { run.max };
         let mut count = 0;
@@ -257,7 +265,7 @@ impl Attempt {
 
 /// Takes at least one character, up to the next place with one of these bytes or the end of what there is; where that cannot
 /// be, the place that ends the run.
-fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Hay<'_>) -> Result<usize, usize> {
+fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Haystack<'_>) -> Result<usize, usize> {
     let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
     let at = at + c.len_utf8();
     if run.any {

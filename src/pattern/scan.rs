@@ -1,6 +1,6 @@
 //! A pattern over a whole text with all that its groups took, named or not, within a budget of steps.
 
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
 use super::{Found, Pattern, Search, TooMuchWork};
 
 /// The matches of a pattern in a text, left to right, as `finditer` of Python's `re` gives them.
@@ -32,7 +32,7 @@ impl Pattern {
 impl<'t> Scan<'t> {
     /// The next match; none if there are no more.
     pub fn next(&mut self) -> Result<Option<Taken<'t>>, TooMuchWork> {
-        let hay = Hay { text: self.text, base: 0, edge: Edge::End };
+        let hay = Haystack { text: self.text, base: 0, edge: Edge::End };
         let Found::Match { start, end } = self.search.advance(&self.pattern, hay)? else { return Ok(None) };
         let groups = (1..=self.pattern.group_count()).map(|group| self.search.group(group)).collect();
         self.search.begin(&self.pattern, end, start == end);

@@ -1,6 +1,8 @@
-use super::facts::Facts;
-use super::hay::{Edge, Hay};
+//! The leftmost match in a growing text. It resumes where it stopped, and its work is bounded by the text's length.
+
+use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, Outcome, Refused};
+use super::memo::Facts;
 use super::{Pattern, TooMuchWork};
 
 /// The work a search may do, whatever its text, in units of about a nanosecond.
@@ -44,11 +46,11 @@ struct Work {
     facts: Facts,
     spent: u64,
     /// The result of the last look, and the length of the text it saw.
-    looked: Option<(Extent, Found)>,
+    looked: Option<(SeenText, Found)>,
 }
 
-/// The end of the text that was seen, and whether it is final.
-type Extent = (usize, bool);
+/// The text that a look saw: its end, and whether more may come after it.
+type SeenText = (usize, bool);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -132,10 +134,10 @@ impl Search {
     /// Continues with all the text there is: `text`, whose first byte is at `base`, and after it, unless it has
     /// `ended`, what is still to come.
     pub fn resume(&mut self, pattern: &Pattern, text: &str, base: usize, ended: bool) -> Result<Found, TooMuchWork> {
-        self.advance(pattern, Hay { text, base, edge: if ended { Edge::End } else { Edge::Open } })
+        self.advance(pattern, Haystack { text, base, edge: if ended { Edge::End } else { Edge::Open } })
     }
 
-    pub(super) fn advance(&mut self, pattern: &Pattern, hay: Hay<'_>) -> Result<Found, TooMuchWork> {
+    pub(super) fn advance(&mut self, pattern: &Pattern, hay: Haystack<'_>) -> Result<Found, TooMuchWork> {
         let program = pattern.program();
         let allowed = self.budget.unwrap_or(FUEL + FUEL_PER_BYTE * hay.end() as u64);
         let mut fuel = allowed.saturating_sub(self.work.as_ref().map_or(0, |work| work.spent));
@@ -145,7 +147,7 @@ impl Search {
                 State::Done { start, end } => break Ok(Found::Match { start, end }),
                 State::Waiting { start } => start,
                 State::Looking => {
-                    let Some(start) = pattern.starts().next(hay, self.at, &mut self.run_end) else {
+                    let Some(start) = pattern.prefilter().next(hay, self.at, &mut self.run_end) else {
                         self.at = self.at.max(hay.end());
                         break Ok(Found::Nothing);
                     };
@@ -172,8 +174,9 @@ impl Search {
                     self.state = State::Looking;
                     match hay.char_at(start) {
                         Some(c) => self.at = start + c.len_utf8(),
+                        // The end of the text is tried again only if the search is asked again.
                         None => {
-                            self.at = start + 1;
+                            self.at = start;
                             break Ok(Found::Nothing);
                         }
                     }
@@ -212,10 +215,10 @@ impl Search {
             return Ok(found);
         }
         self.look_again(pattern, from);
-        let mut found = self.advance(pattern, Hay { text, base, edge: Edge::End })?;
+        let mut found = self.advance(pattern, Haystack { text, base, edge: Edge::End })?;
         if !ended && !matches!(found, Found::Match { .. }) {
             self.look_again(pattern, from);
-            found = self.advance(pattern, Hay { text, base, edge: Edge::Partial })?;
+            found = self.advance(pattern, Haystack { text, base, edge: Edge::Partial })?;
         }
         self.work.get_or_insert_default().looked = Some((extent, found));
         Ok(found)
@@ -223,7 +226,7 @@ impl Search {
 
     /// The result of the last look, if a look from this position on would find it, too: in the same text, at or after the
     /// place. Without this a text of many regions would be gone through to its end for each of them.
-    fn seen(&self, pattern: &Pattern, from: usize, extent: Extent) -> Option<Found> {
+    fn seen(&self, pattern: &Pattern, from: usize, extent: SeenText) -> Option<Found> {
         let (looked, found) = self.work.as_ref()?.looked?;
         let is_behind = found == Found::Nothing || self.attempt_start() >= from;
         let depends = self.not_empty || pattern.program().depends_on_search_start;

@@ -245,7 +245,7 @@ fn cost(source: &str, text: &str) -> f64 {
     let pattern = Pattern::new(source).unwrap();
     let mut search = Search::default();
     search.begin(&pattern, 0, false);
-    let found = search.advance(&pattern, Hay { text, base: 0, edge: Edge::End });
+    let found = search.advance(&pattern, Haystack { text, base: 0, edge: Edge::End });
     assert_eq!(found, Ok(Found::Nothing), "{source}");
     search.spent() as f64 / text.len() as f64
 }
@@ -318,7 +318,7 @@ proptest! {
         prop_assert_eq!(growing(&run, &pieces), growing(&groups, &pieces), "{} {}", run, groups);
     }
 
-    /// Runs before what tells a match are skipped together, and a choice of patterns is not.
+    /// Runs before the identifying bytes of a match are skipped together, and a choice of patterns is not.
     #[test]
     fn what_is_skipped_before_a_match_changes_no_match(
         lead in prop::collection::vec(

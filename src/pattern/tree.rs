@@ -1,3 +1,5 @@
+//! A pattern as it was read, before it is compiled.
+
 use super::class::Class;
 
 /// A pattern as it was read.

@@ -138,7 +138,7 @@ impl Recording {
 /// The marks that the delimiters of a template are made of: `<word>`, `</word>`, `<|word|>`, `[WORD]`.
 struct Marks<'t> {
     known: Vec<String>,
-    /// Marks that were seen in a text and are none of these.
+    /// Marks that were seen in a text and are not among these.
     others: HashSet<&'t str>,
 }
 

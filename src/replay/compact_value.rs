@@ -1,3 +1,5 @@
+//! A value kept as its JSON text, if reading that gives the same value again; otherwise as a tree.
+
 use std::borrow::Cow;
 
 use crate::json::{self, Value};
@@ -54,7 +56,7 @@ impl CompactValue {
         }
     }
 
-    /// How many bytes it takes beside its own.
+    /// How many bytes it takes on the heap.
     pub(super) fn size(&self) -> usize {
         match &self.0 {
             Form::Text(text) => text.len(),

@@ -1,3 +1,5 @@
+//! The first difference of two recordings. How their chunks were cut makes none.
+
 use super::moment::Moment;
 use super::recording::{Kind, Outcome, Recording};
 

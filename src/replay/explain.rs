@@ -8,9 +8,9 @@ use crate::template::Delimiter;
 const LONGEST: usize = 32;
 
 /// How many events of a chunk are listed; of more, only the last.
-const TOLD: usize = 3;
+const LISTED: usize = 3;
 
-/// A text as a sentence quotes it: on one line, escaped, its middle left out where it is long.
+/// A text as a sentence quotes it: on one line, escaped, its middle left out if it is long.
 pub fn quoted(text: &str) -> String {
     let length = text.chars().count();
     let escaped = |text: &str| crate::diagnostic::escape(text).into_owned();
@@ -23,7 +23,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 impl Recording {
-    /// What just happened, in one sentence without a full stop.
+    /// The last thing that happened, in one sentence without a period.
     pub fn happened(&self, moment: Moment) -> String {
         let acted = match moment.feed.checked_sub(1) {
             None => moment.event > 0,
@@ -47,7 +47,7 @@ impl Recording {
             false => before..moment.event,
         };
         let last = moment.event.saturating_sub(1);
-        if events.len() > TOLD {
+        if events.len() > LISTED {
             return format!("{}, the last of {} events", self.event_in_words(last), events.len());
         }
         let listed: Vec<String> = events.map(|event| self.event_in_words(event)).collect();
@@ -57,7 +57,7 @@ impl Recording {
         }
     }
 
-    /// What an event says, in words.
+    /// An event, in words.
     pub fn event_in_words(&self, event: usize) -> String {
         let Some(seen) = self.event(event) else { return String::new() };
         let field = quote_whole(self.field_name(seen.field));
@@ -166,7 +166,7 @@ impl Recording {
         format!("the {what} of `{name}` ({})", self.rest_in_words(pending, came))
     }
 
-    /// What would settle it.
+    /// The text that would settle it.
     fn rest_in_words(&self, pending: &Pending, came: &str) -> String {
         let field = self.field(pending.field());
         let delimiter = field.and_then(|field| if pending.closes { field.close.as_ref() } else { field.open.as_ref() });
@@ -186,7 +186,7 @@ impl Recording {
         }
     }
 
-    /// What the parser looks for.
+    /// The delimiters the parser looks for.
     pub fn watched_in_words(&self, moment: Moment) -> String {
         let region = self.region(moment).and_then(|region| self.field(region.field));
         if let Some(field) = region.filter(|field| field.open.is_some()) {

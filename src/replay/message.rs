@@ -1,3 +1,5 @@
+//! The message at any moment of a recording, built from the regions closed by then.
+
 use std::collections::HashMap;
 
 use super::moment::Moment;
@@ -62,7 +64,7 @@ impl Recording {
         message
     }
 
-    /// The value that a close takes out of the message by giving the field another one; nothing where it was empty.
+    /// The value that a close takes out of the message by giving the field another one; nothing if it was empty.
     pub fn replaced(&self, event: usize) -> Option<Value> {
         self.replaced_by(self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?)
     }

@@ -21,6 +21,7 @@
 //! ```
 
 mod anomalies;
+mod breakpoint;
 mod compact_value;
 mod compare;
 mod cut;
@@ -33,10 +34,10 @@ mod record;
 mod recording;
 mod segments;
 mod slice;
-mod stop;
 #[cfg(test)]
 mod tests;
 
+pub use breakpoint::{Stop, StopError};
 pub use compact_value::CompactValue;
 pub use compare::{Difference, first_difference};
 pub use cut_search::{CutSearch, CutSearchResult};
@@ -45,4 +46,3 @@ pub use moment::Moment;
 pub use record::{Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
 pub use segments::Segment;
-pub use stop::{Stop, StopError};

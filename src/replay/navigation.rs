@@ -46,7 +46,7 @@ impl Recording {
         if !other.is_inside_feed(moment) {
             return whole;
         }
-        // So many events as tell of no more text. Of events that end at the same place, the one that says the same.
+        // As many events as cover no more text. Of events that end at the same place, the one with the same content.
         let place = other.settled(moment);
         let up_to = self.entries.partition_point(|event| (event.end as usize) <= place).min(whole.event);
         let said = |recording: &Recording, event: usize| {

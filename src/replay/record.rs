@@ -12,7 +12,7 @@ use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
 use crate::template::Template;
 
-/// What to run.
+/// A run to record.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     /// The template.
@@ -89,7 +89,7 @@ impl Recording {
 
 pub(super) struct Recorder {
     pub recording: Recording,
-    /// What is held for after the feed at hand.
+    /// The text held after this feed.
     pub pending: Vec<Pending>,
 }
 

@@ -1,3 +1,5 @@
+//! A recorded parse: the text, feeds and events, kept small. It does not change once it is made.
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,7 +63,7 @@ pub(super) struct Entry {
     pub kind: Kind,
 }
 
-/// What an open has that other events have not.
+/// The data that only an open event has.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     pub event: u32,

@@ -6,6 +6,6 @@ use std::ops::Range;
 /// recording of that very text. A wrong one is a bug, which debug builds report; release builds go on with nothing.
 pub(super) fn slice(text: &str, span: Range<usize>) -> &str {
     let found = text.get(span.clone());
-    debug_assert!(found.is_some(), "{span:?} is no slice of a text of {} bytes", text.len());
+    debug_assert!(found.is_some(), "{span:?} does not slice a text of {} bytes", text.len());
     found.unwrap_or("")
 }

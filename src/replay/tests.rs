@@ -1,3 +1,5 @@
+//! One recording from every angle: each step forward has its step back, at every chunking.
+
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -296,7 +298,7 @@ fn each_region_has_its_part_of_the_expectation() {
     let wanted: Vec<String> = ends
         .map(|event| recording.expected_value(&expected, event).map_or("-".to_owned(), |value| value.to_string()))
         .collect();
-    // The call that gave no value stands where the next one should be; after a text departs, no rest can be told.
+    // The call that gave no value takes the place of the next one; after a text departs, its rest is unknown.
     assert_eq!(wanted, ["1", "7", "7", "-", "\"one, too, three\"", "\"too, three\"", "-", "\"c\"", "\"c\""]);
 }
 

@@ -9,6 +9,7 @@ mod jmespath;
 mod load;
 mod node;
 mod parse;
+mod slice;
 pub mod source;
 mod substitute;
 mod tool_call;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::node::{Additional, Node, Parser, Regex};
+use super::slice::slice;
 use super::substitute::substitute;
 use super::{ErrorKind, Schema, SchemaError, tool_call};
 use crate::content::{Mode, Reason, json as loads, number};
@@ -149,7 +150,7 @@ impl Run {
         Ok(Some(content))
     }
 
-    /// The first match; none if there is none.
+    /// The first match, if there is one.
     fn search<'t>(
         &mut self,
         node: &Node,
@@ -396,7 +397,7 @@ fn read(node: &Node, text: &str, number: Result<Number, Reason>) -> Result<Value
 fn shown(text: &str) -> String {
     const MOST: usize = 60;
     match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", Value::from(text.get(..end).unwrap_or(""))),
+        Some((end, _)) => format!("{}…", Value::from(slice(text, ..end))),
         None => Value::from(text).to_string(),
     }
 }

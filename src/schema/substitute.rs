@@ -1,5 +1,6 @@
 //! `re.sub` of Python: the replacement's own syntax, and every match replaced.
 
+use super::slice::slice;
 use crate::pattern::{Pattern, Taken, TooMuchWork};
 
 /// A replacement that was read.
@@ -150,7 +151,7 @@ pub(super) fn substitute(
         match scan.next() {
             Ok(Some(found)) => {
                 let (start, end) = found.span();
-                out.push_str(text.get(copied..start).unwrap_or(""));
+                out.push_str(slice(text, copied..start));
                 replacement.write(&found, &mut out);
                 copied = end;
                 if out.len() > most {
@@ -162,6 +163,6 @@ pub(super) fn substitute(
         }
     };
     *budget = budget.saturating_sub(scan.spent());
-    out.push_str(text.get(copied..).unwrap_or(""));
+    out.push_str(slice(text, copied..));
     result.map(|()| out)
 }

@@ -108,8 +108,8 @@ impl Serialize for Finished {
             map.serialize_entry("missing", &self.missing)?;
         }
         if !self.malformed.is_empty() {
-            let told: Vec<Value> = self.malformed.iter().map(Malformed::to_value).collect();
-            map.serialize_entry("malformed", &told)?;
+            let listed: Vec<Value> = self.malformed.iter().map(Malformed::to_value).collect();
+            map.serialize_entry("malformed", &listed)?;
         }
         if !self.notes.is_empty() {
             map.serialize_entry("notes", &self.notes)?;

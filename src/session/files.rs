@@ -1,4 +1,4 @@
-//! Tells which files hold outputs and in which form, and reads recorded chunks.
+//! Decides which files hold outputs and in which form, and reads recorded chunks.
 
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::input::{self, Problem};
 use crate::json::{self, Value};
 
-/// How much of a file's first row is read to tell what the file is, in bytes.
+/// How much of a file's first row is read to find out what the file is, in bytes.
 const LONGEST_ROW: u64 = 1 << 16;
 
 /// Whether a name on the command line means outputs that name their own templates.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::material::Material;
 use crate::check::Reading;
-use crate::check::fixture::{self, Blessed};
+use crate::check::fixture::{self, Actual};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::input::{Problem, path_from};
 use crate::json::{Object, Value};
@@ -32,12 +32,12 @@ pub fn new_fixture(
 }
 
 /// What a case gives now: the message, what is wrong, the events.
-pub fn actual(material: &Material) -> Result<Blessed, Problem> {
+pub fn actual(material: &Material) -> Result<Actual, Problem> {
     let options = Options { tools: material.tools.clone(), ..Options::default() };
     let parser = Parser::new(&material.template, &material.prefix, options);
     let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
     let reading = Reading::new(parser, std::iter::once(material.output.as_str()));
-    Ok(Blessed { message: reading.message().cloned(), error: reading.problems(), events: reading.event_values() })
+    Ok(Actual { message: reading.message().cloned(), error: reading.problems(), events: reading.event_values() })
 }
 
 /// Replaces a file as a whole.

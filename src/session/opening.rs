@@ -11,9 +11,6 @@ use super::verdict::{Verdict, judge, verdict_of};
 use crate::input::Problem;
 use crate::parser::Mode;
 
-/// What is said if files were read again and look right; the proof says more.
-pub(super) const READ_AGAIN: &str = "read again: nothing looks wrong";
-
 impl Session {
     /// Reads the files again. If they cannot be read, the last good state stays; typed text is kept in any case.
     pub fn reload(&mut self) {
@@ -21,19 +18,19 @@ impl Session {
         self.playback.cut_search = None;
         match self.read(self.library.output) {
             Ok(material) => {
-                let told = self.notice.take();
+                let notice = self.notice.take();
                 let is_same = self.is_same(&material);
                 self.library.problem = None;
                 self.take(material);
-                self.tell_what_is_wrong();
-                match (told, is_same) {
+                self.set_verdict_notice();
+                match (notice, is_same) {
                     // Files that were not changed are not news.
-                    (Some(told), true) => self.notice = Some(told),
+                    (Some(notice), true) => self.notice = Some(notice),
                     _ if self.editing.edits.contains_key(&self.library.output) => {
                         self.notice = Some("read again; what was typed is kept, u undoes it".to_owned());
                     }
                     _ if self.notice.is_none() => {
-                        self.notice = Some(READ_AGAIN.to_owned());
+                        self.notice = Some("read again: nothing looks wrong".to_owned());
                     }
                     _ => {}
                 }
@@ -91,7 +88,7 @@ impl Session {
                     self.go_to_opening();
                 }
                 if !self.library.is_awaited {
-                    self.tell_what_is_wrong();
+                    self.set_verdict_notice();
                 }
             }
             Err(problem) => {
@@ -173,7 +170,7 @@ impl Session {
                     self.playback.chunking = material.default_chunking();
                 }
                 self.take(material);
-                self.tell_what_is_wrong();
+                self.set_verdict_notice();
             }
             Err(problem) => self.cannot_show(problem),
         }

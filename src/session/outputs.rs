@@ -34,7 +34,7 @@ pub trait Outputs {
     /// Whether [`derive`](Self::derive) has a chat template to work with.
     fn can_derive(&self, index: usize) -> bool;
 
-    /// Writes the expected message into the output's fixture; returns what to tell the user.
+    /// Writes the expected message into the output's fixture; returns the message for the user.
     fn bless(&self, index: usize, material: &Material, message: &Object) -> Result<String, Problem>;
 
     /// Derives the template from the chat template again.

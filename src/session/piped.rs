@@ -34,7 +34,7 @@ struct Came {
 impl Piped {
     /// Starts to read. An output that is complete at once is not shown piece by piece.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
-        let (tell, pieces) = sync_channel(PIECES);
+        let (sender, pieces) = sync_channel(PIECES);
         std::thread::spawn(move || {
             let mut piece = vec![0; PIECE];
             loop {
@@ -45,7 +45,7 @@ impl Piped {
                     Err(error) => Err(error),
                 };
                 let failed = read.is_err();
-                if tell.send(read).is_err() || failed {
+                if sender.send(read).is_err() || failed {
                     break;
                 }
             }

@@ -78,7 +78,7 @@ impl Playback {
 
 /// A recording on the screen.
 pub struct Side {
-    /// What it is called where there are two.
+    /// Its name if there are two.
     pub name: String,
     /// The recording.
     pub recording: Recording,

@@ -30,8 +30,8 @@ impl Session {
             self.set_moment(|recording, _| recording.moment_like(&before, moment));
         } else {
             // Longer chunks may have carried the moment on from the place that was gone to.
-            let stood = self.playback.target.filter(|(_, stood)| *stood == moment).map(|(byte, _)| byte);
-            let byte = stood.unwrap_or_else(|| before.arrived(moment).saturating_sub(before.output_start()));
+            let target = self.playback.target.filter(|(_, target)| *target == moment).map(|(byte, _)| byte);
+            let byte = target.unwrap_or_else(|| before.arrived(moment).saturating_sub(before.output_start()));
             self.set_moment(|recording, _| {
                 recording.moment_at(recording.output_start() + byte).min(recording.before_end())
             });
@@ -173,8 +173,8 @@ impl Session {
         }
     }
 
-    /// Tells at the opening of an output whether it needs looking at.
-    pub(super) fn tell_what_is_wrong(&mut self) {
+    /// Sets the notice of an output that was opened: whether it needs looking at.
+    pub(super) fn set_verdict_notice(&mut self) {
         let verdict = self.verdict();
         let (mark, one, several) = match verdict {
             Some(Verdict::Failed) => ("✗", "is not as expected", "are not as expected"),

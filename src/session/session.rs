@@ -96,7 +96,7 @@ impl Session {
         self.go_to_opening();
         match (self.playback.sides.len(), start.at) {
             (2.., None) => self.show_difference(),
-            _ => self.tell_what_is_wrong(),
+            _ => self.set_verdict_notice(),
         }
         if start.chunking.is_some() && !self.playback.is_cut_as_asked {
             self.notice = Some("how this output was cut was not recorded".to_owned());

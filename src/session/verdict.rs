@@ -4,7 +4,7 @@ use super::material::Material;
 use crate::parser::Mode;
 use crate::replay::{Outcome, Recording, Run};
 
-/// The judgement of an output.
+/// The judgment of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It gives the expected message.

@@ -1,4 +1,4 @@
-//! Who reads response templates, and what each reader refuses, drops or misreads: the same facts for advice about a
+//! The readers of response templates, and what each refuses, drops or misreads: the same facts for advice about a
 //! template (`lint --target`) and for writing one within a reader's limits.
 //!
 //! A [`Target`] is a name for one [`Reader`], or for several that must all accept the template.
@@ -57,7 +57,7 @@ pub enum Reader {
 pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Who must take the template.
+    /// The readers that must accept the template.
     #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub readers: &'static [Reader],
 }
@@ -155,13 +155,13 @@ impl Target {
         self.readers.iter().find_map(|reader| Some((*reader, reader.check_pattern(source, role)?)))
     }
 
-    /// What goes wrong with a template that its readers load, reader by reader.
+    /// The problems of a template that its readers load, reader by reader.
     #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub fn cautions(&self, template: &Template) -> Vec<Caution> {
         self.readers.iter().flat_map(|reader| reader.cautions(template)).collect()
     }
 
-    /// What a template must keep to for all of its readers.
+    /// The limits a template must keep for all of its readers.
     #[cfg_attr(not(feature = "workbench"), doc(hidden))]
     pub fn limits(&self) -> Limits {
         self.readers.iter().map(|reader| reader.limits()).fold(Limits::NONE, Limits::and)

@@ -6,7 +6,7 @@ use crate::json::Path;
 /// One reason why a reader refuses a template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// Who refuses it.
+    /// The reader that refuses it.
     pub reader: Reader,
     /// The value that it refuses, as a path in the template.
     pub place: Path,

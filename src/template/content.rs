@@ -1,3 +1,5 @@
+//! The content parsers and their arguments as a template names them; `content` computes the values.
+
 use std::sync::Arc;
 
 use crate::pattern::Pattern;
@@ -100,7 +102,7 @@ pub struct JsonArgs {
     pub strip: bool,
     /// Whether keys may lack quotes.
     pub unquoted_keys: bool,
-    /// Pairs of marks that enclose a string, beside `"`.
+    /// Pairs of marks that enclose a string, besides `"`.
     pub string_delims: Vec<(String, String)>,
     /// Whether a body that is not JSON is given as text.
     pub allow_non_json: bool,

@@ -5,6 +5,7 @@ mod keys;
 mod load;
 mod model;
 mod schema;
+mod slice;
 pub mod source;
 mod transform;
 mod write;

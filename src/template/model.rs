@@ -1,3 +1,5 @@
+//! The typed template. One that exists has passed every check; its patterns are compiled.
+
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 

@@ -100,7 +100,7 @@ fn object_of(table: &[Key]) -> [(&'static str, Value); 3] {
     let described = |key: &Key| {
         let mut schema = Object::new();
         schema.insert("description".to_owned(), key.about.into());
-        // Draft 7 ignores every key beside `$ref`, so a reference is wrapped.
+        // Draft 7 ignores every key next to `$ref`, so a reference is wrapped.
         match of_kind(key.kind) {
             reference @ Value::Object(_) if reference.get("$ref").is_some() => {
                 extend(&mut schema, [("allOf", Value::List(vec![reference]))]);

@@ -1,3 +1,6 @@
+//! The shape a field gives to its value: JSON with placeholders, each replaced by a value whose type is kept.
+
+use super::slice::slice;
 use crate::json::{Map, Value};
 use crate::python::text::is_word;
 
@@ -46,7 +49,7 @@ impl Placeholder {
     /// Whether a string has a placeholder somewhere in it.
     pub fn is_in(text: &str) -> bool {
         text.match_indices('{').any(|(start, _)| {
-            let rest = text.get(start..).unwrap_or("");
+            let rest = slice(text, start..);
             rest.find('}').and_then(|end| rest.get(..=end)).is_some_and(|inner| Self::read(inner).is_some())
         })
     }

@@ -1,3 +1,5 @@
+//! Writes a template as canonical JSON: defaults left out, keys in a fixed order; loading it gives the same template.
+
 use super::{ContentSpec, Delimiter, Field, Template, keys};
 use crate::json::{Object, Value};
 

@@ -1,3 +1,5 @@
+//! The command line that opens an editor at a line, in the syntax of each known editor.
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,3 +1,5 @@
+//! How things are marked on the screen. No meaning is carried by color alone.
+
 use ratatui::style::{Color, Modifier, Style};
 
 /// How things are marked. No meaning is carried by color alone.
@@ -14,7 +16,7 @@ pub enum Theme {
 /// Told apart by most readers with a color vision deficiency, and in any terminal's palette.
 const DARK: [Color; 6] =
     [Color::Cyan, Color::Yellow, Color::LightMagenta, Color::Green, Color::LightBlue, Color::LightRed];
-/// The palette's own bright colors, white, yellow and light grey are hard to read on white.
+/// The palette's own bright colors, white, yellow and light gray are hard to read on white.
 const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
 
 impl Theme {

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::conversation::{Answer, Call, Manner};
+use super::conversation::{Answer, Call, RequestShape};
 use super::marks;
 use super::pairs;
 use super::probe::{Prober, Setting, needle};
 use super::shapes;
-use super::structure::{Arguments, Body, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Piece, Reasoning};
+use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
 use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn;
 use crate::json::Value;
@@ -22,14 +22,14 @@ pub(crate) struct Around<'w> {
 
 /// Finds how calls are written; nothing if renders do not show them.
 pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_>) -> Option<Calls> {
-    let mut best: Option<(usize, Manner, Setting, bool)> = None;
+    let mut best: Option<(usize, RequestShape, Setting, bool)> = None;
     for ids_hold_names in [false, true] {
         for setting in settings {
-            for manner in Manner::all() {
-                prober.manner = manner;
+            for request_shape in RequestShape::all() {
+                prober.request_shape = request_shape;
                 let Some(rank) = shows(prober, setting, ids_hold_names) else { continue };
                 if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
-                    best = Some((rank, manner, setting.clone(), ids_hold_names));
+                    best = Some((rank, request_shape, setting.clone(), ids_hold_names));
                 }
                 if rank == 0 {
                     break;
@@ -43,18 +43,18 @@ pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_
             break;
         }
     }
-    let (_, manner, setting, ids_hold_names) = best?;
-    prober.manner = manner;
-    Finder { prober, setting, ids_hold_names, around }.find(manner)
+    let (_, request_shape, setting, ids_hold_names) = best?;
+    prober.request_shape = request_shape;
+    Finder { prober, setting, ids_hold_names, around }.find(request_shape)
 }
 
-/// How well calls show in this manner: less is better; nothing if they do not.
+/// How well calls show in this request shape: less is better; nothing if they do not.
 fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
     let answer = Answer::calls(calls(1, ids_hold_names));
     let messages = [super::conversation::Message::User(needle::USER.to_owned()), {
         super::conversation::Message::Assistant(answer.clone())
     }];
-    prober.render_in(prober.manner, &messages, setting, false)?;
+    prober.render_in(prober.request_shape, &messages, setting, false)?;
     let trace = turn::trace(prober, History::User, &answer, setting)?;
     let named = trace.shows(Kind::Name(0)) || ids_hold_names && trace.shows(Kind::Id(0));
     if !named {
@@ -103,7 +103,7 @@ impl Finder<'_> {
         turn::trace(self.prober, History::User, answer, &self.setting)
     }
 
-    fn find(&self, manner: Manner) -> Option<Calls> {
+    fn find(&self, request_shape: RequestShape) -> Option<Calls> {
         let made = |count: usize| Answer::calls(calls(count, self.ids_hold_names));
         let one = self.trace(&made(1))?;
         let first = made(1).calls.into_iter().next()?;
@@ -147,7 +147,7 @@ impl Finder<'_> {
             body,
             most: if two.is_some() { 3 } else { 1 },
             end,
-            manner,
+            request_shape,
             setting: self.setting.clone(),
             ids_hold_names: self.ids_hold_names,
             margins: margins(&one, &located),
@@ -223,7 +223,7 @@ impl Finder<'_> {
         // Numbers that go up from call to call count them.
         if let Some(trace) = several.last() {
             let made = calls(3, self.ids_hold_names);
-            let others: Vec<(Vec<Piece>, Vec<Piece>)> = (1..3)
+            let others: Vec<(Vec<CallPart>, Vec<CallPart>)> = (1..3)
                 .filter_map(|index| {
                     let call = made.get(index)?;
                     let located = locate(trace, index, call, pairs.as_ref())?;
@@ -253,7 +253,7 @@ impl Finder<'_> {
         index: usize,
         located: &Located,
         pairs: Option<&Pairs>,
-    ) -> Option<(Vec<Piece>, Vec<Piece>)> {
+    ) -> Option<(Vec<CallPart>, Vec<CallPart>)> {
         let slots: Vec<&Slot> = trace.of_call(index).collect();
         let arguments = match pairs {
             None => {
@@ -273,13 +273,13 @@ impl Finder<'_> {
             let mut at = range.start;
             for slot in slots.iter().filter(|slot| slot.range.start >= range.start && slot.range.end <= range.end) {
                 let piece = match slot.kind {
-                    Kind::Name(_) if seen => Piece::NameAgain,
+                    Kind::Name(_) if seen => CallPart::NameAgain,
                     Kind::Name(_) => {
                         seen = true;
-                        Piece::Name
+                        CallPart::Name
                     }
-                    Kind::Id(_) if self.ids_hold_names => Piece::NamedId,
-                    Kind::Id(_) => Piece::Id,
+                    Kind::Id(_) if self.ids_hold_names => CallPart::NamedId,
+                    Kind::Id(_) => CallPart::Id,
                     _ => continue,
                 };
                 push(&mut pieces, trace.get(at..slot.range.start));
@@ -295,9 +295,9 @@ impl Finder<'_> {
     }
 }
 
-fn push(pieces: &mut Vec<Piece>, text: &str) {
+fn push(pieces: &mut Vec<CallPart>, text: &str) {
     if !text.is_empty() {
-        pieces.push(Piece::Text(text.to_owned()));
+        pieces.push(CallPart::Text(text.to_owned()));
     }
 }
 
@@ -452,7 +452,7 @@ fn own_end(post: &mut String, end: &str) -> Option<String> {
         post.truncate(post.len() - shared);
         return None;
     }
-    let last = marks::last(post).filter(|mark| marks::stands_out(mark))?.to_owned();
+    let last = marks::last(post).filter(|mark| marks::is_distinctive(mark))?.to_owned();
     let others = post.trim_end().strip_suffix(last.as_str())?;
     if mark.is_empty() || others.trim().is_empty() && post.trim() == last {
         return None;
@@ -496,20 +496,20 @@ fn cut(pre: &str, mid: &str, post: &str) -> Vec<Cut> {
 }
 
 /// Makes counters of the numbers in which two calls differ.
-fn count(pieces: &mut Vec<Piece>, others: &[Piece]) {
+fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
     if pieces.len() != others.len() {
         return;
     }
     let mut counted = Vec::new();
     for (piece, other) in pieces.iter().zip(others) {
-        let (Piece::Text(a), Piece::Text(b)) = (piece, other) else {
+        let (CallPart::Text(a), CallPart::Text(b)) = (piece, other) else {
             counted.push(piece.clone());
             continue;
         };
         match number_between(a, b) {
             Some((range, first)) => {
                 push(&mut counted, a.get(..range.start).unwrap_or(""));
-                counted.push(Piece::Counter(first));
+                counted.push(CallPart::Counter(first));
                 push(&mut counted, a.get(range.end..).unwrap_or(""));
             }
             None => counted.push(piece.clone()),

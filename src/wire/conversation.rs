@@ -49,7 +49,7 @@ impl Answer {
 
 /// How reasoning is handed to a chat template.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Carrier {
+pub(crate) enum ReasoningInput {
     /// Under a key of the message.
     Key(String),
     /// As a block of a content list, of this `type` and under this key.
@@ -64,7 +64,7 @@ pub(crate) fn speaks_of_reasoning(name: &str) -> bool {
     REASONING_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word))
 }
 
-impl Carrier {
+impl ReasoningInput {
     /// Whether its name says that it is reasoning.
     pub fn is_named_for_reasoning(&self) -> bool {
         let (Self::Key(name) | Self::Block { kind: name, .. }) = self;
@@ -83,7 +83,7 @@ impl Carrier {
 
 /// One way of writing a conversation down; templates refuse some, or read only some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct RequestShape {
     /// Content as a list of text parts instead of a string.
     pub content_parts: bool,
     /// Arguments as the text of a JSON object instead of the object.
@@ -101,17 +101,17 @@ pub(crate) enum Absent {
     Missing,
 }
 
-impl Manner {
+impl RequestShape {
     /// The form that most templates accept.
-    pub const USUAL: Manner =
-        Manner { content_parts: false, arguments_text: false, absent: Absent::Empty, bare_tools: false };
+    pub const USUAL: RequestShape =
+        RequestShape { content_parts: false, arguments_text: false, absent: Absent::Empty, bare_tools: false };
 
-    /// Every manner, the usual ones first.
-    pub fn all() -> impl Iterator<Item = Manner> {
+    /// Every request shape, the usual ones first.
+    pub fn all() -> impl Iterator<Item = RequestShape> {
         [false, true].into_iter().flat_map(|bare_tools| {
             [false, true].into_iter().flat_map(move |content_parts| {
                 [Absent::Empty, Absent::Null, Absent::Missing].into_iter().flat_map(move |absent| {
-                    [false, true].into_iter().map(move |arguments_text| Manner {
+                    [false, true].into_iter().map(move |arguments_text| RequestShape {
                         content_parts,
                         arguments_text,
                         absent,
@@ -140,11 +140,11 @@ impl Manner {
     }
 
     /// The messages as the template's `messages` variable.
-    pub fn messages(&self, messages: &[Message], carrier: Option<&Carrier>) -> Value {
-        Value::List(messages.iter().map(|message| self.message(message, carrier)).collect())
+    pub fn messages(&self, messages: &[Message], reasoning_input: Option<&ReasoningInput>) -> Value {
+        Value::List(messages.iter().map(|message| self.message(message, reasoning_input)).collect())
     }
 
-    fn message(&self, message: &Message, carrier: Option<&Carrier>) -> Value {
+    fn message(&self, message: &Message, reasoning_input: Option<&ReasoningInput>) -> Value {
         match message {
             Message::System(text) => Value::from([("role", "system".into()), ("content", self.content(text))]),
             Message::User(text) => Value::from([("role", "user".into()), ("content", self.content(text))]),
@@ -154,7 +154,7 @@ impl Manner {
                 ("name", name.as_str().into()),
                 ("content", self.content(content)),
             ]),
-            Message::Assistant(answer) => self.answer(answer, carrier),
+            Message::Assistant(answer) => self.answer(answer, reasoning_input),
         }
     }
 
@@ -162,11 +162,11 @@ impl Manner {
         if self.content_parts { Value::List(vec![text_part(text)]) } else { text.into() }
     }
 
-    fn answer(&self, answer: &Answer, carrier: Option<&Carrier>) -> Value {
+    fn answer(&self, answer: &Answer, reasoning_input: Option<&ReasoningInput>) -> Value {
         let mut entries = Object::new();
         entries.insert("role".to_owned(), "assistant".into());
-        let reasoning = answer.reasoning.as_deref().zip(carrier);
-        if let Some((text, Carrier::Block { kind, key })) = reasoning {
+        let reasoning = answer.reasoning.as_deref().zip(reasoning_input);
+        if let Some((text, ReasoningInput::Block { kind, key })) = reasoning {
             let mut parts = vec![Value::from([("type", kind.as_str().into()), (key.as_str(), text.into())])];
             parts.extend(answer.content.as_deref().map(text_part));
             entries.insert("content".to_owned(), Value::List(parts));
@@ -178,7 +178,7 @@ impl Manner {
                 (None, Absent::Missing) => None,
             };
         }
-        if let Some((text, Carrier::Key(key))) = reasoning {
+        if let Some((text, ReasoningInput::Key(key))) = reasoning {
             entries.insert(key.clone(), text.into());
         }
         if !answer.calls.is_empty() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::probe::Prober;
 use super::structure::{Arguments, Cut, Wire};
-use super::{infer, reads};
+use super::{infer, template_usage};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 
@@ -83,8 +83,8 @@ impl Drawn {
         let template = ChatTemplate::compile(&self.template()).unwrap();
         let variables = Object::new();
         let mut prober = Prober::new(&template, &variables, None);
-        let reads = reads::find(&template, &mut prober, &variables);
-        infer(&mut prober, &reads).unwrap()
+        let usage = template_usage::find(&template, &mut prober, &variables);
+        infer(&mut prober, &usage).unwrap()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The wire of a chat template, as other rooms use it.
 
-use super::conversation::{Answer, Manner, Message};
+use super::conversation::{Answer, Message, RequestShape};
 use super::probe::{Prober, Setting, needle};
 use super::structure;
 use super::written::{self, Written};
-use super::{infer, reads};
+use super::{infer, template_usage};
 use crate::chat::ChatTemplate;
 use crate::json::Object;
 
@@ -22,8 +22,8 @@ impl Wire {
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let mut prober = Prober::new(template, variables, now);
         settle(&mut prober)?;
-        let reads = reads::find(template, &mut prober, variables);
-        let structure = infer(&mut prober, &reads)?;
+        let usage = template_usage::find(template, &mut prober, variables);
+        let structure = infer(&mut prober, &usage)?;
         let written = written::find(&mut prober, &structure);
         Some(Self { structure, written, is_assumed: false })
     }
@@ -46,18 +46,18 @@ impl Wire {
     }
 }
 
-/// Finds the first manner in which content shows.
+/// Finds the first request shape in which content shows.
 fn settle(prober: &mut Prober) -> Option<()> {
     let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
     for always_tools in [false, true] {
         prober.always_tools = always_tools;
-        let shows = |manner: &Manner| {
+        let shows = |request_shape: &RequestShape| {
             prober
-                .render_in(*manner, &messages, &Setting::new(), false)
+                .render_in(*request_shape, &messages, &Setting::new(), false)
                 .is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
         };
-        if let Some(manner) = Manner::all().find(shows) {
-            prober.manner = manner;
+        if let Some(request_shape) = RequestShape::all().find(shows) {
+            prober.request_shape = request_shape;
             return Some(());
         }
     }

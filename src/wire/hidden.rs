@@ -4,12 +4,12 @@ use super::conversation::{Answer, Message, speaks_of_reasoning};
 use super::infer::counterpart;
 use super::marks;
 use super::probe::{Prober, Setting, needle};
-use super::reads::Reads;
 use super::structure::{Prompt, Reasoning, Source};
+use super::template_usage::TemplateUsage;
 
 /// Finds it; the closing mark that makes the content before it vanish first, then marks a prompt opens or asks for.
-pub(crate) fn find(prober: &Prober, reads: &Reads, prompts: &[Prompt]) -> Option<Reasoning> {
-    removed(prober, &reads.literals, prompts).or_else(|| opened(prompts)).or_else(|| asked(prober, &reads.settings))
+pub(crate) fn find(prober: &Prober, usage: &TemplateUsage, prompts: &[Prompt]) -> Option<Reasoning> {
+    removed(prober, &usage.literals, prompts).or_else(|| opened(prompts)).or_else(|| asked(prober, &usage.settings))
 }
 
 fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reasoning {
@@ -18,7 +18,7 @@ fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reas
         close: close.to_owned(),
         close_before_calls: None,
         empty: None,
-        carriers: Vec::new(),
+        reasoning_inputs: Vec::new(),
         setting: setting.clone(),
         source,
         answer_marks: Vec::new(),
@@ -28,7 +28,7 @@ fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reas
 /// The first mark that prompts write of the turn.
 fn prefill(prompts: &[Prompt], test: impl Fn(&str) -> bool) -> Option<&str> {
     let mut marks = prompts.iter().filter_map(|prompt| marks::first(&prompt.prefill));
-    marks.find(|mark| marks::stands_out(mark) && test(mark))
+    marks.find(|mark| marks::is_distinctive(mark) && test(mark))
 }
 
 /// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so.
@@ -37,7 +37,7 @@ fn opened(prompts: &[Prompt]) -> Option<Reasoning> {
     // A prompt that closes it at once shows the closing mark too.
     let closed = prompts.iter().find_map(|prompt| {
         let rest = prompt.prefill.split_once(open)?.1;
-        marks::marks(rest).into_iter().find(|mark| marks::stands_out(mark) && marks::share_a_word(mark, open))
+        marks::marks(rest).into_iter().find(|mark| marks::is_distinctive(mark) && marks::share_a_word(mark, open))
     });
     let close = closed.map(str::to_owned).or_else(|| counterpart(open))?;
     Some(reasoning(open, &close, &Setting::new(), Source::Guessed))

@@ -1,39 +1,39 @@
 //! From renders to the structure, in the order in which one part settles the next.
 
 use super::calls::{self, Around};
-use super::conversation::{Answer, Carrier, Manner, Message};
+use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
 use super::hidden;
 use super::marks;
 use super::probe::{Prober, Setting, needle};
-use super::reads::Reads;
 use super::shapes;
 use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, Wire};
+use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::{self, Leads, trace};
 
 /// Infers how a chat template writes the model's turn; nothing if it shows no content.
-pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
-    let manner = prober.manner;
-    prober.offered = Some(other_tools(manner));
+pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<Wire> {
+    let request_shape = prober.request_shape;
+    prober.offered = Some(other_tools(request_shape));
     let base = Setting::new();
     let plain = trace(prober, History::User, &shapes::content(), &base)?;
     if !plain.shows(Kind::Content) {
         return None;
     }
     let mut end = turn::end(prober, plain.tail());
-    if let Some(eos) = reads.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
+    if let Some(eos) = usage.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
         && let Some(at) = end.find(eos)
     {
         // The text after the stop token begins the next turn, except for white space.
         let rest = end.get(at + eos.len()..).unwrap_or("");
         end.truncate(end.len() - rest.trim_start().len());
     }
-    let thought = thought(prober, reads, &end);
+    let thought = thought(prober, usage, &end);
     if let Some(thought) = &thought {
-        prober.carrier = Some(thought.carriers.first()?.clone());
+        prober.reasoning_input = Some(thought.reasoning_inputs.first()?.clone());
     }
     let close = thought.as_ref().and_then(|thought| thought.close.clone());
-    let call_manner = manner_of_calls(prober, &base);
+    let call_shape = shape_of_calls(prober, &base);
     let leads = |prober: &Prober, after: History, setting: &Setting| -> Leads {
         let lead = |answer: &Answer, kind: Option<Kind>| {
             let trace = trace(prober, after, answer, setting)?;
@@ -41,27 +41,30 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
             kind.is_none_or(|kind| first.kind == kind).then(|| trace.lead().to_owned())
         };
         let plain = lead(&shapes::content(), None);
-        let called = call_manner.and_then(|()| lead(&Answer::calls(shapes::calls(1)), None));
+        let called = call_shape.and_then(|()| lead(&Answer::calls(shapes::calls(1)), None));
         let thoughts = thoughts();
         let thought =
             thought.as_ref().and_then(|_| thoughts.iter().find_map(|answer| lead(answer, Some(Kind::Reasoning))));
         Leads { all: plain.into_iter().chain(called).collect(), thought }
     };
-    let mut prompts = turn::prompts(prober, &reads.settings, leads, close.as_deref());
+    let mut prompts = turn::prompts(prober, &usage.settings, leads, close.as_deref());
     // A prompt without tools may end otherwise.
     prober.offered = None;
-    for prompt in turn::prompts(prober, &reads.settings, leads, close.as_deref()) {
+    for prompt in turn::prompts(prober, &usage.settings, leads, close.as_deref()) {
         if !prompts.iter().any(|known| known.header == prompt.header && known.prefill == prompt.prefill) {
             prompts.push(prompt);
         }
     }
     // Text that begins turns does not end one.
-    let next = prompts.first().and_then(|prompt| marks::first(&prompt.header)).filter(|mark| marks::stands_out(mark));
-    if let Some(at) = next.and_then(|mark| end.find(mark)).filter(|at| end.get(..*at).is_some_and(marks::stands_out)) {
+    let next =
+        prompts.first().and_then(|prompt| marks::first(&prompt.header)).filter(|mark| marks::is_distinctive(mark));
+    if let Some(at) =
+        next.and_then(|mark| end.find(mark)).filter(|at| end.get(..*at).is_some_and(marks::is_distinctive))
+    {
         end.truncate(at);
     }
-    let hidden = if thought.is_none() { hidden::find(prober, reads, &prompts) } else { None };
-    prober.offered = Some(other_tools(manner));
+    let hidden = if thought.is_none() { hidden::find(prober, usage, &prompts) } else { None };
+    prober.offered = Some(other_tools(request_shape));
     let begin = |trace: &Trace| begin_of(trace, &prompts);
     let (reasoning, mut content) = parts(prober, &plain, thought, hidden, &prompts, &end, &begin);
     if let Some(rest) = end.strip_prefix(content.close.as_str()) {
@@ -73,15 +76,15 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
     if prompts.iter().all(is_written) {
         content.open.clear();
     }
-    prober.carrier = reasoning.as_ref().and_then(|reasoning| reasoning.carriers.first().cloned());
+    prober.reasoning_input = reasoning.as_ref().and_then(|reasoning| reasoning.reasoning_inputs.first().cloned());
     let mut calls =
-        calls::find(prober, &reads.settings, &Around { header: &begin, end: &end, thought: reasoning.as_ref() });
-    prober.manner = calls.as_ref().map_or(manner, |calls| calls.manner);
+        calls::find(prober, &usage.settings, &Around { header: &begin, end: &end, thought: reasoning.as_ref() });
+    prober.request_shape = calls.as_ref().map_or(request_shape, |calls| calls.request_shape);
     if let Some(calls) = &calls {
         place(prober, calls, reasoning.as_ref(), &begin, &mut content);
     }
     let mut stops: Vec<String> = Vec::new();
-    let ends = [Some(end.trim()), calls.as_ref().and_then(|calls| calls.end.as_deref()), reads.eos_token.as_deref()];
+    let ends = [Some(end.trim()), calls.as_ref().and_then(|calls| calls.end.as_deref()), usage.eos_token.as_deref()];
     for text in ends.into_iter().flatten() {
         if !text.trim().is_empty() && !stops.iter().any(|known| known == text.trim()) {
             stops.push(text.trim().to_owned());
@@ -103,21 +106,21 @@ pub(crate) fn infer(prober: &mut Prober, reads: &Reads) -> Option<Wire> {
         .iter_mut()
         .filter(|prompt| !prompt.header_in_prompt_only)
         .for_each(|prompt| begin_at(prompt, &content.open));
-    Some(Wire { manner: prober.manner, prompts, reasoning, content, calls, end, stops })
+    Some(Wire { request_shape: prober.request_shape, prompts, reasoning, content, calls, end, stops })
 }
 
 /// Tools that no probe calls, so that the list in a prompt contains no needle.
-fn other_tools(manner: Manner) -> crate::json::Value {
+fn other_tools(request_shape: RequestShape) -> crate::json::Value {
     let call = super::conversation::Call {
         id: String::new(),
         name: "another_tool".to_owned(),
         arguments: [("some_key".to_owned(), "text".into())].into_iter().collect(),
     };
-    manner.tools(&[Message::Assistant(Answer::calls(vec![call]))])
+    request_shape.tools(&[Message::Assistant(Answer::calls(vec![call]))])
 }
 
-/// The first manner in which a call shows.
-fn manner_of_calls(prober: &Prober, setting: &Setting) -> Option<()> {
+/// The first request shape in which a call shows.
+fn shape_of_calls(prober: &Prober, setting: &Setting) -> Option<()> {
     let trace = trace(prober, History::User, &Answer::calls(shapes::calls(1)), setting)?;
     trace.of_call(0).next().map(|_| ())
 }
@@ -135,31 +138,31 @@ fn begin_of(trace: &Trace, prompts: &[Prompt]) -> usize {
 
 /// Reasoning as renders show it, before it is parted from what surrounds it.
 struct Thought {
-    carriers: Vec<Carrier>,
+    reasoning_inputs: Vec<ReasoningInput>,
     setting: Setting,
     /// The first mark after it that stands out.
     close: Option<String>,
 }
 
 /// Finds the keys and blocks that carry reasoning: those whose text shows, and does not under a name nobody reads.
-fn thought(prober: &mut Prober, reads: &Reads, end: &str) -> Option<Thought> {
-    let mut found: Vec<(Carrier, Setting, Trace)> = Vec::new();
-    for carrier in &reads.carriers {
-        let mut shown = |carrier: Carrier| {
-            prober.carrier = Some(carrier);
-            reads.settings.iter().find_map(|setting| {
+fn thought(prober: &mut Prober, usage: &TemplateUsage, end: &str) -> Option<Thought> {
+    let mut found: Vec<(ReasoningInput, Setting, Trace)> = Vec::new();
+    for reasoning_input in &usage.reasoning_inputs {
+        let mut shown = |reasoning_input: ReasoningInput| {
+            prober.reasoning_input = Some(reasoning_input);
+            usage.settings.iter().find_map(|setting| {
                 let traces = thoughts().into_iter().filter_map(|answer| trace(prober, History::User, &answer, setting));
                 Some((setting.clone(), traces.into_iter().find(|trace| trace.shows(Kind::Reasoning))?))
             })
         };
-        if shown(carrier.unread()).is_some() {
+        if shown(reasoning_input.unread()).is_some() {
             continue;
         }
-        if let Some((setting, trace)) = shown(carrier.clone()) {
-            found.push((carrier.clone(), setting, trace));
+        if let Some((setting, trace)) = shown(reasoning_input.clone()) {
+            found.push((reasoning_input.clone(), setting, trace));
         }
     }
-    prober.carrier = None;
+    prober.reasoning_input = None;
     // Text after the answer, or not separated from it, is not reasoning.
     found.retain(|(_, _, trace)| {
         let Some(at) = trace.slots.iter().position(|slot| slot.kind == Kind::Reasoning) else { return false };
@@ -168,17 +171,18 @@ fn thought(prober: &mut Prober, reads: &Reads, end: &str) -> Option<Thought> {
                 trace.slots.first().is_some_and(|own| !trace.get(own.range.end..next.range.start).trim().is_empty())
             })
     });
-    found.sort_by_key(|(carrier, ..)| !carrier.is_named_for_reasoning());
+    found.sort_by_key(|(reasoning_input, ..)| !reasoning_input.is_named_for_reasoning());
     let (_, setting, best) = found.first()?;
     let gap = |trace: &Trace| {
         let [own, next, ..] = trace.slots.as_slice() else { return String::new() };
         trace.get(own.range.end..next.range.start).to_owned()
     };
     let first = gap(best);
-    let carriers = found.iter().filter(|(_, _, trace)| gap(trace) == first).map(|(carrier, ..)| carrier.clone());
-    let close = marks::marks(&first).into_iter().find(|mark| marks::stands_out(mark) && !end.contains(mark));
+    let reasoning_inputs =
+        found.iter().filter(|(_, _, trace)| gap(trace) == first).map(|(reasoning_input, ..)| reasoning_input.clone());
+    let close = marks::marks(&first).into_iter().find(|mark| marks::is_distinctive(mark) && !end.contains(mark));
     let close = close.map(str::to_owned);
-    Some(Thought { carriers: carriers.collect(), setting: setting.clone(), close })
+    Some(Thought { reasoning_inputs: reasoning_inputs.collect(), setting: setting.clone(), close })
 }
 
 /// The answers that reasoning is tried with: many templates show it only beside a call, or only beside content.
@@ -261,7 +265,7 @@ fn parts(
         close_before_calls: before_calls.filter(|text| text.trim() != close.trim() && text.is_empty()),
         close,
         empty,
-        carriers: thought.carriers,
+        reasoning_inputs: thought.reasoning_inputs,
         setting: thought.setting,
         source,
         answer_marks: Vec::new(),
@@ -319,7 +323,7 @@ pub(super) fn counterpart(open: &str) -> Option<String> {
             return Some(open.replacen(from, to, 1));
         }
     }
-    let first = open.chars().next().filter(|c| marks::opens(*c))?;
+    let first = open.chars().next().filter(|c| marks::is_opening(*c))?;
     Some(format!("{first}/{}", open.get(first.len_utf8()..)?))
 }
 
@@ -376,7 +380,7 @@ fn place(
                 // Text that surrounds it elsewhere does not open it.
                 let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
                 content.after_reasoning = Some(around);
-            } else if open != content.open.trim() && marks::stands_out(open) {
+            } else if open != content.open.trim() && marks::is_distinctive(open) {
                 content.beside_calls = Some((open.to_owned(), close.to_owned()));
             }
             Place::Before

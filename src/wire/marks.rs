@@ -74,7 +74,7 @@ pub(crate) fn last(text: &str) -> Option<&str> {
 }
 
 /// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
-pub(crate) fn stands_out(text: &str) -> bool {
+pub(crate) fn is_distinctive(text: &str) -> bool {
     marks(text).iter().any(|mark| {
         let word = mark.chars().filter(|c| c.is_alphanumeric()).count();
         let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
@@ -90,7 +90,7 @@ pub(crate) fn share_a_word(a: &str, b: &str) -> bool {
 /// The words of a mark that say more than which side it is.
 fn words(mark: &str) -> impl Iterator<Item = &str> {
     // Between two brackets it is the words between that say it.
-    let inner = mark.split_once(shuts).and_then(|(_, rest)| Some(rest.rsplit_once(opens)?.0));
+    let inner = mark.split_once(is_closing).and_then(|(_, rest)| Some(rest.rsplit_once(is_opening)?.0));
     let is_span = SEGMENTATION.get() == Segmentation::Spans && inner.is_some_and(|inner| !inner.trim().is_empty());
     inner
         .filter(|_| is_span)
@@ -108,7 +108,7 @@ fn length(text: &str, first: char) -> usize {
     if is_word(first) {
         return run(text, is_word);
     }
-    if opens(first) {
+    if is_opening(first) {
         let alone = bracketed(text, first).unwrap_or(whole);
         let is_span = SEGMENTATION.get() == Segmentation::Spans && alone > whole;
         return alone + if is_span { spanned(text.get(alone..).unwrap_or(""), first) } else { 0 };
@@ -120,7 +120,7 @@ fn length(text: &str, first: char) -> usize {
         let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
         return fence + language;
     }
-    if !"\"',:;=.-/\\?!&".contains(first) && !shuts(first) {
+    if !"\"',:;=.-/\\?!&".contains(first) && !is_closing(first) {
         let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
         if let Some(end) = between_signs(text.get(same..).unwrap_or(""), same, closing) {
             return same + end;
@@ -188,12 +188,12 @@ fn is_word(c: char) -> bool {
 }
 
 /// Whether a character opens a bracket, of any script.
-pub(crate) fn opens(c: char) -> bool {
+pub(crate) fn is_opening(c: char) -> bool {
     c == '<' || OPENING.iter().any(|(from, to)| (*from..=*to).contains(&c))
 }
 
 /// Whether a character closes a bracket, of any script.
-pub(crate) fn shuts(c: char) -> bool {
+pub(crate) fn is_closing(c: char) -> bool {
     c == '>' || CLOSING.iter().any(|(from, to)| (*from..=*to).contains(&c))
 }
 
@@ -202,7 +202,7 @@ fn closes(open: char, c: char) -> bool {
     match open {
         '<' => c == '>',
         '[' => c == ']',
-        _ => shuts(c) && !c.is_ascii(),
+        _ => is_closing(c) && !c.is_ascii(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 
-use super::conversation::{Answer, Call, Carrier, Manner, Message};
+use super::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
 use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 
@@ -38,8 +38,8 @@ pub(crate) struct Prober<'t> {
     /// Variables that hold for every render, such as the special tokens.
     variables: &'t Object,
     options: RenderOptions,
-    pub manner: Manner,
-    pub carrier: Option<Carrier>,
+    pub request_shape: RequestShape,
+    pub reasoning_input: Option<ReasoningInput>,
     /// Whether a tool is offered even if none is called: some templates require it.
     pub always_tools: bool,
     /// The tools to offer instead of those the conversation calls.
@@ -65,31 +65,36 @@ impl<'t> Prober<'t> {
             template,
             variables,
             options: RenderOptions { now, ..RenderOptions::default() },
-            manner: Manner::USUAL,
-            carrier: None,
+            request_shape: RequestShape::USUAL,
+            reasoning_input: None,
             always_tools: false,
             offered: None,
             memory: Rc::default(),
         }
     }
 
-    /// Another one with the same template, manner and renders.
+    /// Another one with the same template, request shape and renders.
     pub fn fresh(&self) -> Self {
         let fresh = Self::new(self.template, self.variables, self.options.now.clone());
-        Self { manner: self.manner, always_tools: self.always_tools, memory: Rc::clone(&self.memory), ..fresh }
+        Self {
+            request_shape: self.request_shape,
+            always_tools: self.always_tools,
+            memory: Rc::clone(&self.memory),
+            ..fresh
+        }
     }
 
-    /// Finds the first manner in which content reaches the text, and whether a tool must be offered for it.
+    /// Finds the first request shape in which content reaches the text, and whether a tool must be offered for it.
     pub fn settle(&mut self) -> Option<()> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
         for always_tools in [false, true] {
             self.always_tools = always_tools;
-            let shows = |manner: &Manner| {
-                let text = self.render_in(*manner, &messages, &Setting::new(), false);
+            let shows = |request_shape: &RequestShape| {
+                let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
                 text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
             };
-            if let Some(manner) = Manner::all().find(shows) {
-                self.manner = manner;
+            if let Some(request_shape) = RequestShape::all().find(shows) {
+                self.request_shape = request_shape;
                 return Some(());
             }
         }
@@ -106,12 +111,12 @@ impl<'t> Prober<'t> {
         self.memory.refused.borrow().clone()
     }
 
-    /// The error of the template on an answer with content, if it accepts none in any manner.
+    /// The error of the template on an answer with content, if it accepts none in any request shape.
     pub fn refuses_answers(&self) -> Option<RenderError> {
         self.refuses(Answer::content(needle::CONTENT))
     }
 
-    /// The error of the template on a call, if it accepts none in any manner.
+    /// The error of the template on a call, if it accepts none in any request shape.
     pub fn refuses_calls(&self) -> Option<RenderError> {
         self.refuses(Answer::calls(vec![call(0, 1)]))
     }
@@ -121,7 +126,7 @@ impl<'t> Prober<'t> {
         if self.render(&messages, &Setting::new(), false).is_some() {
             return None;
         }
-        let context = self.context(self.manner, &messages, &Setting::new(), false);
+        let context = self.context(self.request_shape, &messages, &Setting::new(), false);
         self.template.render(&context, &self.options).err()
     }
 
@@ -131,24 +136,26 @@ impl<'t> Prober<'t> {
         names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()
     }
 
-    /// Renders in this prober's manner or, if the template refuses that, in the first one it accepts.
+    /// Renders in this prober's request shape or, if the template refuses that, in the first one it accepts.
     pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
-        self.render_in(self.manner, messages, setting, generation_prompt).or_else(|| {
-            Manner::all()
-                .filter(|manner| *manner != self.manner && manner.bare_tools == self.manner.bare_tools)
-                .find_map(|manner| self.render_in(manner, messages, setting, generation_prompt))
+        self.render_in(self.request_shape, messages, setting, generation_prompt).or_else(|| {
+            RequestShape::all()
+                .filter(|request_shape| {
+                    *request_shape != self.request_shape && request_shape.bare_tools == self.request_shape.bare_tools
+                })
+                .find_map(|request_shape| self.render_in(request_shape, messages, setting, generation_prompt))
         })
     }
 
-    /// Renders in one manner.
+    /// Renders in one request shape.
     pub fn render_in(
         &self,
-        manner: Manner,
+        request_shape: RequestShape,
         messages: &[Message],
         setting: &Setting,
         generation_prompt: bool,
     ) -> Option<String> {
-        let context = self.context(manner, messages, setting, generation_prompt);
+        let context = self.context(request_shape, messages, setting, generation_prompt);
         let key = key(&context);
         if let Some(known) = self.memory.known.borrow().get(&key) {
             return known.clone();
@@ -173,20 +180,26 @@ impl<'t> Prober<'t> {
     }
 
     /// The keys a render asks the context for.
-    pub fn paths(&self, manner: Manner, messages: &[Message], setting: &Setting) -> Vec<String> {
-        let context = self.context(manner, messages, setting, false);
+    pub fn paths(&self, request_shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
+        let context = self.context(request_shape, messages, setting, false);
         let options = RenderOptions { watch: true, ..self.options.clone() };
         let rendered = self.template.render(&context, &options).ok();
         rendered.and_then(|rendered| rendered.watched).map(|watched| watched.paths).unwrap_or_default()
     }
 
     /// The context of a render.
-    pub fn context(&self, manner: Manner, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Object {
+    pub fn context(
+        &self,
+        request_shape: RequestShape,
+        messages: &[Message],
+        setting: &Setting,
+        generation_prompt: bool,
+    ) -> Object {
         let mut context = self.variables.clone();
-        context.insert("messages".to_owned(), manner.messages(messages, self.carrier.as_ref()));
-        let mut tools = self.offered.clone().unwrap_or_else(|| manner.tools(messages));
+        context.insert("messages".to_owned(), request_shape.messages(messages, self.reasoning_input.as_ref()));
+        let mut tools = self.offered.clone().unwrap_or_else(|| request_shape.tools(messages));
         if self.always_tools && tools == Value::List(Vec::new()) {
-            tools = manner.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]);
+            tools = request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]);
         }
         if tools != Value::List(Vec::new()) {
             context.insert("tools".to_owned(), tools);

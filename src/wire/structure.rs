@@ -3,14 +3,14 @@
 //! Every text is exact, white space included. If renders leave open at which sign one part ends and the next begins,
 //! the readings form a ranked list, the plainest first; the user of the structure picks one.
 
-use super::conversation::{Carrier, Manner};
+use super::conversation::{ReasoningInput, RequestShape};
 use super::probe::Setting;
 
 /// How one chat template writes conversations down.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     /// How messages have to be given for this template to show them.
-    pub manner: Manner,
+    pub request_shape: RequestShape,
     /// How prompts end, one for each history and setting that makes a difference.
     pub prompts: Vec<Prompt>,
     pub reasoning: Option<Reasoning>,
@@ -57,7 +57,7 @@ pub(crate) struct Reasoning {
     /// The text in place of absent reasoning, as `open` and `close` of an empty thought; usually nothing.
     pub empty: Option<String>,
     /// The message keys or blocks the template reads it from.
-    pub carriers: Vec<Carrier>,
+    pub reasoning_inputs: Vec<ReasoningInput>,
     pub setting: Setting,
     pub source: Source,
     /// Marks that surround the answer if there is reasoning, and are absent otherwise.
@@ -67,9 +67,9 @@ pub(crate) struct Reasoning {
 impl Reasoning {
     /// The message keys the template reads it from.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.carriers.iter().filter_map(|carrier| match carrier {
-            Carrier::Key(key) => Some(key.as_str()),
-            Carrier::Block { .. } => None,
+        self.reasoning_inputs.iter().filter_map(|reasoning_input| match reasoning_input {
+            ReasoningInput::Key(key) => Some(key.as_str()),
+            ReasoningInput::Block { .. } => None,
         })
     }
 }
@@ -122,7 +122,7 @@ pub(crate) struct Calls {
     pub most: usize,
     /// The end of a turn with calls, if it differs from that of one with content.
     pub end: Option<String>,
-    pub manner: Manner,
+    pub request_shape: RequestShape,
     pub setting: Setting,
     /// Whether the wire has the name only inside the given id.
     pub ids_hold_names: bool,
@@ -149,10 +149,10 @@ pub(crate) struct Cut {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Body {
     /// Up to the arguments.
-    pub head: Vec<Piece>,
+    pub head: Vec<CallPart>,
     pub arguments: Arguments,
     /// After the arguments.
-    pub tail: Vec<Piece>,
+    pub tail: Vec<CallPart>,
     /// If the pieces together are one JSON object, its keys; the pieces are in it in the listed order.
     pub object: Option<ObjectBody>,
 }
@@ -172,7 +172,7 @@ pub(crate) struct ObjectBody {
 
 /// A piece of a call beside its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum CallPart {
     Text(String),
     Name,
     /// The name once more, as in a closing tag.

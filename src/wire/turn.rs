@@ -124,7 +124,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
 fn mark_about(text: &str, other: &str) -> Option<usize> {
     let mut at = 0;
     for mark in marks::marks(text) {
-        if marks::stands_out(mark) && marks::share_a_word(mark, other) {
+        if marks::is_distinctive(mark) && marks::share_a_word(mark, other) {
             return Some(at);
         }
         at += mark.len();
@@ -189,7 +189,7 @@ pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) ->
     // Of what follows a call, its own marks are none.
     let own = turn_tail(prober, answer, setting)?;
     let rest = tail.get(marks::shared_start(tail, &own).len()..)?;
-    marks::marks(rest).into_iter().find(|mark| marks::stands_out(mark)).map(str::to_owned)
+    marks::marks(rest).into_iter().find(|mark| marks::is_distinctive(mark)).map(str::to_owned)
 }
 
 /// The text after the last value of a turn at the end of a render.

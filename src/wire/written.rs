@@ -1,7 +1,7 @@
 //! Facts about the model's turn that only renders show: the parts and their order, word for word, and
 //! how values of each type are spelled.
 
-use super::conversation::{Answer, Carrier, json_type};
+use super::conversation::{Answer, ReasoningInput, json_type};
 use super::marks;
 use super::probe::{Prober, Setting, needle};
 use super::shapes;
@@ -74,8 +74,8 @@ pub(crate) struct Spelling {
 
 /// Renders every kind of turn that the wire can carry.
 pub(crate) fn find(prober: &mut Prober, wire: &Wire) -> Written {
-    prober.manner = wire.manner;
-    prober.carrier = wire.reasoning.as_ref().and_then(|reasoning| reasoning.carriers.first().cloned());
+    prober.request_shape = wire.request_shape;
+    prober.reasoning_input = wire.reasoning.as_ref().and_then(|reasoning| reasoning.reasoning_inputs.first().cloned());
     let mut written = Written { groups: groups(prober, wire), ..Written::default() };
     written.stops = stops(&written.groups, wire);
     for shape in written.groups.iter_mut().flat_map(|group| &mut group.shapes) {
@@ -91,7 +91,7 @@ pub(crate) fn find(prober: &mut Prober, wire: &Wire) -> Written {
         group.shapes = known;
     }
     let Some(calls) = &wire.calls else { return written };
-    prober.manner = calls.manner;
+    prober.request_shape = calls.request_shape;
     let turned = |arguments: Object| -> Option<Trace> {
         let answer = Answer::calls(vec![shapes::call_with(0, arguments)]);
         turn::trace(prober, History::User, &answer, &calls.setting)
@@ -156,10 +156,10 @@ fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) ->
     let start = text.rfind(after.last_needle())? + after.last_needle().len();
     let prompt = text.get(start..)?.to_owned();
     let mut shapes: Vec<Shape> = Vec::new();
-    let carriers: Vec<Option<Carrier>> = wire
+    let reasoning_inputs: Vec<Option<ReasoningInput>> = wire
         .reasoning
         .as_ref()
-        .map_or_else(Vec::new, |reasoning| reasoning.carriers.iter().take(1).cloned().map(Some).collect());
+        .map_or_else(Vec::new, |reasoning| reasoning.reasoning_inputs.iter().take(1).cloned().map(Some).collect());
     let calls = |count: usize| match &wire.calls {
         Some(calls) if count > 0 => shapes::calls(count)
             .into_iter()
@@ -173,8 +173,8 @@ fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) ->
             .collect(),
         _ => Vec::new(),
     };
-    for thought in std::iter::once(None).chain(carriers) {
-        prober.carrier.clone_from(&thought);
+    for thought in std::iter::once(None).chain(reasoning_inputs) {
+        prober.reasoning_input.clone_from(&thought);
         for content in [true, false] {
             for count in 0..=3 {
                 if count > 0 && wire.calls.is_none() || !content && count == 0 && thought.is_none() {
@@ -185,8 +185,11 @@ fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) ->
                     reasoning: thought.is_some().then(|| needle::REASONING.to_owned()),
                     calls: calls(count),
                 };
-                prober.manner =
-                    if count > 0 { wire.calls.as_ref().map_or(wire.manner, |c| c.manner) } else { wire.manner };
+                prober.request_shape = if count > 0 {
+                    wire.calls.as_ref().map_or(wire.request_shape, |c| c.request_shape)
+                } else {
+                    wire.request_shape
+                };
                 let Some(trace) = turn::trace(prober, after, &answer, setting) else { continue };
                 let Some(shape) = shape(&trace, &answer, wire) else { continue };
                 if !shapes.contains(&shape) {
@@ -271,7 +274,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
         let first = marks::marks(stop).into_iter().find_map(|mark| {
             let from = at;
             at += mark.len();
-            (marks::stands_out(mark) && !is_inside(mark.trim())).then_some((from, mark))
+            (marks::is_distinctive(mark) && !is_inside(mark.trim())).then_some((from, mark))
         });
         let own = match first {
             // The beginning of the next turn is not part of the stop.

@@ -1,4 +1,4 @@
-//! Calls that grow: what is told early joins to what the region closes with, however the text is cut.
+//! Calls that grow: the early events join to the call the region closes with, however the text is cut.
 
 use std::fs;
 use std::sync::Arc;
@@ -84,8 +84,8 @@ fn parse<'t>(template: &Template, feeds: impl IntoIterator<Item = &'t str>, tool
     events
 }
 
-/// Name, id and joined arguments of each call that was told.
-fn told(events: &[Event]) -> Vec<(String, Option<String>, String)> {
+/// Name, id and joined arguments of each call that was reported.
+fn reported(events: &[Event]) -> Vec<(String, Option<String>, String)> {
     let mut calls = Vec::new();
     for event in events {
         match event {
@@ -122,7 +122,7 @@ const ARGUMENTS: &str =
     r#"{"city": "Rom\u00e9 \ud83d\ude00\n<p", "days": "3", "n": [1.50, {"x": null}], "list": "[1]", "e": {}}"#;
 
 #[test]
-fn what_is_told_joins_to_what_the_region_closes_with_at_every_cut() {
+fn early_calls_join_to_what_the_region_closes_with_at_every_cut() {
     for (name, field, format) in FORMATS {
         let template = template(field);
         let text = format!("Well. {}{}", wire(format, "add", ARGUMENTS), wire(format, "other", "{}"));
@@ -131,11 +131,11 @@ fn what_is_told_joins_to_what_the_region_closes_with_at_every_cut() {
             assert!(!closed(&whole).is_empty(), "{name}");
             for (cut, _) in text.char_indices() {
                 let events = parse(&template, [&text[..cut], &text[cut..]], tools.clone());
-                assert_eq!(told(&events), closed(&events), "{name} cut at {cut}");
-                assert_eq!(told(&events), closed(&whole), "{name} cut at {cut}");
+                assert_eq!(reported(&events), closed(&events), "{name} cut at {cut}");
+                assert_eq!(reported(&events), closed(&whole), "{name} cut at {cut}");
             }
             let events = parse(&template, Chunks::Every(1).of(&text), tools);
-            assert_eq!(told(&events), closed(&whole), "{name}");
+            assert_eq!(reported(&events), closed(&whole), "{name}");
         }
     }
 }
@@ -155,7 +155,7 @@ fn arguments_come_as_they_are_written() {
                 _ => 0,
             })
             .sum();
-        let all: usize = told(&events).iter().map(|(_, _, arguments)| arguments.len()).sum();
+        let all: usize = reported(&events).iter().map(|(_, _, arguments)| arguments.len()).sum();
         match name {
             "a dialect of JSON" => assert_eq!(early, 0, "{name} comes whole"),
             "arguments before the name" => assert!(start > 40, "{name}: the name comes last"),
@@ -167,32 +167,32 @@ fn arguments_come_as_they_are_written() {
 }
 
 #[test]
-fn a_key_written_twice_is_told_twice_and_reads_as_the_value() {
+fn a_key_written_twice_is_reported_twice_and_reads_as_the_value() {
     for (_, field, format) in FORMATS {
         let arguments = r#"{"a": 1, "b": 2, "a": {"c": 1, "c": 3}}"#;
         let tags = "<p=a>1</p><p=b>2</p><p=a>3</p>";
         let text = format.replace("NAME", "f").replace("ARGUMENTS", arguments).replace("TAGS", tags);
         let events = parse(&template(field), Chunks::Every(3).of(&text), None);
-        let (told, closed) = (told(&events), closed(&events));
-        assert_eq!(told.len(), closed.len());
-        for (told, closed) in told.iter().zip(closed) {
-            assert_eq!(json::read(&told.2).unwrap(), json::read(&closed.2).unwrap());
+        let (reported, closed) = (reported(&events), closed(&events));
+        assert_eq!(reported.len(), closed.len());
+        for (reported, closed) in reported.iter().zip(closed) {
+            assert_eq!(json::read(&reported.2).unwrap(), json::read(&closed.2).unwrap());
         }
     }
 }
 
 #[test]
-fn what_is_no_call_is_told_as_none() {
+fn text_that_is_not_a_call_is_not_reported() {
     let template = template(FORMATS[0].1);
     let events = parse(&template, ["Just <call", " text."], None);
-    assert!(told(&events).is_empty());
-    // What began as a call and is none in the end was told, and the region says why it gives no value.
+    assert!(reported(&events).is_empty());
+    // A call that turns out not to be one was reported, and the region says why it gives no value.
     let events = parse(&template, ["<call f>{\"a\": 1, oops}</call>"], None);
-    assert_eq!(told(&events), [("f".to_owned(), None, "{\"a\": 1, ".to_owned())]);
+    assert_eq!(reported(&events), [("f".to_owned(), None, "{\"a\": 1, ".to_owned())]);
     assert!(events.iter().any(|event| matches!(event, Event::Malformed { .. })));
     let mut parser = Parser::new(&template, "", Options::default()).unwrap();
     let events = parser.feed("<call f i1>{}</call>").unwrap();
-    assert!(told(&events).is_empty(), "calls grow only if that is asked for");
+    assert!(reported(&events).is_empty(), "calls grow only if that is asked for");
     assert_eq!(Value::Object(parser.message())["tool_calls"][0]["function"]["name"].as_str(), Some("f"));
 }
 
@@ -200,7 +200,7 @@ fn what_is_no_call_is_told_as_none() {
 fn a_prompt_that_opens_the_call_begins_it() {
     let options = Options { grow_calls: true, ..Options::default() };
     let mut parser = Parser::new(&template(FORMATS[1].1), "<bot><call>{\"name\": \"f\", ", options).unwrap();
-    assert_eq!(told(parser.initial_events()), [("f".to_owned(), None, String::new())]);
+    assert_eq!(reported(parser.initial_events()), [("f".to_owned(), None, String::new())]);
     let events = parser.feed(r#""arguments": {"a": "b"#).unwrap();
     assert!(matches!(&events[1], Event::CallArguments { index: 0, delta, .. } if delta == r#"{"a": "b"#), "{events:?}");
 }
@@ -262,7 +262,7 @@ proptest! {
         let whole = closed(&parse(&template, [text.as_str()], tools.clone()));
         for (cut, _) in text.char_indices() {
             let events = parse(&template, [&text[..cut], &text[cut..]], tools.clone());
-            prop_assert_eq!(&told(&events), &whole, "cut at {} of {}", cut, &text);
+            prop_assert_eq!(&reported(&events), &whole, "cut at {} of {}", cut, &text);
         }
     }
 }

@@ -8,25 +8,12 @@ use backchat::diagnostic::{Format, render};
 use backchat::json::Value;
 use proptest::prelude::*;
 
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use crate::support::{folder_of, path_text};
 
-/// A folder with these files in it.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (file, text) in files {
-        let path = folder.path().join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    folder
-}
-
-/// What the user is told, with the folder of the test left out.
-fn told(result: Result<Source, SourceError>, folder: &Path) -> String {
+/// What the user reads, with the folder of the test left out.
+fn shown(result: Result<Source, SourceError>, folder: &Path) -> String {
     let error = result.unwrap_err();
-    render(&error.diagnostics, Format::Full, &error.sources, false).replace(name(folder), "FOLDER")
+    render(&error.diagnostics, Format::Full, &error.sources, false).replace(path_text(folder), "FOLDER")
 }
 
 /// The tokens as `name=text`.
@@ -36,8 +23,8 @@ fn tokens(source: &Source) -> Vec<String> {
 
 #[test]
 fn a_jinja_file_is_its_template() {
-    let folder = folder(&[("t.jinja", "{{ messages }}\n"), ("{odd", "{ \"not an object")]);
-    let source = open(name(&folder.path().join("t.jinja")), None).unwrap();
+    let folder = folder_of(&[("t.jinja", "{{ messages }}\n"), ("{odd", "{ \"not an object")]);
+    let source = open(path_text(&folder.path().join("t.jinja")), None).unwrap();
     assert_eq!((source.template.as_str(), &source.name), ("{{ messages }}\n", &None));
     assert_eq!(source.special_tokens.len(), 0);
 }
@@ -46,9 +33,9 @@ fn a_jinja_file_is_its_template() {
 fn a_config_has_the_template_and_the_tokens() {
     let config = r#"{"bos_token": "<s>", "eos_token": {"content": "</s>", "lstrip": false}, "unk_token": null,
         "add_bos_token": true, "additional_special_tokens": ["<a>", {"content": "<b>"}], "chat_template": "T"}"#;
-    let folder = folder(&[("tokenizer_config.json", config)]);
+    let folder = folder_of(&[("tokenizer_config.json", config)]);
     for path in [folder.path().join("tokenizer_config.json"), folder.path().to_owned()] {
-        let source = open(name(&path), None).unwrap();
+        let source = open(path_text(&path), None).unwrap();
         assert_eq!((source.template.as_str(), &source.name), ("T", &None));
         assert_eq!((source.bos_token(), source.eos_token()), (Some("<s>"), Some("</s>")));
         assert_eq!(
@@ -62,8 +49,8 @@ fn a_config_has_the_template_and_the_tokens() {
 fn of_several_templates_the_one_transformers_takes() {
     let config = r#"{"chat_template": [{"name": "default", "template": "D"}, {"name": "tool_use", "template": "U"},
         {"name": "rag", "template": "R"}]}"#;
-    let folder = folder(&[("tokenizer_config.json", config)]);
-    let open = |wanted| open(name(folder.path()), wanted).unwrap();
+    let folder = folder_of(&[("tokenizer_config.json", config)]);
+    let open = |wanted| open(path_text(folder.path()), wanted).unwrap();
     for (wanted, plain, with_tools) in [
         (None, ("D", "default", "tool_use rag"), ("U", "tool_use", "rag default")),
         (Some("rag"), ("R", "rag", "default tool_use"), ("R", "rag", "default tool_use")),
@@ -91,8 +78,8 @@ fn a_folders_own_files_win_over_its_configs() {
         (vec![processor], "processor", ""),
         (vec![config, named], "tools", ""),
     ] {
-        let folder = folder(&files);
-        let source = open(name(folder.path()), None).unwrap();
+        let folder = folder_of(&files);
+        let source = open(path_text(folder.path()), None).unwrap();
         assert_eq!(source.template, template);
         assert_eq!(source.other_names.join(" "), names);
         if files.contains(&map) {
@@ -103,7 +90,7 @@ fn a_folders_own_files_win_over_its_configs() {
 
 #[test]
 fn what_holds_no_template_is_told_with_its_place() {
-    let folder = folder(&[
+    let folder = folder_of(&[
         ("broken.json", "{\n  \"chat_template\": \"a\n}"),
         ("list.json", "[1]"),
         ("none.json", "{\"bos_token\": \"<s>\"}"),
@@ -128,10 +115,10 @@ fn what_holds_no_template_is_told_with_its_place() {
         "empty",
         "absent",
     ] {
-        all += &told(open(name(&folder.path().join(file)), None), folder.path());
+        all += &shown(open(path_text(&folder.path().join(file)), None), folder.path());
         all += "\n";
     }
-    all += &told(open(name(&folder.path().join("nodefault.json")), Some("c")), folder.path());
+    all += &shown(open(path_text(&folder.path().join("nodefault.json")), Some("c")), folder.path());
     insta::assert_snapshot!(all);
 }
 
@@ -207,7 +194,7 @@ fn open_bytes(bytes: &[u8]) -> Result<Source, SourceError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     fs::write(&path, bytes).unwrap();
-    open(name(&path), None)
+    open(path_text(&path), None)
 }
 
 #[test]
@@ -225,7 +212,7 @@ fn gguf_metadata_has_templates_and_tokens() {
 fn a_folder_may_hold_nothing_but_a_gguf_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("model.gguf"), model().finish()).unwrap();
-    let source = open(name(folder.path()), None).unwrap();
+    let source = open(path_text(folder.path()), None).unwrap();
     assert_eq!((source.template.as_str(), source.eos_token()), ("main {{ bos_token }}", Some("</s>")));
 }
 
@@ -236,7 +223,7 @@ fn tensors_are_not_read() {
     fs::write(&path, model().finish()).unwrap();
     // A hole of a terabyte: reading it would take hours.
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
-    assert_eq!(open(name(&path), None).unwrap().bos_token(), Some("<s>"));
+    assert_eq!(open(path_text(&path), None).unwrap().bos_token(), Some("<s>"));
 }
 
 #[test]
@@ -246,7 +233,7 @@ fn gguf_metadata_has_a_limit() {
     // A key whose text would go on for 300 MiB, in a file that is a hole from there on.
     fs::write(&path, Gguf::new().entry("a.string", 8, &(300_u64 << 20).to_le_bytes()).finish()).unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
-    let error = open(name(&path), None).unwrap_err().to_string();
+    let error = open(path_text(&path), None).unwrap_err().to_string();
     assert!(error.contains("the metadata goes on for more than 256 MiB"), "{error}");
 }
 

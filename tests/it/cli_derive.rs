@@ -1,35 +1,15 @@
 //! The real command `backchat derive`: where the draft goes, what is said, and the exit codes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 
 use backchat::json;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn backchat(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
-    command.current_dir(root()).args(arguments).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// A folder of this test's own, empty.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use crate::support::{backchat, empty_folder, root, text};
 
 /// A model folder whose config has odd spacing that must stay.
 fn model(name: &str) -> PathBuf {
-    let folder = folder(name);
+    let folder = empty_folder(name);
     fs::copy(root().join("chat_templates/hermes.jinja"), folder.join("chat_template.jinja")).unwrap();
     fs::write(folder.join("tokenizer_config.json"), "{\n    \"eos_token\" : \"<|im_end|>\",\n    \"x\": [1,2]\n}\n")
         .unwrap();
@@ -48,11 +28,11 @@ fn the_draft_goes_to_standard_output_and_the_report_to_standard_error() {
 fn a_template_that_is_not_proved_is_given_out_only_when_asked_for() {
     let source = "tests/derive/arguments_as_text.jinja";
     let output = backchat(&["derive", source]);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
     assert!(text(&output.stderr).contains("--partial"), "{}", text(&output.stderr));
     let output = backchat(&["derive", source, "--partial"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(json::read(&text(&output.stdout)).unwrap().get("fields").is_some());
+    assert!(json::read(text(&output.stdout)).unwrap().get("fields").is_some());
 }
 
 #[test]
@@ -63,7 +43,7 @@ fn machines_get_one_object_also_on_failure() {
         ("tests/derive/no_content.jinja", "failed", 2),
     ] {
         let output = backchat(&["derive", source, "--format", "json"]);
-        let report = json::read(&text(&output.stdout)).unwrap();
+        let report = json::read(text(&output.stdout)).unwrap();
         assert_eq!(report.get("status").unwrap().as_str(), Some(status));
         assert_eq!(output.status.code(), Some(code));
         for key in ["response_template", "findings", "verification", "diagnostics"] {
@@ -105,10 +85,10 @@ fn a_response_template_already_there_is_compared() {
 
 #[test]
 fn what_cannot_be_done_is_said_in_one_message() {
-    let lonely = folder("derive_lonely");
+    let lonely = empty_folder("derive_lonely");
     fs::copy(root().join("chat_templates/hermes.jinja"), lonely.join("x.jinja")).unwrap();
     let lonely = lonely.join("x.jinja");
-    let samples = folder("derive_samples").join("bad.jsonl");
+    let samples = empty_folder("derive_samples").join("bad.jsonl");
     fs::write(&samples, "{\"text\": \"Hi\"}\n{\"txt\": 1}\n").unwrap();
     for (arguments, wanted) in [
         (vec!["derive", lonely.to_str().unwrap(), "--write"], "no tokenizer_config.json"),
@@ -126,11 +106,11 @@ fn what_cannot_be_done_is_said_in_one_message() {
 
 #[test]
 fn the_command_that_comes_next_keeps_the_options() {
-    let folder = folder("derive next");
+    let folder = empty_folder("derive next");
     fs::copy(root().join("chat_templates/hermes.jinja"), folder.join("chat_template.jinja")).unwrap();
     let name = folder.to_str().unwrap();
     let next = |arguments: &[&str]| {
-        let said = text(&backchat(arguments).stderr);
+        let said = text(&backchat(arguments).stderr).to_owned();
         said.lines().last().unwrap_or("").to_owned()
     };
     let set = ["derive", name, "--set", "eos_token=<|im_end|>", "--reasoning-field", "thinking"];
@@ -140,7 +120,7 @@ fn the_command_that_comes_next_keeps_the_options() {
     assert_eq!(next(&set), format!("Next: {kept} --write"));
     assert_eq!(next(&[&set[..], &["--write"]].concat()), format!("Next: {kept} --explain, for the pull request"));
     // A second time nothing is written.
-    let again = text(&backchat(&[&set[..], &["--write"]].concat()).stderr);
+    let again = text(&backchat(&[&set[..], &["--write"]].concat()).stderr).to_owned();
     assert!(again.contains("is the same") && !again.contains("Wrote"), "{again}");
     let partial = next(&["derive", "tests/derive/arguments_as_text.jinja"]);
     assert!(partial.starts_with("Next: backchat derive tests/derive/arguments_as_text.jinja --"), "{partial}");
@@ -148,7 +128,7 @@ fn the_command_that_comes_next_keeps_the_options() {
 
 #[test]
 fn a_template_that_refuses_everything_says_where_and_why() {
-    let folder = folder("derive_refused");
+    let folder = empty_folder("derive_refused");
     let file = folder.join("x.jinja");
     fs::write(&file, "{%- for m in messages %}\n{{- '<|' + m.role + '|>' + m.content + eos_token }}{%- endfor %}")
         .unwrap();
@@ -161,7 +141,7 @@ fn a_template_that_refuses_everything_says_where_and_why() {
 
 #[test]
 fn samples_are_counted() {
-    let folder = folder("derive_samples_counted");
+    let folder = empty_folder("derive_samples_counted");
     let file = folder.join("samples.jsonl");
     fs::write(&file, "{\"text\": \"Hi.<|im_end|>\"}\n{\"text\": \"<tool_call>{</tool_call>\"}\n").unwrap();
     let output = backchat(&["derive", "chat_templates/hermes.jinja", "--samples", file.to_str().unwrap()]);
@@ -171,7 +151,7 @@ fn samples_are_counted() {
 
 #[test]
 fn the_draft_goes_to_a_file_as_a_whole() {
-    let file = folder("derive_output").join("out.json");
+    let file = empty_folder("derive_output").join("out.json");
     let output = backchat(&["derive", "chat_templates/hermes.jinja", "-o", file.to_str().unwrap()]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
     assert!(json::read(&fs::read_to_string(&file).unwrap()).unwrap().get("fields").is_some());

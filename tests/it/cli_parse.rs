@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use crate::support::{backchat_in, root};
+
 const TEMPLATE: &str = r#"{
   "defaults": {"role": "assistant"},
   "start_anchor": "<bot>",
@@ -27,24 +29,7 @@ fn template(name: &str) -> String {
 
 /// Runs `backchat parse` with these arguments and this standard input.
 fn parse(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
-        .arg("parse")
-        .args(arguments)
-        .env_remove("NO_COLOR")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.as_ref().to_vec();
-    let writing = std::thread::spawn(move || {
-        // The command may end before it has read everything.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().unwrap();
-    writing.join().unwrap();
-    output
+    backchat_in(root(), &[&["parse"], arguments].concat(), input)
 }
 
 fn stdout(output: &Output) -> &str {
@@ -105,8 +90,8 @@ fn an_output_that_does_not_fit_is_told_and_exits_with_1() {
     let template = template("malformed.json");
     let output = parse(&[&template, "-q"], "a<call>{oops}</call>b");
     assert_eq!((code(&output), stdout(&output)), (1, "{\"role\": \"assistant\", \"content\": \"b\"}\n"));
-    let told = parse(&[&template], "a<call>{oops}</call>b");
-    insta::assert_snapshot!(stderr(&told), @r#"
+    let output = parse(&[&template], "a<call>{oops}</call>b");
+    insta::assert_snapshot!(stderr(&output), @r#"
     note: without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none
     warning[malformed-region]: a region of `tool_calls` could not be parsed: not JSON: expected a key in double quotes, at "oops}"
      --> <stdin>:1:8
@@ -387,8 +372,11 @@ fn one_limit_holds_for_every_file() {
         &["lint", &template, "--config", &large],
     ] {
         let ran = Command::new(env!("CARGO_BIN_EXE_backchat")).args(arguments).stdin(Stdio::null()).output().unwrap();
-        let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
-        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {told}");
-        assert!(told.contains("larger than 32 MiB") || told.contains("larger than 1 MiB"), "{arguments:?}: {told}");
+        let printed = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {printed}");
+        assert!(
+            printed.contains("larger than 32 MiB") || printed.contains("larger than 1 MiB"),
+            "{arguments:?}: {printed}"
+        );
     }
 }

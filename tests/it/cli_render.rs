@@ -1,11 +1,12 @@
 //! `backchat render` as its users run it.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use backchat::json::{self, Value};
+
+use crate::support::{backchat_in, folder_of, outcome};
 
 const TEMPLATE: &str = "\
 {%- for m in messages -%}
@@ -21,44 +22,14 @@ const TEMPLATE: &str = "\
 const MESSAGES: &str =
     r#"[{"role": "user", "content": "Hé"}, {"role": "assistant", "thinking": "hm ", "content": "Yo"}]"#;
 
-/// A folder with these files in it.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (file, text) in files {
-        fs::write(folder.path().join(file), text).unwrap();
-    }
-    folder
-}
-
 /// Runs `backchat render` in a folder.
 fn render(folder: &Path, arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
-        .arg("render")
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("NO_COLOR")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_owned();
-    let writing = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
-    let output = child.wait_with_output().unwrap();
-    writing.join().unwrap();
-    output
-}
-
-/// The exit code, what came out, and what was said.
-fn told(output: &Output) -> (i32, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    backchat_in(folder, &[&["render"], arguments].concat(), input)
 }
 
 #[test]
 fn messages_are_rendered_to_the_last_byte() {
-    let folder = folder(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("tools.json", r#"[{"type": "function"}]"#)]);
+    let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("tools.json", r#"[{"type": "function"}]"#)]);
     let plain = "<user>Hé</user><assistant>Yo</assistant>";
     let cases: [(&[&str], &str); 7] = [
         (&[], plain),
@@ -72,17 +43,17 @@ fn messages_are_rendered_to_the_last_byte() {
     for (more, text) in cases {
         let arguments = [&["t.jinja", "--messages", "m.json"], more].concat();
         let output = render(folder.path(), &arguments, "");
-        assert_eq!(told(&output), (0, text.to_owned(), String::new()), "{more:?}");
+        assert_eq!(outcome(&output), (0, text.to_owned(), String::new()), "{more:?}");
     }
     let output = render(folder.path(), &["t.jinja", "--messages", "-"], r#"{"messages": [], "mood": 1}"#);
-    assert_eq!(told(&output), (0, "1False".to_owned(), String::new()));
+    assert_eq!(outcome(&output), (0, "1False".to_owned(), String::new()));
 }
 
 #[test]
 fn a_config_gives_its_tokens_and_says_which_template_it_took() {
     let config = r#"{"bos_token": "<s>", "chat_template": [
         {"name": "default", "template": "D{{ bos_token }}"}, {"name": "tool_use", "template": "T{{ bos_token }}"}]}"#;
-    let folder = folder(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", "[1]")]);
+    let folder = folder_of(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", "[1]")]);
     let note = |name, other| format!("note: rendering with the template `{name}`; there is also: {other}\n");
     let cases: [(&[&str], &str, String); 4] = [
         (&[], "D<s>", note("default", "tool_use")),
@@ -92,13 +63,13 @@ fn a_config_gives_its_tokens_and_says_which_template_it_took() {
     ];
     for (more, text, said) in cases {
         let arguments = [&[".", "--messages", "m.json"], more].concat();
-        assert_eq!(told(&render(folder.path(), &arguments, "")), (0, text.to_owned(), said), "{more:?}");
+        assert_eq!(outcome(&render(folder.path(), &arguments, "")), (0, text.to_owned(), said), "{more:?}");
     }
 }
 
 #[test]
 fn rows_are_answered_in_order_each_with_its_own_template() {
-    let folder = folder(&[
+    let folder = folder_of(&[
         ("t.jinja", TEMPLATE),
         ("raise.jinja", "\n{{ raise_exception('No!') }}"),
         ("now.jinja", "{{ strftime_now('%d %b') }}"),
@@ -119,40 +90,40 @@ not JSON
     let many: String = (0..2000)
         .map(|id| format!("{{\"id\": {id}, \"template\": \"t.jinja\", \"context\": {{\"mood\": {id}}}}}\n"))
         .collect();
-    let (code, out, said) = told(&render(folder.path(), &["--jsonl", "-"], &rows));
+    let (code, out, said) = outcome(&render(folder.path(), &["--jsonl", "-"], &rows));
     assert_eq!(code, 0);
     assert_eq!(said, "note: 7 of 9 rows failed\n");
     insta::assert_snapshot!(out);
-    let (_, out, _) = told(&render(folder.path(), &["--jsonl", "-"], &many));
+    let (_, out, _) = outcome(&render(folder.path(), &["--jsonl", "-"], &many));
     let ids: Vec<Value> = out.lines().map(|line| json::read(line).unwrap().get("id").unwrap().clone()).collect();
     assert_eq!(ids, (0..2000).map(Value::from).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_source_on_the_command_line_serves_rows_without_one() {
-    let folder = folder(&[("t.jinja", TEMPLATE), ("rows.jsonl", r#"{"id": 1, "context": {"mood": "ok"}}"#)]);
+    let folder = folder_of(&[("t.jinja", TEMPLATE), ("rows.jsonl", r#"{"id": 1, "context": {"mood": "ok"}}"#)]);
     let (code, out, _) =
-        told(&render(folder.path(), &["t.jinja", "--jsonl", "rows.jsonl", "--add-generation-prompt"], ""));
+        outcome(&render(folder.path(), &["t.jinja", "--jsonl", "rows.jsonl", "--add-generation-prompt"], ""));
     assert_eq!((code, out.as_str()), (0, "{\"id\": 1, \"text\": \"<assistant>okTrue\", \"assistant_spans\": []}\n"));
 }
 
 #[test]
 fn who_wrote_what_is_colored_or_listed() {
-    let folder = folder(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES)]);
+    let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES)]);
     let arguments = ["t.jinja", "--messages", "m.json", "--show-spans"];
-    let (_, out, said) = told(&render(folder.path(), &arguments, ""));
+    let (_, out, said) = outcome(&render(folder.path(), &arguments, ""));
     assert_eq!(
         (out.as_str(), said.as_str()),
         ("<user>Hé</user><assistant>Yo</assistant>", "assistant spans: 26..28\n")
     );
-    let (_, out, said) = told(&render(folder.path(), &[&arguments[..], &["--color", "always"]].concat(), ""));
+    let (_, out, said) = outcome(&render(folder.path(), &[&arguments[..], &["--color", "always"]].concat(), ""));
     assert_eq!(said, "");
     insta::assert_snapshot!(out.replace('\u{1b}', "ESC"));
 }
 
 #[test]
 fn what_goes_wrong_is_told_with_its_place() {
-    let folder = folder(&[
+    let folder = folder_of(&[
         (
             "raise.jinja",
             "{% for m in messages %}\n  {{ raise_exception('Roles must alternate: ' ~ m.role) }}\n{% endfor %}",
@@ -184,7 +155,7 @@ fn what_goes_wrong_is_told_with_its_place() {
         &["t.jinja", "--messages", "m.json", "--set", "novalue"],
         &["t.jinja"],
     ] {
-        let (code, out, said) = told(&render(folder.path(), arguments, ""));
+        let (code, out, said) = outcome(&render(folder.path(), arguments, ""));
         assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
         all += &format!("$ backchat render {}\n{said}\n", arguments.join(" "));
     }
@@ -193,7 +164,7 @@ fn what_goes_wrong_is_told_with_its_place() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let folder = folder(&[("t.jinja", "{{ 'x' * 100000 }}")]);
+    let folder = folder_of(&[("t.jinja", "{{ 'x' * 100000 }}")]);
     let rows = "{\"template\": \"t.jinja\", \"context\": {}}\n".repeat(200);
     let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
         .args(["render", "--jsonl", "-"])
@@ -206,7 +177,7 @@ fn a_reader_that_goes_away_is_no_error() {
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     let writing = std::thread::spawn(move || drop(stdin.write_all(rows.as_bytes())));
-    let (code, _, said) = told(&child.wait_with_output().unwrap());
+    let (code, _, said) = outcome(&child.wait_with_output().unwrap());
     writing.join().unwrap();
     assert_eq!((code, said.as_str()), (0, ""));
 }

@@ -1,14 +1,8 @@
 //! The command as its user meets it: help, answers, exit codes.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-fn backchat(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_backchat")).args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
+use crate::support::{backchat, text};
 
 #[test]
 fn the_schema_is_printed() {
@@ -53,7 +47,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn a_misspelt_command_or_option_is_guessed() {
+fn a_misspelled_command_or_option_is_guessed() {
     for (arguments, guess) in [(&["derve"][..], "derive"), (&["schema", "--quite"], "--quiet")] {
         let said = backchat(arguments).stderr;
         assert!(text(&said).contains(&format!("'{guess}'")), "{}", text(&said));

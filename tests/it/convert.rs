@@ -2,13 +2,13 @@
 #![cfg(feature = "cli")]
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use backchat::convert::{Conversion, Options, Status, convert};
 use backchat::parser::parse;
 use backchat::schema::Schema;
 use backchat::{Value, json};
+
+use crate::support::outcome_in;
 
 fn converted(schema: &str) -> Conversion {
     let schema = Schema::load(schema).unwrap_or_else(|found| panic!("{schema}: {found:?}")).schema;
@@ -125,32 +125,19 @@ fn keys_that_nobody_reads_are_reported() {
     assert!(conversion.losses.iter().any(|loss| loss.construct == "x-mapping" && loss.path == "$.properties.role"));
 }
 
-/// Runs the command in a folder: exit code, standard output, standard error.
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
-        .current_dir(folder)
-        .args(arguments)
-        .env_remove("NO_COLOR")
-        .stdin(std::process::Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
 #[test]
 fn a_config_gets_the_template_and_keeps_every_other_byte() {
     let folder = tempfile::tempdir().unwrap();
     let config = format!("{{\n  \"eos_token\": \"</s>\",\n  \"response_schema\": {FIELDS},\n  \"x\": 1.50\n}}\n");
     let path = folder.path().join("tokenizer_config.json");
     fs::write(&path, &config).unwrap();
-    let (code, _, told) = run(folder.path(), &["convert", ".", "--write"]);
+    let (code, _, err) = outcome_in(folder.path(), &["convert", ".", "--write"]);
     assert_eq!(code, 2);
-    assert!(told.contains("error[no-start-anchor]") && told.contains("--chat-template"), "{told}");
+    assert!(err.contains("error[no-start-anchor]") && err.contains("--chat-template"), "{err}");
 
-    let (code, _, told) = run(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write"]);
-    assert_eq!(code, 0, "{told}");
-    assert!(told.contains("proved: "), "{told}");
+    let (code, _, err) = outcome_in(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("proved: "), "{err}");
     let written = fs::read_to_string(&path).unwrap();
     assert!(
         written.contains("\"response_schema\"")
@@ -159,7 +146,7 @@ fn a_config_gets_the_template_and_keeps_every_other_byte() {
     );
 
     fs::write(&path, &config).unwrap();
-    run(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write", "--remove"]);
+    outcome_in(folder.path(), &["convert", ".", "--start-anchor", "<|bot|>", "--write", "--remove"]);
     let written = json::read(&fs::read_to_string(&path).unwrap()).unwrap();
     let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["eos_token", "response_template", "x"]);
@@ -173,8 +160,8 @@ fn the_anchor_comes_from_the_chat_template() {
         r#"{"type": "object", "properties": {"content": {"type": "string", "x-regex": "^(.*?)(?:<\\|stop\\|>|$)"}}}"#;
     let row = Value::from([("chat_template", chat_template.into()), ("response_schema", json::read(schema).unwrap())]);
     fs::write(folder.path().join("tokenizer_config.json"), row.to_string()).unwrap();
-    let (code, out, told) = run(folder.path(), &["convert", "."]);
-    assert_eq!(code, 0, "{told}");
+    let (code, out, err) = outcome_in(folder.path(), &["convert", "."]);
+    assert_eq!(code, 0, "{err}");
     assert_eq!(json::read(&out).unwrap()["start_anchor"].as_str(), Some("<|assistant|>"));
 }
 
@@ -183,34 +170,34 @@ fn every_command_says_what_it_does_with_a_schema() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("s.json"), FIELDS).unwrap();
     fs::write(folder.path().join("o.txt"), "<r>Hm.</r><a>Yes</a>").unwrap();
-    let (code, out, _) = run(folder.path(), &["parse", "s.json", "o.txt"]);
+    let (code, out, _) = outcome_in(folder.path(), &["parse", "s.json", "o.txt"]);
     assert_eq!((code, out.trim()), (0, r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes"}"#));
     for option in [&["--events"][..], &["--chunks", "3"], &["--mode", "reference"]] {
-        let (code, _, told) = run(folder.path(), &[&["parse", "s.json", "o.txt"][..], option].concat());
+        let (code, _, err) = outcome_in(folder.path(), &[&["parse", "s.json", "o.txt"][..], option].concat());
         assert_eq!(code, 2, "{option:?}");
-        assert!(told.contains("a response schema reads the whole output; convert it to stream"), "{told}");
+        assert!(err.contains("a response schema reads the whole output; convert it to stream"), "{err}");
     }
     #[cfg(feature = "tui")]
     {
-        let (code, _, told) = run(folder.path(), &["replay", "s.json", "o.txt"]);
+        let (code, _, err) = outcome_in(folder.path(), &["replay", "s.json", "o.txt"]);
         assert_eq!(code, 2);
-        assert!(told.contains("a response schema reads the whole output; convert it to stream"), "{told}");
+        assert!(err.contains("a response schema reads the whole output; convert it to stream"), "{err}");
     }
-    let (code, out, _) = run(folder.path(), &["lint", "s.json"]);
+    let (code, out, _) = outcome_in(folder.path(), &["lint", "s.json"]);
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("SC001"), "{out}");
 
     let case = "template: s.json\n\n=== prefix none\n\n=== case one\n=== output\n<a>Yes</a>\n=== message\n{\"role\": \"assistant\", \"content\": \"Yes\"}\n";
     fs::write(folder.path().join("one.fixture"), case).unwrap();
-    let (code, out, told) = run(folder.path(), &["check", "one.fixture"]);
-    assert_eq!(code, 0, "{out}{told}");
+    let (code, out, err) = outcome_in(folder.path(), &["check", "one.fixture"]);
+    assert_eq!(code, 0, "{out}{err}");
     fs::write(folder.path().join("one.fixture"), case.replace("\"Yes\"", "\"No\"")).unwrap();
-    assert_eq!(run(folder.path(), &["check", "one.fixture"]).0, 1);
+    assert_eq!(outcome_in(folder.path(), &["check", "one.fixture"]).0, 1);
 
     fs::write(folder.path().join("both.json"), r#"{"fields": {"content": {}}, "x-regex": "a"}"#).unwrap();
-    let (code, _, told) = run(folder.path(), &["parse", "both.json", "o.txt"]);
+    let (code, _, err) = outcome_in(folder.path(), &["parse", "both.json", "o.txt"]);
     assert_eq!(code, 2);
-    assert!(told.contains("error[two-formats]"), "{told}");
+    assert!(err.contains("error[two-formats]"), "{err}");
 }
 
 #[test]
@@ -232,10 +219,10 @@ fn lint_finds_what_the_reference_would_trip_over() {
         ),
     ] {
         fs::write(folder.path().join("s.json"), schema).unwrap();
-        let (_, out, _) = run(folder.path(), &["lint", "s.json"]);
+        let (_, out, _) = outcome_in(folder.path(), &["lint", "s.json"]);
         assert!(out.contains(rule), "{rule}: {schema}\n{out}");
     }
     fs::write(folder.path().join("s.json"), FIELDS).unwrap();
-    let (_, out, _) = run(folder.path(), &["lint", "s.json"]);
+    let (_, out, _) = outcome_in(folder.path(), &["lint", "s.json"]);
     assert!(!out.contains("SC0") || out.matches("SC0").count() == out.matches("SC001").count(), "{out}");
 }

@@ -100,7 +100,7 @@ fn deviations_are_tried_and_told() {
     let notes: Vec<_> = derivation.diagnostics.iter().filter(|note| note.id == "derive-tolerance").collect();
     assert!(tolerance.tried > 20 && tolerance.tolerated < tolerance.tried, "{tolerance:?}");
     insta::assert_snapshot!(notes[0].message);
-    // A draft that is wrong is told about its failures first.
+    // A draft that is wrong shows its failures first.
     assert_eq!(derive(&read("arguments_as_text"), &options()).verdict.tolerance.tried, 0);
 }
 
@@ -142,8 +142,8 @@ fn sample(text: &str) -> Sample {
 #[test]
 fn a_sample_the_draft_explains_changes_nothing() {
     let plain = derive(&read("space_before_thinking"), &options());
-    let told = Options { samples: vec![sample("<think>\nHm.\n</think>\n\nYes.\n\n<sep>")], ..options() };
-    let derivation = derive(&read("space_before_thinking"), &told);
+    let sampled = Options { samples: vec![sample("<think>\nHm.\n</think>\n\nYes.\n\n<sep>")], ..options() };
+    let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Proved);
     assert_eq!(derivation.response_template, plain.response_template);
 }
@@ -152,8 +152,8 @@ fn a_sample_the_draft_explains_changes_nothing() {
 fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
     // After a prompt that opens no reasoning.
     let prefix = Some("human: Really? <sep> assistant:".to_owned());
-    let told = Options { samples: vec![Sample { prefix, ..sample("Yes.\n</think>\n\nReally.") }], ..options() };
-    let derivation = derive(&read("space_before_thinking"), &told);
+    let sampled = Options { samples: vec![Sample { prefix, ..sample("Yes.\n</think>\n\nReally.") }], ..options() };
+    let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Proved, "{}", shown(&derivation));
     let content = derivation.response_template.unwrap().get("fields").unwrap().get("content").unwrap().to_string();
     assert!(content.contains("</think>"), "{content}");
@@ -161,8 +161,8 @@ fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
 
 #[test]
 fn a_sample_no_draft_explains_is_reported_with_its_place() {
-    let told = Options { samples: vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")], ..options() };
-    let derivation = derive(&read("space_before_thinking"), &told);
+    let sampled = Options { samples: vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")], ..options() };
+    let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Partial);
     assert_eq!(derivation.explained.departures[0].sample, "one");
     let said = derivation.diagnostics.iter().any(|d| d.id == "derive-sample" && d.message.contains("from byte 16: "));

@@ -68,8 +68,8 @@ fn reasoning_is_called_as_readers_call_it_where_the_chat_template_reads_it_then(
 fn a_name_somebody_asked_for_stays_whatever_the_target_takes() {
     let derivation = derived_with(&with_reasoning("thinking"), &["vllm"], Some("thoughts"));
     assert_eq!((fields(&derivation)[0].as_str(), derivation.status), ("thoughts", Status::Partial));
-    let told = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
-    assert!(told.message.contains("unsupported semantic fields: ['thoughts']"), "{}", told.message);
+    let finding = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
+    assert!(finding.message.contains("unsupported semantic fields: ['thoughts']"), "{}", finding.message);
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn what_only_a_look_around_reads_is_partial_with_the_readers_words() {
     assert_eq!(derived(&source, &[]).status, Status::Proved);
     let derivation = derived(&source, &["smg"]);
     assert_eq!(derivation.status, Status::Partial);
-    let told = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
-    assert!(told.message.contains("look-around"), "{}", told.message);
+    let finding = derivation.diagnostics.iter().find(|diagnostic| diagnostic.id == "derive-target").unwrap();
+    assert!(finding.message.contains("look-around"), "{}", finding.message);
 }
 
 /// A model's folder with a response template that looks around.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use backchat::check::fixture::{self, Blessed, Broken, Case, FixtureFile, Shared};
+use backchat::check::fixture::{self, Actual, Broken, Case, FixtureFile, Shared};
 use backchat::diagnostic::{Format, Sources, render};
 use backchat::json::{self, Value};
 
@@ -132,7 +132,7 @@ fn blessed(name: &str, text: &str, error: &[&str], events: &str) -> String {
     let bless = |case| {
         let events = json::read(events).unwrap().as_list().unwrap().to_vec();
         let error = error.iter().map(|line| (*line).to_owned()).collect();
-        (case, Blessed { message: Some(object(r#"{"b": 2}"#)), error, events })
+        (case, Actual { message: Some(object(r#"{"b": 2}"#)), error, events })
     };
     let pairs: Vec<_> = file.cases.iter().flatten().map(bless).collect();
     let text = fixture::rewrite(&file, &pairs, &[]);

@@ -100,7 +100,7 @@ fn every_template_loads() {
     assert_eq!(templates().len(), files);
 }
 
-/// Everything a parse gives: the message, the required fields that are absent, the events with neighbouring chunks of a
+/// Everything a parse gives: the message, the required fields that are absent, the events with neighboring chunks of a
 /// region made one.
 fn parsed(template: &Template, prefix: &str, chunks: &[&str], mode: Mode) -> Result<String, ParseError> {
     let mut parser = Parser::new(template, prefix, Options { mode, ..Options::default() })?;

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use backchat::Template;
 use backchat::lint::{RULES, Subject, lint};
 use backchat::targets::Target;
 use backchat::template::source;
+
+use crate::support::{backchat_in, folder_of, outcome};
 
 /// A template of some fields.
 fn template(fields: &str) -> String {
@@ -128,8 +129,8 @@ fn a_later_region_that_replaces_an_earlier_one_is_a_note() {
         let template = Template::load(&template(&fields)).unwrap().template;
         let found = lint(&Subject::new(&template, &[]));
         let notes: Vec<_> = found.iter().filter(|finding| finding.id == "RT004").collect();
-        let told = |name: &&str| notes.iter().any(|note| note.message.contains(&format!("`{name}`")));
-        assert!(notes.len() == named.len() && named.iter().all(told), "{fields}: {notes:?}");
+        let is_noted = |name: &&str| notes.iter().any(|note| note.message.contains(&format!("`{name}`")));
+        assert!(notes.len() == named.len() && named.iter().all(is_noted), "{fields}: {notes:?}");
         assert!(notes.iter().all(|note| note.severity == backchat::Severity::Note));
     }
 }
@@ -301,31 +302,9 @@ fn ids_and_names_are_stable_and_unique() {
     insta::assert_snapshot!(table.join("\n"));
 }
 
-/// Runs the command in a folder.
+/// Runs `backchat lint` in a folder.
 fn run(folder: &Path, arguments: &[&str], input: Option<&str>) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
-        .arg("lint")
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .env_remove("GITHUB_ACTIONS")
-        .spawn()
-        .unwrap();
-    if let Some(input) = input {
-        std::io::Write::write_all(child.stdin.as_mut().unwrap(), input.as_bytes()).unwrap();
-    }
-    drop(child.stdin.take());
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
-    folder
+    outcome(&backchat_in(folder, &[&["lint"], arguments].concat(), input.unwrap_or_default()))
 }
 
 /// A template with three problems that have a fix, and one that has none.
@@ -345,7 +324,7 @@ fn bad() -> String {
 #[test]
 fn findings_are_shown_and_fixed() {
     let text = bad();
-    let folder = folder(&[("t.json", &text), ("good.json", &template(GOOD))]);
+    let folder = folder_of(&[("t.json", &text), ("good.json", &template(GOOD))]);
     let (code, out, err) = run(folder.path(), &["t.json", "good.json"], None);
     insta::assert_snapshot!(format!("{out}── stderr\n{err}── exit {code}\n"));
     let (code, diff, _) = run(folder.path(), &["--diff", "t.json"], None);
@@ -364,7 +343,7 @@ fn findings_are_shown_and_fixed() {
 fn a_config_is_fixed_in_place() {
     let config =
         format!("{{\n  \"eos_token\": \"<eos>\",\n  \"response_template\": {},\n  \"z\": 1.50\n}}\n", bad().trim());
-    let folder = folder(&[("tokenizer_config.json", &config)]);
+    let folder = folder_of(&[("tokenizer_config.json", &config)]);
     let (_, out, _) = run(folder.path(), &["--fix", ".", "--format", "concise"], None);
     assert!(out.contains("the stop token \"<eos>\" becomes part of `content`"), "{out}");
     assert!(out.contains("response_template.fields.content"), "{out}");
@@ -375,7 +354,7 @@ fn a_config_is_fixed_in_place() {
 
 #[test]
 fn every_format() {
-    let folder = folder(&[("t.json", &bad())]);
+    let folder = folder_of(&[("t.json", &bad())]);
     for format in ["concise", "json", "github", "junit", "sarif"] {
         let (code, out, _) = run(folder.path(), &["t.json", "--format", format, "-q"], None);
         assert_eq!(code, 1);
@@ -385,7 +364,7 @@ fn every_format() {
 
 #[test]
 fn levels_are_the_users() {
-    let folder = folder(&[("t.json", &bad())]);
+    let folder = folder_of(&[("t.json", &bad())]);
     let seen = |arguments: &[&str]| {
         let (code, out, _) = run(folder.path(), &[&["t.json", "--format", "concise", "-q"], arguments].concat(), None);
         let levels: Vec<_> =
@@ -415,7 +394,7 @@ fn levels_are_the_users() {
 
 #[test]
 fn what_cannot_run() {
-    let folder = folder(&[("broken.json", "{\"fields\": {}}"), ("t.json", &template(GOOD))]);
+    let folder = folder_of(&[("broken.json", "{\"fields\": {}}"), ("t.json", &template(GOOD))]);
     let (code, out, err) = run(folder.path(), &["broken.json", "t.json"], None);
     assert_eq!(code, 2);
     assert!(out.contains("`start_anchor` is missing"), "{out}");
@@ -436,7 +415,7 @@ fn what_cannot_run() {
 
 #[test]
 fn every_rule_has_a_page() {
-    let folder = folder(&[]);
+    let folder = folder_of(&[]);
     for rule in RULES {
         let (code, by_id, _) = run(folder.path(), &["--explain", rule.id], None);
         assert_eq!(code, 0);
@@ -447,8 +426,8 @@ fn every_rule_has_a_page() {
     }
     assert_eq!(run(folder.path(), &["--explain"], None).1.lines().count(), RULES.len());
     for (name, help) in [("stop-token-leak", "did you mean `stop-token-leaks`?"), ("zzz", "--explain` lists them")] {
-        let (code, _, told) = run(folder.path(), &["--explain", name], None);
-        assert!(code == 2 && told.contains(help), "{told}");
+        let (code, _, err) = run(folder.path(), &["--explain", name], None);
+        assert!(code == 2 && err.contains(help), "{err}");
     }
 }
 
@@ -466,7 +445,7 @@ fn chat_templates_are_linted_alone_and_beside_a_response_template() {
                 {% endfor %}{{ tools | tojson }}";
     let config = |extra: &str| format!("{{\"chat_template\": {}{extra}}}", backchat::json::Value::from(loud));
     let response = r#", "response_template": {"start_anchor": "<|a|>", "fields": {"content": {"close": "<|e|>"}}}"#;
-    let folder = folder(&[
+    let folder = folder_of(&[
         ("loud.jinja", loud),
         ("quiet.jinja", "{% for m in messages %}{{ m.content }}{% endfor %}{{ tools | tojson }}"),
         ("broken.jinja", "{% for"),
@@ -482,9 +461,9 @@ fn chat_templates_are_linted_alone_and_beside_a_response_template() {
         ("both", 1, &["CT002", "CT004"]),
         ("broken.jinja", 2, &["template-failed"]),
     ] {
-        let (found, out, told) = run(folder.path(), &[source, "--format", "concise"], None);
-        assert_eq!(found, code, "{source}: {out}{told}");
-        let both = format!("{out}{told}");
+        let (found, out, err) = run(folder.path(), &[source, "--format", "concise"], None);
+        assert_eq!(found, code, "{source}: {out}{err}");
+        let both = format!("{out}{err}");
         assert!(ids.iter().all(|id| both.contains(&format!("[{id}]"))), "{source}: {both}");
         assert_eq!(out.lines().count(), if code == 2 { out.lines().count() } else { ids.len() }, "{source}: {out}");
     }

@@ -1,4 +1,4 @@
-//! Every file in `tests/inputs/load/` is loaded; the snapshot beside it shows what its author is told.
+//! Every file in `tests/inputs/load/` is loaded; the snapshot beside it shows what its author reads.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ fn what_an_author_is_told() {
         let text = std::fs::read_to_string(&file).unwrap();
         let name = file.file_name().unwrap().to_str().unwrap();
         let sources = Sources::none().with(name, text.as_str());
-        let told = match Template::load(&text) {
+        let shown = match Template::load(&text) {
             Ok(loaded) => {
-                let told = render(&loaded.in_file(name).warnings, Format::Full, &sources, false);
-                format!("loads\n\n{told}")
+                let shown = render(&loaded.in_file(name).warnings, Format::Full, &sources, false);
+                format!("loads\n\n{shown}")
             }
             Err(error) => {
                 let diagnostics = error.in_file(name).diagnostics;
@@ -29,7 +29,7 @@ fn what_an_author_is_told() {
                 format!("does not load\n\n{}", render(&diagnostics, Format::Full, &sources, false))
             }
         };
-        insta::assert_snapshot!(name.trim_end_matches(".json"), told.trim_end());
+        insta::assert_snapshot!(name.trim_end_matches(".json"), shown.trim_end());
     }
 }
 

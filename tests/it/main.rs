@@ -52,6 +52,7 @@ mod rooms;
 mod schema;
 mod serde;
 mod source;
+mod support;
 mod svg;
 mod targets;
 mod terminal;

@@ -2,7 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::support::{backchat_in, empty_folder};
+
+pub use crate::support::root;
 
 /// A template whose every field shows something: text, a list of calls, text outside every mark.
 pub const TEMPLATE: &str = r#"{
@@ -16,23 +20,16 @@ pub const TEMPLATE: &str = r#"{
 }
 "#;
 
-pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// A folder of a test's own, with the template in it.
 pub fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = empty_folder(&format!("report/{name}"));
     fs::write(folder.join("template.json"), TEMPLATE).unwrap();
     fs::write(folder.join("prompt.txt"), "<user>Is 1 < 2?<bot>").unwrap();
     folder
 }
 
 pub fn backchat(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
-    command.current_dir(folder).args(arguments).env("NO_COLOR", "1").output().unwrap()
+    backchat_in(folder, arguments, "")
 }
 
 /// The page that a command writes.

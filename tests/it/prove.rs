@@ -1,32 +1,12 @@
 //! Proofs of response templates: the command, the verdicts, and what each kind of mistake is called.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use backchat::derive::{Fault, Options, Part, Sample, Status, Verdict, prove};
 use backchat::json::{self, Object, Value};
 use backchat::template::Template;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn backchat(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
-    command.current_dir(root()).args(arguments).env("NO_COLOR", "1").output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use crate::support::{backchat, empty_folder, root, text};
 
 /// A chat template that shows everything: `[think]…[/think]content<call>{…}</call><end>`.
 const CHAT: &str = "\
@@ -264,7 +244,7 @@ fn without_a_message_only_what_nothing_explains_is_a_departure() {
 
 #[test]
 fn the_command_says_what_fails_and_how_to_repair_it() {
-    let folder = folder("prove");
+    let folder = empty_folder("prove");
     let chat = folder.join("chat.jinja");
     fs::write(&chat, CHAT.replace("</call>", "</call>\n")).unwrap();
     let file = folder.join("response_template.json");
@@ -277,7 +257,7 @@ fn the_command_says_what_fails_and_how_to_repair_it() {
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     insta::assert_snapshot!("not_proved", text(&output.stdout));
-    let report = json::read(&text(&run(&["--format", "json"]).stdout)).unwrap();
+    let report = json::read(text(&run(&["--format", "json"]).stdout)).unwrap();
     assert_eq!(report.get("status").unwrap().as_str(), Some("partial"));
     let failures = report.get("verification").unwrap().get("failures").unwrap().as_list().unwrap();
     assert_eq!(failures[0].get("kind").unwrap().as_str(), Some("content"));
@@ -291,7 +271,7 @@ fn the_command_says_what_fails_and_how_to_repair_it() {
 
 #[test]
 fn the_command_says_why_it_could_not_run() {
-    let folder = folder("prove_errors");
+    let folder = empty_folder("prove_errors");
     let chat = folder.join("chat.jinja");
     fs::write(&chat, "{{ raise_exception('never') }}").unwrap();
     let file = folder.join("response_template.json");
@@ -312,7 +292,7 @@ fn the_command_says_why_it_could_not_run() {
 
 #[test]
 fn many_sources_are_derived_in_order() {
-    let folder = folder("derive_many");
+    let folder = empty_folder("derive_many");
     for name in ["hermes", "gemma_2", "qwen3"] {
         fs::copy(root().join(format!("chat_templates/{name}.jinja")), folder.join(format!("{name}.jinja"))).unwrap();
     }
@@ -336,7 +316,7 @@ fn many_sources_are_derived_in_order() {
 
 #[test]
 fn rows_of_chat_templates_give_rows_of_reports() {
-    let folder = folder("derive_rows");
+    let folder = empty_folder("derive_rows");
     let source = fs::read_to_string(root().join("chat_templates/hermes.jinja")).unwrap();
     let row = |entries: Vec<(&str, Value)>| {
         Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Object>()).to_string()

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use backchat::json::{self, Value};
 use roxmltree::{Document, Node};
 
+use crate::support::integer;
+
 /// What `check` and `lint` write in a format, of files in which about everything is wrong.
 fn reports(format: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
@@ -104,13 +106,6 @@ fn json_problems(value: &Value, schema: &Value, root: &Value, at: &str) -> Vec<S
         }
     }
     problems
-}
-
-fn integer(value: &Value) -> i64 {
-    match value {
-        Value::Number(number) => number.as_i64().unwrap(),
-        other => panic!("{other} is no number"),
-    }
 }
 
 #[test]

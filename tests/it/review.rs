@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+use crate::support::outcome_in;
 
 const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "defaults": {"role": "assistant"}, "fields": {
   "thought": {"open": "<think>", "close": "</think>"},
@@ -29,15 +30,7 @@ fn project(files: &[(&str, &str)]) -> TempDir {
 
 /// The exit code, standard output and standard error where there is no terminal.
 fn review(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
-        .arg("review")
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    outcome_in(folder, &[&["review"], arguments].concat())
 }
 
 #[test]

@@ -4,6 +4,8 @@
 use backchat::json::{self, Value};
 use backchat::template::{ContentParser, Template, schema};
 
+use crate::support::integer;
+
 /// Whether a value satisfies a schema, as far as draft 7 is used in ours. Any other keyword fails the test.
 fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
     let Some(rules) = schema.as_object() else { return schema.as_bool().unwrap() };
@@ -11,7 +13,7 @@ fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
     let count =
         |schemas: &Value| schemas.as_list().unwrap().iter().filter(|schema| satisfies(value, schema, root)).count();
     let at_least = |length: Option<usize>, bound: &Value| {
-        length.is_none_or(|length| length >= usize::try_from(number(bound)).unwrap())
+        length.is_none_or(|length| length >= usize::try_from(integer(bound)).unwrap())
     };
     let length = value.as_str().map(|text| text.chars().count());
     let items = value.as_list().map(<[_]>::len);
@@ -36,12 +38,12 @@ fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
         "if" => !satisfies(value, rule, root) || satisfies(value, rules.get("then").unwrap(), root),
         "minLength" => at_least(length, rule),
         "minItems" => at_least(items, rule),
-        "maxItems" => items.is_none_or(|items| items <= usize::try_from(number(rule)).unwrap()),
+        "maxItems" => items.is_none_or(|items| items <= usize::try_from(integer(rule)).unwrap()),
         "minProperties" => at_least(keys, rule),
-        "maxProperties" => keys.is_none_or(|keys| keys <= usize::try_from(number(rule)).unwrap()),
+        "maxProperties" => keys.is_none_or(|keys| keys <= usize::try_from(integer(rule)).unwrap()),
         "minimum" | "maximum" => match value {
-            Value::Number(value) if keyword == "minimum" => value.as_i64().unwrap() >= number(rule),
-            Value::Number(value) => value.as_i64().unwrap() <= number(rule),
+            Value::Number(value) if keyword == "minimum" => value.as_i64().unwrap() >= integer(rule),
+            Value::Number(value) => value.as_i64().unwrap() <= integer(rule),
             _ => true,
         },
         "items" => value.as_list().is_none_or(|items| items.iter().all(|item| satisfies(item, rule, root))),
@@ -60,13 +62,6 @@ fn satisfies(value: &Value, schema: &Value, root: &Value) -> bool {
         }),
         other => panic!("the test does not know the keyword {other}"),
     })
-}
-
-fn number(value: &Value) -> i64 {
-    match value {
-        Value::Number(number) => number.as_i64().unwrap(),
-        other => panic!("{other} is no number"),
-    }
 }
 
 fn is_of_type(value: &Value, name: &Value) -> bool {

@@ -144,12 +144,12 @@ fn events_are_written_as_the_command_writes_them() {
                 };
                 let mut notes = String::new();
                 if !finished.malformed.is_empty() {
-                    let told = finished.malformed.iter().map(|region| region.to_value()).collect();
-                    notes += &format!(r#""malformed": {}, "#, Value::List(told));
+                    let listed = finished.malformed.iter().map(|region| region.to_value()).collect();
+                    notes += &format!(r#""malformed": {}, "#, Value::List(listed));
                 }
                 if !finished.notes.is_empty() {
-                    let told = finished.notes.iter().map(|note| note.as_str().into()).collect();
-                    notes += &format!(r#""notes": {}, "#, Value::List(told));
+                    let listed = finished.notes.iter().map(|note| note.as_str().into()).collect();
+                    notes += &format!(r#""notes": {}, "#, Value::List(listed));
                 }
                 let whole = format!(r#"{{"message": {message}, {missing}{notes}"events": {}}}"#, own(&finished.events));
                 assert_eq!(written(&finished), whole);

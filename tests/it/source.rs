@@ -9,20 +9,18 @@ use backchat::template::Template;
 use backchat::template::source::{SourceError, from_text, open, replace_file, write_into};
 use proptest::prelude::*;
 
+use crate::support::path_text;
+
 const TEMPLATE: &str = r#"{"start_anchor": "<|a|>", "fields": {"content": {"close": "<|end|>"}}}"#;
 
 fn template() -> Template {
     Template::load(TEMPLATE).unwrap().template
 }
 
-fn name(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-/// What the user is told, with the folder of the test left out.
-fn told(result: Result<impl Sized, SourceError>, folder: &Path) -> String {
+/// What the user reads, with the folder of the test left out.
+fn shown(result: Result<impl Sized, SourceError>, folder: &Path) -> String {
     let error = result.err().unwrap();
-    render(&error.diagnostics, Format::Full, &error.sources, false).replace(name(folder), "FOLDER")
+    render(&error.diagnostics, Format::Full, &error.sources, false).replace(path_text(folder), "FOLDER")
 }
 
 /// The config after `write_into`.
@@ -30,7 +28,7 @@ fn written(config: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokenizer_config.json");
     fs::write(&path, config).unwrap();
-    write_into(name(&path), &template()).unwrap();
+    write_into(path_text(&path), &template()).unwrap();
     fs::read_to_string(path).unwrap()
 }
 
@@ -42,7 +40,7 @@ fn a_template_is_found_in_its_own_file_in_a_config_and_in_a_model_folder() {
     fs::write(&own, TEMPLATE).unwrap();
     fs::write(&config, format!("{{\"chat_template\": \"\", \"response_template\": {TEMPLATE}}}")).unwrap();
     for path in [own.as_path(), config.as_path(), folder.path()] {
-        let opened = open(name(path)).unwrap();
+        let opened = open(path_text(path)).unwrap();
         assert_eq!(opened.loaded.template, template());
         assert!(opened.sources.text(Some(&opened.file)).is_some());
     }
@@ -62,19 +60,19 @@ fn what_cannot_be_read() {
     let file = |file: &str, content: &[u8]| {
         let path = folder.join(file);
         fs::write(&path, content).unwrap();
-        told(open(name(&path)), folder)
+        shown(open(path_text(&path)), folder)
     };
-    let told = [
-        told(open(name(&folder.join("missing.json"))), folder),
-        told(open(name(folder)), folder),
+    let shown = [
+        shown(open(path_text(&folder.join("missing.json"))), folder),
+        shown(open(path_text(folder)), folder),
         file("empty.json", b""),
         file("cut.json", b"{\"start_anchor\": \"<|a|>\",\n \"fields\": {\"content\": {\"close\": \"<|e"),
         file("latin.json", b"{\"start_anchor\":\n \"\xe9\"}"),
         file("config.json", b"{\"tokenizer_class\": \"X\"}"),
         file("deep.json", &b"[".repeat(100_000)),
-        told(write_into(name(&folder.join("missing.json")), &template()), folder),
+        shown(write_into(path_text(&folder.join("missing.json")), &template()), folder),
     ];
-    insta::assert_snapshot!(told.concat());
+    insta::assert_snapshot!(shown.concat());
 }
 
 #[test]
@@ -119,7 +117,7 @@ fn a_file_that_is_no_config_is_left_alone() {
     for content in ["[]", "{\"a\": ", "\u{feff}{}"] {
         let path = folder.path().join("tokenizer_config.json");
         fs::write(&path, content).unwrap();
-        assert!(write_into(name(&path), &template()).is_err());
+        assert!(write_into(path_text(&path), &template()).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file may stay behind");
@@ -134,10 +132,10 @@ fn permissions_and_links_stay() {
     fs::write(&real, "{}").unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     symlink("blob", &link).unwrap();
-    write_into(name(&link), &template()).unwrap();
+    write_into(path_text(&link), &template()).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-    assert_eq!(open(name(&real)).unwrap().loaded.template, template());
+    assert_eq!(open(path_text(&real)).unwrap().loaded.template, template());
 }
 
 #[test]

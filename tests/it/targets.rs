@@ -8,9 +8,7 @@ use backchat::targets::{ENGINES, Reader, Role, TARGETS, Target};
 use backchat::{Pattern, Template};
 use serde_json::Value as Json;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use crate::support::root;
 
 fn load(text: &str) -> Template {
     Template::load(text).unwrap().template
@@ -98,14 +96,14 @@ fn refusals_name_the_place_and_the_words() {
             "ab": {"open_pattern": "x*", "close_pattern": "y*"},
             "tool_calls": {"content": "json"}}}"#,
     );
-    let told: Vec<String> = Target::named("sglang")
+    let messages: Vec<String> = Target::named("sglang")
         .unwrap()
         .check(&template)
         .into_iter()
         .chain(Target::named("smg").unwrap().check(&template))
         .map(|refusal| format!("{} {} {:?}: {}", refusal.reader.name(), refusal.place, refusal.reason, refusal.words))
         .collect();
-    insta::assert_snapshot!(told.join("\n"));
+    insta::assert_snapshot!(messages.join("\n"));
 }
 
 #[test]
@@ -159,9 +157,9 @@ fn cautions_say_what_a_reader_drops() {
     ] {
         let template = load(&format!(r#"{{"start_anchor": "<|a|>", "fields": {{{fields}}}}}"#));
         let cautions = Target::named(target).unwrap().cautions(&template);
-        let told: Vec<_> =
+        let messages: Vec<_> =
             cautions.iter().map(|caution| format!("{} {}", caution.reader.name(), caution.place)).collect();
-        assert_eq!(told, places, "{fields} for {target}");
+        assert_eq!(messages, places, "{fields} for {target}");
     }
 }
 

@@ -10,8 +10,8 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use super::cases::Cases;
-use super::outputs::Outputs;
+use super::case_selection::Cases;
+use super::diagnostic_outputs::Outputs;
 use super::progress::Progress;
 use super::report::Report as Page;
 use super::{Failure, Global, input, signals};

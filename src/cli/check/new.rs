@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use crate::chat;
 use crate::check::{self, Chat, Names, fixture};
-use crate::cli::cases::Cases;
-use crate::cli::derive::NOW;
-use crate::cli::render::source_failure;
+use crate::cli::case_selection::Cases;
+use crate::cli::chat_options::{NOW, source_failure};
 use crate::cli::{Failure, Global, input, signals};
 use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place, escape};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::check::fixture::TemplateSource;
 use crate::check::{Report, Status};
-use crate::cli::outputs::{Found, Outputs};
+use crate::cli::diagnostic_outputs::{Found, Outputs};
 use crate::cli::{Failure, Global};
 use crate::diagnostic::{self, Diagnostic, Label, Place, Severity, Sources, Suite};
 
@@ -63,7 +63,7 @@ struct Group {
 }
 
 impl AllowedTruncations {
-    /// The group that a finding belongs to; nothing if it is none of these or if it opens a group, as the finding `next`.
+    /// The group that a finding belongs to; nothing if it has no group or opens one, as the finding `next` does.
     fn group_of(&mut self, report: &Report<'_>, found: &Diagnostic, next: usize) -> Option<&mut Group> {
         let TemplateSource::File(template) = &report.entry.case()?.template else { return None };
         if found.id != "check-truncated" || found.severity != Severity::Note {

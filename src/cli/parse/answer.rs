@@ -110,16 +110,16 @@ impl Doubts {
     }
 
     /// How many rows have which of them; nothing if no row has any.
-    pub fn told(&self) -> Option<String> {
+    pub fn counts(&self) -> Option<String> {
         let kinds = [
             (&self.malformed, "have malformed regions"),
             (&self.missing, "lack required fields"),
             (&self.notes, "have notes"),
         ];
         let counts = kinds.map(|(counter, what)| (counter.load(Ordering::Relaxed), what));
-        let told: Vec<String> =
+        let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        (!told.is_empty()).then(|| told.join(", "))
+        (!counts.is_empty()).then(|| counts.join(", "))
     }
 }
 
@@ -142,7 +142,7 @@ impl Asked {
 }
 
 /// The messages of diagnostics, in one line.
-fn told(diagnostics: &[Diagnostic]) -> String {
+fn in_one_line(diagnostics: &[Diagnostic]) -> String {
     let said: Vec<_> = diagnostics.iter().map(|found| found.message.as_str()).collect();
     said.join("; ")
 }
@@ -214,7 +214,7 @@ impl<'a> Answerer<'a> {
             return self.named(path);
         }
         let loaded = if schema::source::holds_schema(&carried) {
-            let said = |found: Vec<Diagnostic>| RowError::load(told(&found));
+            let said = |found: Vec<Diagnostic>| RowError::load(in_one_line(&found));
             Schema::from_value(&carried).map(|loaded| Reader::Schema(loaded.schema)).map_err(said)
         } else {
             let loaded = Template::from_value(&carried).map(|loaded| Reader::Template(loaded.template));
@@ -231,7 +231,7 @@ impl<'a> Answerer<'a> {
         } else {
             input::template_or_schema(path)
                 .map(Reader::of)
-                .map_err(|error| RowError::load(format!("{path}: {}", told(&error.diagnostics))))
+                .map_err(|error| RowError::load(format!("{path}: {}", in_one_line(&error.diagnostics))))
         };
         self.remember(Value::from(path).to_string(), &opened);
         opened
@@ -247,8 +247,8 @@ impl<'a> Answerer<'a> {
 
 /// The tools as the parser takes them.
 fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
-    let told = |reason: crate::parser::ToolsError| RowError::new("prefix", reason.to_string());
-    given.map(|tools| Tools::new(tools).map(Arc::new).map_err(told)).transpose()
+    let wrong = |reason: crate::parser::ToolsError| RowError::new("prefix", reason.to_string());
+    given.map(|tools| Tools::new(tools).map(Arc::new).map_err(wrong)).transpose()
 }
 
 /// A parser as the command line asks for it.
@@ -302,12 +302,12 @@ pub fn complete(answer: &mut Object, done: Result<Finished, RowError>, recording
             }
             let (malformed, notes) = (finished.malformed, finished.notes);
             if !malformed.is_empty() {
-                let told = malformed.iter().map(Malformed::to_value);
-                answer.insert("malformed".to_owned(), Value::List(told.collect()));
+                let listed = malformed.iter().map(Malformed::to_value);
+                answer.insert("malformed".to_owned(), Value::List(listed.collect()));
             }
             if !notes.is_empty() {
-                let told = notes.into_iter().map(Value::String).collect();
-                answer.insert("notes".to_owned(), Value::List(told));
+                let listed = notes.into_iter().map(Value::String).collect();
+                answer.insert("notes".to_owned(), Value::List(listed));
             }
         }
         Err(error) => {

@@ -50,7 +50,7 @@ pub struct Parse {
     /// Also print the events, feed by feed
     #[arg(long)]
     events: bool,
-    /// Add the start and end of its text, and the captures of the opening, to each event
+    /// Add to each event the start and end of its text, and the captures of the opening pattern
     #[arg(long, requires = "events")]
     spans: bool,
     /// Set how the text is fed: `whole`, a number of code points, or `random:SEED`
@@ -194,11 +194,11 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
     if failed > 0 && !global.is_quiet() {
         note(&format!("{failed} of {rows} rows failed"));
     }
-    let told = doubts.told();
-    if let Some(told) = told.as_ref().filter(|_| !global.is_quiet()) {
-        note(&format!("of {rows} rows, {told}"));
+    let counts = doubts.counts();
+    if let Some(counts) = counts.as_ref().filter(|_| !global.is_quiet()) {
+        note(&format!("of {rows} rows, {counts}"));
     }
-    Ok(ExitCode::from(u8::from(strict && told.is_some())))
+    Ok(ExitCode::from(u8::from(strict && counts.is_some())))
 }
 
 /// The template or schema at a path. Its warnings are printed.

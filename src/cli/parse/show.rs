@@ -120,7 +120,7 @@ pub(super) fn shortened(json: &str) -> String {
 /// The findings about malformed regions. `text` is the output, from the file of that name.
 pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
     let all = recording.initial.iter().chain(recording.feeds.iter().flatten()).chain(recording.last.iter().flatten());
-    let told = all.filter_map(|event| match event {
+    let found = all.filter_map(|event| match event {
         Event::Malformed { field, text: raw, reason, body, .. } => Some(
             Diagnostic::warning("malformed-region", format!("a region of `{field}` could not be parsed: {reason}"))
                 .at(place(body, recording.prefix_length, text).in_file(file))
@@ -128,7 +128,7 @@ pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnosti
         ),
         _ => None,
     });
-    told.collect()
+    found.collect()
 }
 
 /// The position of a span in the output; none if it begins in the prompt.
@@ -141,11 +141,13 @@ fn place(stretch: &Span, prefix_length: usize, text: &str) -> Place {
 
 /// The error of a parse that failed.
 pub fn failed(error: &RowError, mode: Mode, file: &str) -> Diagnostic {
-    let told =
+    let problem =
         Diagnostic::error("parse-failed", format!("at {}: {}", error.stage, error.message)).at(Place::file(file));
     match mode {
-        Mode::Reference => told.help("transformers raises an error here; stable mode reports the problem and goes on"),
-        Mode::Stable => told,
+        Mode::Reference => {
+            problem.help("transformers raises an error here; stable mode reports the problem and goes on")
+        }
+        Mode::Stable => problem,
     }
 }
 

@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::derive::NOW;
-use super::render::assignment;
+use super::chat_options::{NOW, assignment};
 use super::report::Report;
 use super::{Failure, Global, note};
 use crate::diagnostic::Diagnostic;
@@ -21,7 +20,7 @@ use crate::session::{
 use crate::template::Template;
 use crate::tui::{self, App, Theme};
 
-/// What is assumed if the prompt is not known.
+/// The assumption if the prompt is not known.
 const NO_PREFIX: &str = "without --prefix, the prompt is assumed to end at the start anchor";
 
 /// Replay outputs through the parser, step by step, and see why
@@ -38,34 +37,34 @@ Press ? to list the keys. If standard output is not a terminal, the events are p
 Exit codes: 0 replayed, 2 could not run.")]
 pub struct Replay {
     /// A response template's JSON, tokenizer_config.json, model folder or ORG/NAME; or fixtures: FILE.fixture,
-    /// FILE.fixture#CASE, rows of JSON lines, or a folder of such
+    /// FILE.fixture#CASE, rows of JSON lines, or a folder of them
     template: String,
     /// The model's output, or a list of outputs: JSON lines, fixtures or a folder; `-` is standard input. Rows
     /// {"after_ms", "text"} are one output, in the chunks it came in
     output: Option<String>,
-    /// The prompt that the output continues
+    /// Read the output as the continuation of this prompt
     #[arg(long, value_name = "FILE")]
     prefix: Option<String>,
-    /// The tools the model was given, a JSON list: arguments of calls are cast to their types
+    /// Cast the arguments of calls to the types of these tools, a JSON list
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Go to this position: a character of the output, `end`, or `event:N` after N events
+    /// Start at this position: a character of the output, `end`, or `event:N` after N events
     #[arg(long, value_name = "N")]
     at: Option<Position>,
     /// Cut the output: `recorded`, `whole`, a number of characters, `random:SEED`, or `cut:N,N` at these places;
     /// `4+N,N` is every 4 characters and at these places
     #[arg(long, value_name = "HOW")]
     chunks: Option<Chunking>,
-    /// Show this answer: `stable`, `reference` (transformers', flaws included), or `both` side by side
-    #[arg(long, value_enum, default_value_t = ModeName::Stable)]
-    mode: ModeName,
+    /// Select the answer: `stable`, `reference` (that of transformers, flaws included), or `both` side by side
+    #[arg(long, value_enum, default_value_t = ShownModes::Stable)]
+    mode: ShownModes,
     /// Compare with a second response template, side by side
     #[arg(long, value_name = "TEMPLATE")]
     with: Option<String>,
-    /// Derive (`d`) from this chat template and verify with it; by default a model folder's own
+    /// Derive (`d`) from this chat template and verify with it; the default is the one in the model folder
     #[arg(long, value_name = "SOURCE")]
     chat_template: Option<String>,
-    /// Set a variable of the chat template, as JSON or else as text
+    /// Set a template variable; the value is JSON, or else text
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     set: Vec<(String, Value)>,
     /// Choose colors for this background
@@ -76,7 +75,7 @@ pub struct Replay {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ModeName {
+enum ShownModes {
     Stable,
     Reference,
     Both,
@@ -84,7 +83,7 @@ enum ModeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ThemeName {
-    /// What the terminal reports
+    /// Ask the terminal
     Auto,
     Dark,
     Light,
@@ -94,7 +93,7 @@ enum ThemeName {
 
 impl Replay {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        if self.mode == ModeName::Both && self.with.is_some() {
+        if self.mode == ShownModes::Both && self.with.is_some() {
             return Err(Diagnostic::error(
                 "four-sides",
                 "`--mode both` and `--with` each show two answers side by side",
@@ -136,7 +135,7 @@ impl Replay {
         Ok(tui::run(&mut app)?)
     }
 
-    /// What a template and an output alone ask for.
+    /// The request for a template and an output alone.
     fn of(template: &str, output: Option<&str>) -> Self {
         Self {
             template: template.to_owned(),
@@ -145,7 +144,7 @@ impl Replay {
             tools: None,
             at: None,
             chunks: None,
-            mode: ModeName::Stable,
+            mode: ShownModes::Stable,
             with: None,
             chat_template: None,
             set: Vec::new(),
@@ -156,7 +155,7 @@ impl Replay {
 
     fn start(&self, outputs: &OutputSet) -> Start {
         let showing = match (self.mode, &self.with) {
-            (ModeName::Both, None) => Showing::Modes,
+            (ShownModes::Both, None) => Showing::Modes,
             (mode, Some(_)) => Showing::Templates(mode.mode()),
             (mode, None) => Showing::One(mode.mode()),
         };
@@ -177,7 +176,7 @@ impl Replay {
         }
     }
 
-    /// What the session opens.
+    /// The request to the session.
     fn request(&self) -> Request {
         Request {
             template: self.template.clone(),
@@ -205,15 +204,15 @@ impl Replay {
         let several = outputs.names().len() > 1;
         let mut read = 0;
         let mut gap = "";
-        let mut told = HashSet::new();
+        let mut seen = HashSet::new();
         for (index, name) in outputs.names().iter().enumerate() {
             let material = match outputs.material(index) {
                 Ok(material) => material,
                 Err(mut problem) if several => {
-                    // What is wrong with a template that outputs share is said once.
+                    // A problem of a template that outputs share is reported once.
                     problem
                         .diagnostics
-                        .retain(|found| told.insert(format!("{:?}", (found.id, &found.message, &found.place))));
+                        .retain(|found| seen.insert(format!("{:?}", (found.id, &found.message, &found.place))));
                     if !problem.diagnostics.is_empty() {
                         Failure::from(problem).report(global);
                     }
@@ -244,7 +243,7 @@ impl Replay {
         let own = |name: &str, mode| (name.to_owned(), &material.template, mode);
         match &material.other {
             Some(other) => vec![own(&material.template_file, mode), (other.name.clone(), &other.template, mode)],
-            None if self.mode == ModeName::Both => {
+            None if self.mode == ShownModes::Both => {
                 vec![own("stable", Mode::Stable), own("reference", Mode::Reference)]
             }
             None => vec![own("", mode)],
@@ -258,7 +257,7 @@ impl Replay {
         for (index, name) in outputs.names().iter().enumerate() {
             let material = match outputs.material(index) {
                 Ok(material) => material,
-                // What is wrong with it is said where it is shown.
+                // Its problems are reported when it is shown.
                 Err(_) if several => continue,
                 Err(problem) => return Err(problem.into()),
             };
@@ -306,7 +305,7 @@ pub fn theme(global: &Global) -> Theme {
     }
 }
 
-/// What a shell reports of a command that a signal ended.
+/// The exit code a shell reports for a command that a signal ended.
 pub fn ended_by(signal: i32) -> ExitCode {
     ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
 }
@@ -331,11 +330,11 @@ pub fn show_given(given: Vec<Given>, origin: Origin, global: &Global) -> Result<
     replay.show(OutputSet::of_given(given, Some(origin)), global)
 }
 
-impl ModeName {
+impl ShownModes {
     fn mode(self) -> Mode {
         match self {
-            ModeName::Reference => Mode::Reference,
-            ModeName::Stable | ModeName::Both => Mode::Stable,
+            ShownModes::Reference => Mode::Reference,
+            ShownModes::Stable | ShownModes::Both => Mode::Stable,
         }
     }
 }

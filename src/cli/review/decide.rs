@@ -43,7 +43,7 @@ impl Review {
         let decisions = review.decisions().to_vec();
         let left = decisions.iter().filter(|made| !is_settled(**made)).count();
         if !global.is_quiet() {
-            docket.summarise(&decisions);
+            docket.summarize(&decisions);
             self.tell_not_run(not_run);
         }
         Ok(exit_code(left, not_run))
@@ -73,7 +73,7 @@ impl Docket<'_> {
         reports.first().map(use_report)
     }
 
-    fn summarise(&self, decisions: &[Option<screen::Decision>]) {
+    fn summarize(&self, decisions: &[Option<screen::Decision>]) {
         use screen::Decision;
         let count = |wanted: Decision| decisions.iter().filter(|made| **made == Some(wanted)).count();
         let left = decisions.iter().filter(|made| made.is_none()).count() + count(Decision::Skipped);
@@ -111,7 +111,7 @@ impl screen::Docket for Docket<'_> {
             }
             let sections = |pending: check::Pending<'_>| {
                 let sections = pending.sections().into_iter();
-                let shown = |check::Section { name, expected, found }| screen::Section { name, expected, found };
+                let shown = |check::PendingSection { name, expected, found }| screen::Section { name, expected, found };
                 sections.map(shown).collect()
             };
             let pending = report.undecided();

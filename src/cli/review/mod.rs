@@ -6,7 +6,7 @@ mod decide;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::cases::Cases;
+use super::case_selection::Cases;
 use super::{Failure, Global};
 use crate::check::{self, Entry, Loaded, Report, Settings, Status};
 use crate::diagnostic::{Diagnostic, Place, Severity, escape};

@@ -5,9 +5,10 @@ use super::choices::{Guard, Inside, Region, Section, Space};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
+use crate::derive::slice::slice;
 use crate::json::{Object, Value};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, Calls, Cut, ObjectBody, Pairs, Piece, Place, Wire};
+use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs, Place, Wire};
 
 /// Writes the field.
 pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
@@ -24,9 +25,9 @@ pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
 pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
-    match frame::stands_out(&first) {
+    match frame::is_distinctive(&first) {
         true => spaced(first.trim()),
-        // The mark of a section that does not stand out is one if a call follows it.
+        // The mark of a section that is not distinctive is one if a call follows it.
         false if !plan.cut.section.trim().is_empty() => {
             format!("{}\\s*{}", spaced(plan.cut.section.trim()), plan.begin())
         }
@@ -50,7 +51,7 @@ impl Plan<'_> {
     fn reads_whole(&self) -> bool {
         let own = if self.calls.most > 1 { self.cut.open.trim() } else { self.first_mark() };
         let body = &self.calls.body;
-        !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, Piece::Name | Piece::Id))
+        !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
     }
 
     /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is read
@@ -76,7 +77,7 @@ impl Plan<'_> {
         if mark.is_empty() {
             let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
             Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
-        } else if frame::stands_out(mark) && self.choices.guard != Guard::Always {
+        } else if frame::is_distinctive(mark) && self.choices.guard != Guard::Always {
             Delimiter::Pattern(spaced(mark)).write(&mut field, "open");
         } else {
             Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
@@ -89,7 +90,7 @@ impl Plan<'_> {
             if !stops.is_empty() {
                 Delimiter::Literals(stops).write(&mut field, "close");
             }
-        } else if frame::stands_out(close) {
+        } else if frame::is_distinctive(close) {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
             // A fence occurs in JSON only inside a string.
@@ -113,10 +114,10 @@ impl Plan<'_> {
         let mut field = Object::new();
         let open = self.before_call(self.bare_end(&self.cut.open));
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let guarded = !frame::stands_out(&own) || self.choices.guard == Guard::Always;
+        let guarded = !frame::is_distinctive(&own) || self.choices.guard == Guard::Always;
         let start = if guarded { format!("\\s*(?={})", object_start(object)) } else { String::new() };
         Delimiter::Pattern(format!("{open}{start}")).write(&mut field, "open");
-        if frame::stands_out(&self.cut.close) || !self.cut.close.trim().is_empty() {
+        if frame::is_distinctive(&self.cut.close) || !self.cut.close.trim().is_empty() {
             self.close(&mut field, "", &self.cut.close);
         } else {
             // The object's own end closes it, where a call can end.
@@ -151,14 +152,14 @@ impl Plan<'_> {
             None => body.head.clone(),
         };
         match pieces.last_mut() {
-            Some(Piece::Text(text)) if body.object.is_none() => *text = self.bare_end(text).to_owned(),
+            Some(CallPart::Text(text)) if body.object.is_none() => *text = self.bare_end(text).to_owned(),
             Some(_) => {}
             None => opens = self.bare_end(opens),
         }
         let head = self.pieces(&pieces, &follows, &mut groups);
         let mut open = self.before_call(opens);
         if self.choices.space == Space::Any
-            && matches!(pieces.first(), Some(Piece::Name | Piece::Id | Piece::NamedId))
+            && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
             && marks::marks(opens).last().is_some_and(|mark| frame::is_closed_mark(mark))
         {
             open.push_str("\\s*");
@@ -167,14 +168,14 @@ impl Plan<'_> {
         let is_late = body
             .tail
             .iter()
-            .any(|piece| *piece == Piece::Name && !groups.has_name || *piece == Piece::Id && !groups.has_id);
+            .any(|piece| *piece == CallPart::Name && !groups.has_name || *piece == CallPart::Id && !groups.has_id);
         let late = match is_late {
             false => String::new(),
             true => format!("(?=.*?{})", self.pieces(&body.tail, self.cut.close.trim_start(), &mut groups)),
         };
         let own = format!("{}{}", self.cut.section, self.cut.open);
         let guard = match &body.arguments {
-            _ if frame::stands_out(&own) => String::new(),
+            _ if frame::is_distinctive(&own) => String::new(),
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
             _ => "(?=\\s*[{\"])".to_owned(),
         };
@@ -192,7 +193,7 @@ impl Plan<'_> {
     /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no look-ahead.
     fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
+            CallPart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         let close = close.unwrap_or(&self.cut.close).trim();
@@ -213,7 +214,7 @@ impl Plan<'_> {
         let separator = self.cut.separator.trim();
         let space = if self.choices.space == Space::Exact {
             let text = &self.cut.section;
-            escape(text.get(text.trim_end().len()..).unwrap_or(""))
+            escape(slice(text, text.trim_end().len()..))
         } else {
             "\\s*".to_owned()
         };
@@ -233,7 +234,7 @@ impl Plan<'_> {
                 before.push(format!("{behind}{separator}{}", self.inside_section()));
             }
         }
-        let stands_out = frame::stands_out(open);
+        let is_distinctive = frame::is_distinctive(open);
         match before.is_empty() {
             true if own.is_empty() => self.start_of_turn(),
             true => own,
@@ -241,7 +242,9 @@ impl Plan<'_> {
                 format!("(?:{}|{})", self.start_of_turn(), before.join("|"))
             }
             false if own.is_empty() => any_of(before),
-            false if stands_out && self.choices.section == Section::Weak => format!("(?:{})?{own}", before.join("|")),
+            false if is_distinctive && self.choices.section == Section::Weak => {
+                format!("(?:{})?{own}", before.join("|"))
+            }
             false => {
                 let later = if self.calls.most > 1 && separator.is_empty() {
                     let close = self.end_of_call();
@@ -276,8 +279,9 @@ impl Plan<'_> {
         let last = marks::marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
         // Beside the name, so that what it opens cannot be taken for prose.
-        let is_call = open.trim_end().len() == open.len() && frame::stands_out(outer) && frame::stands_out(inner);
-        let interrupted = !inner.trim_end().ends_with(marks::shuts);
+        let is_call =
+            open.trim_end().len() == open.len() && frame::is_distinctive(outer) && frame::is_distinctive(inner);
+        let interrupted = !inner.trim_end().ends_with(marks::is_closing);
         (is_call && interrupted).then_some((outer, inner))
     }
 
@@ -294,7 +298,7 @@ impl Plan<'_> {
     /// The text every call ends with, as a pattern to look back for.
     fn end_of_call(&self) -> String {
         let tail = self.calls.body.tail.iter().rev().find_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
+            CallPart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         let close = self.cut.close.trim();
@@ -309,24 +313,24 @@ impl Plan<'_> {
     }
 
     /// Name, id and the texts between them.
-    fn pieces(&self, pieces: &[Piece], follows: &str, groups: &mut Groups) -> String {
+    fn pieces(&self, pieces: &[CallPart], follows: &str, groups: &mut Groups) -> String {
         let mut out = String::new();
         for (at, piece) in pieces.iter().enumerate() {
             let next = match pieces.get(at + 1) {
-                Some(Piece::Text(text)) => text.as_str(),
+                Some(CallPart::Text(text)) => text.as_str(),
                 Some(_) => "",
                 None => follows,
             };
             // If no mark begins a call, a name is a word.
-            let is_weak = !frame::stands_out(&self.cut.section) && !frame::stands_out(&self.cut.open);
+            let is_weak = !frame::is_distinctive(&self.cut.section) && !frame::is_distinctive(&self.cut.open);
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
                 word_before(next)
             };
             match piece {
-                Piece::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
-                Piece::Text(text) => {
+                CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
+                CallPart::Text(text) => {
                     // Models put white space between a mark and a name.
                     let is_free = |mark: Option<&str>| {
                         self.choices.space == Space::Any && mark.is_some_and(frame::is_closed_mark)
@@ -336,20 +340,20 @@ impl Plan<'_> {
                     let space = |free: bool| if free { "\\s*" } else { "" };
                     out.push_str(&format!("{}{}{}", space(before), self.text(text), space(behind)));
                 }
-                Piece::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
-                Piece::Name => {
+                CallPart::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
+                CallPart::Name => {
                     groups.has_name = true;
                     out.push_str(&format!("{}(?P<name>{word}+)", self.no_content()));
                 }
-                Piece::NameAgain => out.push_str(&format!("{word}+")),
-                Piece::Counter(_) => out.push_str("\\d+"),
-                Piece::Id if groups.bare || groups.has_id => out.push_str(&format!("{word}+")),
-                Piece::Id => {
+                CallPart::NameAgain => out.push_str(&format!("{word}+")),
+                CallPart::Counter(_) => out.push_str("\\d+"),
+                CallPart::Id if groups.bare || groups.has_id => out.push_str(&format!("{word}+")),
+                CallPart::Id => {
                     groups.has_id = true;
                     out.push_str(&format!("(?P<id>{word}+)"));
                 }
-                Piece::NamedId if groups.bare => out.push_str(&format!("{word}+")),
-                Piece::NamedId => {
+                CallPart::NamedId if groups.bare => out.push_str(&format!("{word}+")),
+                CallPart::NamedId => {
                     groups.has_id = true;
                     groups.has_name = true;
                     out.push_str(&format!("(?P<id>(?:\\w+\\.)?(?P<name>{word}+?)(?::\\d+)?)"));
@@ -380,7 +384,7 @@ impl Plan<'_> {
         format!("{}{head}", self.text(&self.cut.open))
     }
 
-    /// Writes the end of a call: its own text and, if that alone would not stand out, the text that must follow.
+    /// Writes the end of a call: its own text and, if that alone would not be distinctive, the text that must follow.
     fn close(&self, field: &mut Object, tail: &str, own: &str) {
         let text = if self.minds_space() { own.trim_end() } else { own.trim() };
         let outer = self.outer_marks(&self.cut.open).and_then(|marks| Some((marks, self.outer_close(text)?)));
@@ -394,7 +398,7 @@ impl Plan<'_> {
         };
         let pattern = format!("{tail}{closing}");
         let guarded = match self.choices.guard {
-            Guard::Weak => !frame::stands_out(own),
+            Guard::Weak => !frame::is_distinctive(own),
             Guard::Always => true,
         };
         // White space that parts two calls is left to the opening that needs it.
@@ -418,7 +422,7 @@ impl Plan<'_> {
             let mut patterns = vec![pattern];
             // A call that the end of the section or of the turn cuts off has been made all the same.
             let ends = frame::section_marks(&self.cut.section_close);
-            let is_new = |end: &&str| frame::stands_out(end) && !own.contains(end) && !end.contains(own.trim());
+            let is_new = |end: &&str| frame::is_distinctive(end) && !own.contains(end) && !end.contains(own.trim());
             patterns.extend(ends.into_iter().filter(is_new).map(spaced));
             patterns.extend(self.stops().filter(|stop| frame::is_sure(stop) && !own.contains(*stop)).map(escape));
             Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
@@ -445,7 +449,7 @@ impl Plan<'_> {
     /// Whether white space beside the body is part of it.
     fn minds_space(&self) -> bool {
         let bare = match &self.calls.body.arguments {
-            Arguments::Pairs(pairs) => !frame::stands_out(&pairs.cut.close),
+            Arguments::Pairs(pairs) => !frame::is_distinctive(&pairs.cut.close),
             _ => false,
         };
         bare || self.choices.space == Space::Exact
@@ -453,19 +457,19 @@ impl Plan<'_> {
 
     /// Signs before the closing mark of JSON, such as those of a fence, and the mark, which is enough alone.
     fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
-        let last = marks::last(close).filter(|mark| frame::stands_out(mark))?;
+        let last = marks::last(close).filter(|mark| frame::is_distinctive(mark))?;
         let is_fence =
-            |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::shuts(c) || "\"'".contains(c));
-        let lead = close.strip_suffix(last).filter(is_fence).filter(|lead| !frame::stands_out(lead))?;
+            |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::is_closing(c) || "\"'".contains(c));
+        let lead = close.strip_suffix(last).filter(is_fence).filter(|lead| !frame::is_distinctive(lead))?;
         (!matches!(self.calls.body.arguments, Arguments::Pairs(_))).then_some((lead, last))
     }
 
     /// The first mark of a close, and the outer ones after it.
     fn outer_close<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
         let lead = close.len() - close.trim_start().len();
-        let first = marks::first(close).filter(|mark| frame::stands_out(mark))?;
+        let first = marks::first(close).filter(|mark| frame::is_distinctive(mark))?;
         let (first, outer) = close.split_at_checked(lead + first.len())?;
-        frame::stands_out(outer).then_some((first, outer))
+        frame::is_distinctive(outer).then_some((first, outer))
     }
 
     fn stops(&self) -> impl Iterator<Item = &str> {
@@ -512,15 +516,15 @@ impl Plan<'_> {
 
 /// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word before
 /// the name belongs to it, and leaves the text that opens a call.
-fn numbered_id(pieces: &[Piece], open: &mut &str) -> Option<Vec<Piece>> {
-    let [Piece::Name, Piece::Text(sign), Piece::Counter(_), rest @ ..] = pieces else { return None };
-    let is_ended = matches!(rest.first(), Some(Piece::Text(text)) if !text.trim().is_empty());
-    if sign != ":" || !is_ended || rest.iter().any(|piece| matches!(piece, Piece::Id | Piece::NamedId)) {
+fn numbered_id(pieces: &[CallPart], open: &mut &str) -> Option<Vec<CallPart>> {
+    let [CallPart::Name, CallPart::Text(sign), CallPart::Counter(_), rest @ ..] = pieces else { return None };
+    let is_ended = matches!(rest.first(), Some(CallPart::Text(text)) if !text.trim().is_empty());
+    if sign != ":" || !is_ended || rest.iter().any(|piece| matches!(piece, CallPart::Id | CallPart::NamedId)) {
         return None;
     }
     let bare = open.strip_suffix('.').map(|word| word.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_'));
     *open = bare.unwrap_or(open);
-    Some([Piece::NamedId].into_iter().chain(rest.iter().cloned()).collect())
+    Some([CallPart::NamedId].into_iter().chain(rest.iter().cloned()).collect())
 }
 
 /// The captures of the pieces before and after the arguments.

@@ -42,7 +42,7 @@ pub(in crate::derive) enum Region {
 /// Whether a close needs what follows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
-    /// Only if the close would not stand out from text.
+    /// Only if the close could be mistaken for text.
     #[default]
     Weak,
     Always,
@@ -59,7 +59,7 @@ pub(in crate::derive) enum Space {
 /// Whether the mark of a section must come before the first call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Section {
-    /// If the call's own mark would not stand out.
+    /// If the call's own mark would not be distinctive.
     #[default]
     Weak,
     Required,

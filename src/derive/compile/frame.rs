@@ -3,15 +3,15 @@
 use crate::wire::marks;
 
 /// Whether a text is safe to take for a mark anywhere in prose.
-pub(super) fn stands_out(text: &str) -> bool {
-    marks::stands_out(text)
+pub(super) fn is_distinctive(text: &str) -> bool {
+    marks::is_distinctive(text)
 }
 
 /// Whether a text is safe to take for the end of content: no words of prose, no signs of Markdown, JSON and code alone.
 pub(super) fn is_distinct(text: &str) -> bool {
     let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
     let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
-    stands_out(text)
+    is_distinctive(text)
         || is_tag(text)
         || is_nameless_closer(text)
         || text.chars().count() >= 3
@@ -29,7 +29,7 @@ fn is_tag(text: &str) -> bool {
 
 /// Whether a text is a closing tag without a name, as no prose and hardly any code has one.
 fn is_nameless_closer(text: &str) -> bool {
-    matches!(text.as_bytes(), [open, b'/', shut] if marks::opens((*open).into()) && marks::shuts((*shut).into()))
+    matches!(text.as_bytes(), [open, b'/', shut] if marks::is_opening((*open).into()) && marks::is_closing((*shut).into()))
 }
 
 /// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.
@@ -37,24 +37,24 @@ pub(super) fn is_token(mark: &str) -> bool {
     is_distinct(mark) && mark.contains(['|', '｜'])
 }
 
-/// Whether a mark that stands out is whole: no value interrupts it.
+/// Whether a distinctive mark is whole: no value interrupts it.
 pub(super) fn is_closed_mark(mark: &str) -> bool {
-    stands_out(mark) && mark.chars().next().is_some_and(marks::opens) && mark.ends_with(marks::shuts)
+    is_distinctive(mark) && mark.chars().next().is_some_and(marks::is_opening) && mark.ends_with(marks::is_closing)
 }
 
 /// Whether a stop ends more than content: one that looks like a closing tag may be text of a thought or a value.
 pub(super) fn is_sure(stop: &str) -> bool {
-    stands_out(stop) && !stop.starts_with("</")
+    is_distinctive(stop) && !stop.starts_with("</")
 }
 
-/// The marks of a section's end, each with the signs beside it that would not stand out alone.
+/// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
 pub(super) fn section_marks(text: &str) -> Vec<&str> {
     let text = text.trim();
     let mut groups = Vec::new();
     let (mut start, mut at) = (0, 0);
     for mark in marks::marks(text) {
         at += mark.len();
-        if stands_out(mark) {
+        if is_distinctive(mark) {
             groups.extend(text.get(start..at).map(str::trim));
             start = at;
         }
@@ -65,12 +65,12 @@ pub(super) fn section_marks(text: &str) -> Vec<&str> {
     groups
 }
 
-/// A text from its last mark that stands out on, or all of it.
+/// A text from its last distinctive mark on, or all of it.
 pub(super) fn from_last_mark(text: &str) -> &str {
     let mut at = 0;
     let mut last = None;
     for mark in marks::marks(text) {
-        if stands_out(mark) {
+        if is_distinctive(mark) {
             last = Some(at);
         }
         at += mark.len();

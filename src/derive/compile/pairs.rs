@@ -1,6 +1,7 @@
 //! The parser of a region that holds a call's arguments.
 
 use super::pattern::{escape, spaced, word_before};
+use crate::derive::slice::slice;
 use crate::json::{Object, Value};
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
@@ -55,7 +56,7 @@ fn inline(field: &mut Object, pairs: &Pairs) {
         (sign, _) => format!("\\s*{}\\s*", escape(sign)),
     };
     let next = format!("{between}{open}{word}+{gap}");
-    let end = match (cut.close.trim().is_empty(), pairs.key_again || marks::stands_out(&cut.close)) {
+    let end = match (cut.close.trim().is_empty(), pairs.key_again || marks::is_distinctive(&cut.close)) {
         (true, _) => format!("(?={next}|\\s*\\Z)"),
         (false, false) => format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, "\\s*", 1)),
         (false, true) => close,
@@ -123,8 +124,8 @@ fn framed(text: &str) -> String {
     if inner.is_empty() {
         return if text.contains('\n') { "\\n".to_owned() } else { escape(text) };
     }
-    let lead = text.get(..text.len() - text.trim_start().len()).unwrap_or("");
-    let tail = text.get(text.trim_end().len()..).unwrap_or("");
+    let lead = slice(text, ..text.len() - text.trim_start().len());
+    let tail = slice(text, text.trim_end().len()..);
     let space = |text: &str| if text.contains('\n') { "\\n?".to_owned() } else { escape(text) };
     format!("{}{}{}", space(lead), spaced(inner), space(tail))
 }

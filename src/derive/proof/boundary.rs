@@ -1,5 +1,6 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
+use crate::derive::slice::slice;
 use crate::diagnostic::shortened;
 use crate::json::Object;
 use crate::parser::{Event, Span};
@@ -95,9 +96,9 @@ impl Boundary {
     /// The change to make in the template, given the text.
     pub fn hint(&self, text: &str) -> String {
         let Self { field, at, fault } = self;
-        let after = |at: usize| format!("{:?}", text.get(at..).unwrap_or("").chars().take(24).collect::<String>());
-        let from = text.get(..*at).unwrap_or("").char_indices().rev().nth(23).map_or(0, |(from, _)| from);
-        let before = format!("{:?}", text.get(from..*at).unwrap_or(""));
+        let after = |at: usize| format!("{:?}", slice(text, at..).chars().take(24).collect::<String>());
+        let from = slice(text, ..*at).char_indices().rev().nth(23).map_or(0, |(from, _)| from);
+        let before = format!("{:?}", slice(text, from..*at));
         let rest = after(*at);
         match fault {
             Fault::NotOpened { .. } if *at == 0 => {
@@ -303,5 +304,5 @@ fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset:
 }
 
 fn text(read: &str, span: Span) -> &str {
-    read.get(span.start..span.end).unwrap_or("")
+    slice(read, span.start..span.end)
 }

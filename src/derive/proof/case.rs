@@ -66,7 +66,7 @@ impl<'p, 't> Cutter<'p, 't> {
         let mut cutter = Self { plain, offering, request, histories, eos_token, grounds };
         if cutter.grounds.openings.is_none() {
             // The opening of reasoning under one setting is needed to judge the prompts of others.
-            for setting in 0..cutter.request.reads.settings.len() {
+            for setting in 0..cutter.request.usage.settings.len() {
                 cutter.ground(0, setting, false);
             }
             cutter.grounds.known.clear();
@@ -96,7 +96,7 @@ impl<'p, 't> Cutter<'p, 't> {
         let calls = said.answer.calls.len();
         if (calls > 0 && !request.calls.shown)
             || (calls > 1 && !request.calls.several)
-            || (said.answer.reasoning.is_some() && request.carrier.is_none())
+            || (said.answer.reasoning.is_some() && request.reasoning_input.is_none())
         {
             return Vec::new();
         }
@@ -110,7 +110,7 @@ impl<'p, 't> Cutter<'p, 't> {
                 continue;
             }
             let before = cases.len();
-            for setting in 0..request.reads.settings.len() {
+            for setting in 0..request.usage.settings.len() {
                 // One setting is enough, unless the answer is to be seen in all of them.
                 let is_enough = said.reach != Reach::Settings || !is_main;
                 if cases.len() > before && is_enough {
@@ -130,7 +130,7 @@ impl<'p, 't> Cutter<'p, 't> {
     pub fn prompts(&mut self) -> Vec<Prompt> {
         let mut prompts: Vec<Prompt> = Vec::new();
         for history in 0..self.histories.len() {
-            for setting in 0..self.request.reads.settings.len() {
+            for setting in 0..self.request.usage.settings.len() {
                 let at = self.ground(history, setting, history > 0);
                 let Some(ground) = at.and_then(|at| self.grounds.known.get(at)?.3.as_ref()) else { continue };
                 let end = ground.prompted().to_owned();
@@ -149,7 +149,7 @@ impl<'p, 't> Cutter<'p, 't> {
             Some(at) => at,
             None => {
                 let prober = if offers { self.offering } else { self.plain };
-                let (known, values) = (self.histories.get(history)?, self.request.reads.settings.get(setting)?);
+                let (known, values) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
                 let ground = Ground::find(prober, known, values, self.grounds.openings.get_or_insert_default());
                 self.grounds.known.push((history, setting, offers, ground));
                 self.grounds.known.len() - 1
@@ -165,7 +165,7 @@ impl<'p, 't> Cutter<'p, 't> {
         let at = self.ground(history, setting, offers_tools)?;
         let ground = self.grounds.known.get(at)?.3.as_ref()?;
         let prober = if offers_tools { self.offering } else { self.plain };
-        let (history, setting) = (self.histories.get(history)?, self.request.reads.settings.get(setting)?);
+        let (history, setting) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
         let (piece, whole) =
             ground.cut(prober, history, setting, &said.answer, self.grounds.openings.as_deref().unwrap_or(&[]))?;
         let expected = shown(&said.answer, &piece.text);

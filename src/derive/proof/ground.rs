@@ -1,6 +1,7 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
+use crate::derive::slice::slice;
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
 use crate::wire::marks;
 use crate::wire::probe::{Prober, Setting, call, needle};
@@ -103,7 +104,7 @@ impl Ground {
 
     /// The end of the prompt, from the end of the history's own words on.
     pub fn prompted(&self) -> &str {
-        self.prompt.get(self.said..).unwrap_or("")
+        slice(&self.prompt, self.said..)
     }
 
     /// Cuts the turn with this answer out of its render, of which it also gives the whole.
@@ -172,7 +173,7 @@ impl Ground {
         let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
         let parts = parts.chain(answer.calls.iter().map(|call| call.name.as_str()));
         let last = parts.filter_map(|part| text.rfind(part).map(|at| at + part.len())).max().unwrap_or(text.len());
-        let end = last + next_turn(text.get(last..).unwrap_or(""), &self.generated);
+        let end = last + next_turn(slice(text, last..), &self.generated);
         let text = text.get(..end).unwrap_or(text);
         match self.stop.trim() {
             "" => text.len(),
@@ -207,7 +208,7 @@ fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, answer: &Answ
 
 /// Whether the part of the prompt that plain turns lack is the beginning of a call: a turn with one extends the prompt.
 fn begins_call(prober: &Prober<'_>, history: &History, setting: &Setting, tail: &str, shared: usize) -> bool {
-    let surplus = tail.get(shared..).unwrap_or("");
+    let surplus = slice(tail, shared..);
     let calls = || turn(prober, history, setting, &Answer::calls(vec![call(0, 1)]));
     let extends =
         |(_, turn): (String, String)| turn.strip_prefix(tail).is_some_and(|rest| rest.contains(needle::NAMES[0]));
@@ -226,9 +227,9 @@ fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<
 
 /// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
 fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
-    let surplus = tail.get(shared..).unwrap_or("");
+    let surplus = slice(tail, shared..);
     if let Some((before, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
-        let open = before.strip_prefix(tail.get(..shared).unwrap_or("")).unwrap_or(before).trim();
+        let open = before.strip_prefix(slice(tail, ..shared)).unwrap_or(before).trim();
         if !open.is_empty() && !openings.iter().any(|known| known == open) {
             openings.push(open.to_owned());
         }
@@ -240,7 +241,7 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
             let close = after.split(needle::CONTENT).next().unwrap_or("");
             let close = close.split(needle::NAMES[0]).next().unwrap_or("").trim();
             let surplus = surplus.trim_end();
-            let last = surplus.get(surplus.len() - overlap(surplus, close)..).unwrap_or("");
+            let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
             if shares_word(surplus, close) && !openings.iter().any(String::is_empty) {
                 openings.push(String::new());
             }
@@ -306,7 +307,7 @@ fn whole_marks(text: &str, end: usize) -> usize {
         }
     }
     let end = open.first().map_or(end, |(_, at)| *at);
-    let shown = text.get(..end).unwrap_or("");
+    let shown = slice(text, ..end);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     if !text.get(end..).is_some_and(|rest| rest.starts_with(is_word)) {
         return end;
@@ -341,7 +342,7 @@ fn next_turn(text: &str, generated: &str) -> usize {
 /// The longest common start of two texts, and its length.
 fn shared_start<'a>(a: &'a str, b: &str) -> (&'a str, usize) {
     let length = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
-    (a.get(..length).unwrap_or(""), length)
+    (slice(a, ..length), length)
 }
 
 /// How much of the end of one text is the start of the other.
@@ -356,7 +357,7 @@ fn repeated(surplus: &str, turn: &str) -> usize {
         return overlap(surplus, turn);
     }
     let lead = turn.len() - turn.trim_start().len();
-    let rest = turn.get(lead..).unwrap_or("");
+    let rest = slice(turn, lead..);
     match overlap(surplus, rest).max(overlap(surplus.trim_end(), rest)) {
         0 => 0,
         shared => lead + shared,

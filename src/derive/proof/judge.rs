@@ -7,6 +7,7 @@ use super::case::Case;
 use super::conversations::tools;
 use super::reading::{Part, answer_of, changed_argument, difference, message_of, reasoning_field};
 use super::verdict::{Failure, Loss};
+use crate::derive::slice::slice;
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
 use crate::parser::{Event, Options, ParseError, Parser, Tools};
@@ -58,7 +59,7 @@ impl<'a, 't> Judge<'a, 't> {
                 match loss().or_else(|| unreadable(case, part, &events).filter(|_| !is_same)) {
                     Some(loss) => lost = Some(loss),
                     None => {
-                        let kept = case.prefix.get(case.prefix.len().saturating_sub(offset)..).unwrap_or("");
+                        let kept = slice(&case.prefix, case.prefix.len().saturating_sub(offset)..);
                         let read = format!("{kept}{text}");
                         let boundary =
                             boundary::find(part, &case.expected, &message, &events, &read, offset, self.reasoning);
@@ -66,7 +67,7 @@ impl<'a, 't> Judge<'a, 't> {
                     }
                 }
             }
-            let single = text.char_indices().map(|(at, c)| text.get(at..at + c.len_utf8()).unwrap_or(""));
+            let single = text.char_indices().map(|(at, c)| slice(text, at..at + c.len_utf8()));
             match self.read(case, single) {
                 Ok((same, ..)) if same == message => {}
                 Ok((other, ..)) => {

@@ -20,6 +20,7 @@
 mod boundary;
 mod case;
 mod conversations;
+mod deviations;
 mod ground;
 mod judge;
 mod listed;
@@ -39,9 +40,9 @@ use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 use crate::parser::Tools;
 use crate::template::Template;
-use crate::wire::conversation::{Carrier, Manner, Message};
+use crate::wire::conversation::{Message, ReasoningInput, RequestShape};
 use crate::wire::probe::Prober;
-use crate::wire::reads::Reads;
+use crate::wire::template_usage::TemplateUsage;
 use case::{Case, Cutter, Grounds};
 use conversations::Marks;
 use judge::{Judge, Outcome};
@@ -104,11 +105,11 @@ impl<'t> Proof<'t> {
         let request = request::find(template, &mut plain, variables)?;
         let mut offering = plain.fresh();
         for prober in [&mut plain, &mut offering] {
-            prober.manner = request.manner;
-            prober.carrier.clone_from(&request.carrier);
+            prober.request_shape = request.request_shape;
+            prober.reasoning_input.clone_from(&request.reasoning_input);
             prober.always_tools = request.always_tools;
         }
-        offering.offered = Some(offered_as(request.manner, tools()));
+        offering.offered = Some(offered_as(request.request_shape, tools()));
         let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
         let tools = judge::parser_tools()?;
         Some(Self {
@@ -131,8 +132,8 @@ impl<'t> Proof<'t> {
     }
 
     /// The recorded reads of the template.
-    pub fn reads(&self) -> &Reads {
-        &self.request.reads
+    pub fn usage(&self) -> &TemplateUsage {
+        &self.request.usage
     }
 
     /// Works with a cutter that knows what earlier ones found out.
@@ -186,7 +187,7 @@ impl<'t> Proof<'t> {
 
     /// Whether reasoning leaves a trace in renders.
     pub fn shows_reasoning(&self) -> bool {
-        self.request.carrier.is_some()
+        self.request.reasoning_input.is_some()
     }
 
     /// The candidates refuted so far, in order.
@@ -224,7 +225,7 @@ impl<'t> Proof<'t> {
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
         if verdict.holds() {
-            verdict.tolerance = tolerance::find(&judge, &passed);
+            verdict.tolerance = deviations::find(&judge, &passed);
         }
         if let Some(failure) = verdict.failures.first() {
             let (draft, failed, refuted) = (template.to_value(), verdict.failed(), failure.describe());
@@ -240,7 +241,7 @@ const ALIASES: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 impl Proof<'_> {
     /// The failure of a template that gives reasoning a name under which the chat template does not read it.
     fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
-        let Some(Carrier::Key(key)) = &self.request.carrier else { return None };
+        let Some(ReasoningInput::Key(key)) = &self.request.reasoning_input else { return None };
         let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
         if ALIASES.contains(&field) && ["reasoning_content", "thinking"].contains(&key.as_str()) {
             return None;
@@ -249,7 +250,7 @@ impl Proof<'_> {
         let first = cases.clone().min_by_key(|case| case.text.len())?;
         // The template may read several keys: the turn as it is with this one settles it.
         let mut prober = self.plain.fresh();
-        prober.carrier = Some(Carrier::Key(field.to_owned()));
+        prober.reasoning_input = Some(ReasoningInput::Key(field.to_owned()));
         prober.offered.clone_from(&if first.offers_tools { self.offering.offered.clone() } else { None });
         let mut messages = first.history.clone();
         messages.push(Message::Assistant(first.said.clone()));
@@ -301,11 +302,11 @@ impl Verdict {
     }
 }
 
-/// Tools in the manner the chat template takes.
-fn offered_as(manner: Manner, tools: Value) -> Value {
+/// Tools in the request shape the chat template takes.
+fn offered_as(request_shape: RequestShape, tools: Value) -> Value {
     let Value::List(tools) = tools else { return Value::Null };
     let bare = |tool: Value| tool.get("function").cloned().unwrap_or(tool);
-    Value::List(if manner.bare_tools { tools.into_iter().map(bare).collect() } else { tools })
+    Value::List(if request_shape.bare_tools { tools.into_iter().map(bare).collect() } else { tools })
 }
 
 /// The literals of a template's delimiters.

@@ -103,7 +103,7 @@ impl Proof<'_> {
     pub fn readable(&mut self, template: &Template) -> Option<ReadableTurns> {
         let shows_calls = self.request.calls.shown;
         let tools = tools();
-        self.offering.offered = Some(super::offered_as(self.request.manner, tools.clone()));
+        self.offering.offered = Some(super::offered_as(self.request.request_shape, tools.clone()));
         let mut request = self.request.clone();
         // One prompt leads up to all turns, whether they call or not.
         request.always_tools = shows_calls;
@@ -129,7 +129,7 @@ impl Proof<'_> {
                 turns.push(turn(name, &case, &judge, &known_tools));
             }
         }
-        let messages = match request.manner.messages(&messages, None) {
+        let messages = match request.request_shape.messages(&messages, None) {
             Value::List(messages) => messages,
             _ => Vec::new(),
         };

@@ -3,21 +3,22 @@
 //! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
 
 use crate::chat::ChatTemplate;
+use crate::derive::slice::slice;
 use crate::json::Object;
-use crate::wire::conversation::{Answer, Call, Carrier, Manner, Message};
+use crate::wire::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
 use crate::wire::probe::{Prober, Setting, call, needle};
-use crate::wire::reads::{self, Reads};
+use crate::wire::template_usage::{self, TemplateUsage};
 
 /// How to write conversations down for one chat template.
 #[derive(Clone, Debug)]
 pub(in crate::derive) struct Request {
-    pub manner: Manner,
+    pub request_shape: RequestShape,
     /// Whether the template only works if tools are offered.
     pub always_tools: bool,
     /// The switches, and whatever else the template is seen to read.
-    pub reads: Reads,
+    pub usage: TemplateUsage,
     /// The key from which the template reads reasoning, if it renders any.
-    pub carrier: Option<Carrier>,
+    pub reasoning_input: Option<ReasoningInput>,
     /// The template's treatment of calls.
     pub calls: Calls,
 }
@@ -37,31 +38,31 @@ pub(in crate::derive) struct Calls {
 /// Renders until it is known how this template takes content, calls and reasoning; nothing if no content shows.
 pub(super) fn find(template: &ChatTemplate, prober: &mut Prober<'_>, variables: &Object) -> Option<Request> {
     prober.settle()?;
-    let (manner, always_tools) = (prober.manner, prober.always_tools);
-    let reads = reads::find(template, prober, variables);
-    let (manner, calls) = takes_calls(prober, &reads.settings).unwrap_or((manner, Calls::default()));
-    prober.manner = manner;
-    let carrier = takes_reasoning(prober, &reads.settings, &reads.carriers);
-    prober.carrier.clone_from(&carrier);
-    Some(Request { manner, always_tools, reads, carrier, calls })
+    let (request_shape, always_tools) = (prober.request_shape, prober.always_tools);
+    let usage = template_usage::find(template, prober, variables);
+    let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or((request_shape, Calls::default()));
+    prober.request_shape = request_shape;
+    let reasoning_input = takes_reasoning(prober, &usage.settings, &usage.reasoning_inputs);
+    prober.reasoning_input.clone_from(&reasoning_input);
+    Some(Request { request_shape, always_tools, usage, reasoning_input, calls })
 }
 
 fn user() -> Message {
     Message::User(needle::USER.to_owned())
 }
 
-/// The manner in which calls reach the text, and how much of them does.
-fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(Manner, Calls)> {
+/// The request shape in which calls reach the text, and how much of them does.
+fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShape, Calls)> {
     for named_ids in [false, true] {
         for setting in settings {
-            if let Some(manner) = call_manner(prober, setting, named_ids) {
+            if let Some(request_shape) = call_shape(prober, setting, named_ids) {
                 let make = |index| probe_call(index, named_ids);
-                let turn = |calls: Vec<Call>| turn(prober, manner, Answer::calls(calls), setting);
+                let turn = |calls: Vec<Call>| turn(prober, request_shape, Answer::calls(calls), setting);
                 let one = turn(vec![make(0)]).unwrap_or_default();
                 let two = turn(vec![make(0), make(1)]).unwrap_or_default();
                 let several = two.contains(needle::NAMES[0]) && two.contains(needle::NAMES[1]);
                 let ids = one.contains(&make(0).id);
-                return Some((manner, Calls { shown: true, several, ids, named_ids }));
+                return Some((request_shape, Calls { shown: true, several, ids, named_ids }));
             }
         }
     }
@@ -77,68 +78,78 @@ fn probe_call(index: usize, named_id: bool) -> Call {
 }
 
 /// The text after the user's message in a render of this answer.
-fn turn(prober: &Prober<'_>, manner: Manner, answer: Answer, setting: &Setting) -> Option<String> {
-    let text = prober.render_in(manner, &[user(), Message::Assistant(answer)], setting, false)?;
+fn turn(prober: &Prober<'_>, request_shape: RequestShape, answer: Answer, setting: &Setting) -> Option<String> {
+    let text = prober.render_in(request_shape, &[user(), Message::Assistant(answer)], setting, false)?;
     let at = text.rfind(needle::USER)?;
     text.get(at..).map(str::to_owned)
 }
 
-/// The manner that shows a call whole: the arguments as an object unless the template prints that as Python would,
+/// The request shape that shows a call whole: arguments as an object unless the template prints that as Python would,
 /// and the form of absent content that leaves the fewest traces.
-fn call_manner(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<Manner> {
+fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<RequestShape> {
     let made = probe_call(0, named_id);
-    let shown = |manner: &Manner| {
-        let text = turn(prober, *manner, Answer::calls(vec![made.clone()]), setting)?;
+    let shown = |request_shape: &RequestShape| {
+        let text = turn(prober, *request_shape, Answer::calls(vec![made.clone()]), setting)?;
         let parts = [needle::NAMES[0], needle::KEYS[0], needle::VALUES[0]];
-        parts.iter().all(|part| text.contains(part)).then_some((*manner, text))
+        parts.iter().all(|part| text.contains(part)).then_some((*request_shape, text))
     };
-    let base = prober.manner;
+    let base = prober.request_shape;
     // The form of the content is settled, unless calls are only taken in another.
-    let same = |manner: &Manner| manner.content_parts == base.content_parts && manner.bare_tools == base.bare_tools;
-    let mut all: Vec<(Manner, String)> = Manner::all().filter(same).filter_map(|manner| shown(&manner)).collect();
+    let same = |request_shape: &RequestShape| {
+        request_shape.content_parts == base.content_parts && request_shape.bare_tools == base.bare_tools
+    };
+    let mut all: Vec<(RequestShape, String)> =
+        RequestShape::all().filter(same).filter_map(|request_shape| shown(&request_shape)).collect();
     if all.is_empty() {
-        all = Manner::all().filter(|manner| !same(manner)).filter_map(|manner| shown(&manner)).collect();
+        all = RequestShape::all()
+            .filter(|request_shape| !same(request_shape))
+            .filter_map(|request_shape| shown(&request_shape))
+            .collect();
     }
     let python = format!("'{}': '{}'", needle::KEYS[0], needle::VALUES[0]);
     let escaped = format!("\\\"{}", needle::KEYS[0]);
-    let rank = |(manner, text): &&(Manner, String)| {
-        let printed = !manner.arguments_text && text.contains(&python);
-        (text.contains(&escaped), printed, manner.arguments_text, text.len())
+    let rank = |(request_shape, text): &&(RequestShape, String)| {
+        let printed = !request_shape.arguments_text && text.contains(&python);
+        (text.contains(&escaped), printed, request_shape.arguments_text, text.len())
     };
-    all.iter().min_by_key(rank).map(|(manner, _)| *manner)
+    all.iter().min_by_key(rank).map(|(request_shape, _)| *request_shape)
 }
 
 /// The key or block that carries reasoning into the text: one named for it, or else one set off from the content.
-fn takes_reasoning(prober: &mut Prober<'_>, settings: &[Setting], carriers: &[Carrier]) -> Option<Carrier> {
+fn takes_reasoning(
+    prober: &mut Prober<'_>,
+    settings: &[Setting],
+    reasoning_inputs: &[ReasoningInput],
+) -> Option<ReasoningInput> {
     let bare = Answer::default().with_reasoning(needle::REASONING);
     let answers = [
         bare.clone().with_content(needle::CONTENT),
         Answer { calls: vec![call(0, 1)], ..bare.clone() },
         Answer { calls: vec![call(0, 1)], ..bare }.with_content(needle::CONTENT),
     ];
-    let mut ranked: Vec<&Carrier> = carriers.iter().collect();
-    ranked.sort_by_key(|carrier| !carrier.is_named_for_reasoning());
-    let found = ranked.into_iter().find(|carrier| {
-        let mut shows = |carrier: &Carrier| {
-            prober.carrier = Some(carrier.clone());
+    let mut ranked: Vec<&ReasoningInput> = reasoning_inputs.iter().collect();
+    ranked.sort_by_key(|reasoning_input| !reasoning_input.is_named_for_reasoning());
+    let found = ranked.into_iter().find(|reasoning_input| {
+        let mut shows = |reasoning_input: &ReasoningInput| {
+            prober.reasoning_input = Some(reasoning_input.clone());
             settings.iter().any(|setting| {
                 answers.iter().any(|answer| {
                     let text = prober.render(&[user(), Message::Assistant(answer.clone())], setting, false);
-                    text.is_some_and(|text| is_set_off(&text, carrier.is_named_for_reasoning()))
+                    text.is_some_and(|text| is_set_off(&text, reasoning_input.is_named_for_reasoning()))
                 })
             })
         };
         // A message that is printed as it is shows every key.
-        shows(carrier) && !shows(&carrier.unread())
+        shows(reasoning_input) && !shows(&reasoning_input.unread())
     });
-    prober.carrier = None;
+    prober.reasoning_input = None;
     found.cloned()
 }
 
 /// Whether reasoning shows and, if the key's name does not identify it, something separates it from the text after it.
 fn is_set_off(text: &str, is_named: bool) -> bool {
     let Some(at) = text.rfind(needle::REASONING) else { return false };
-    let rest = text.get(at + needle::REASONING.len()..).unwrap_or("");
+    let rest = slice(text, at + needle::REASONING.len()..);
     let next = [needle::CONTENT, needle::NAMES[0], needle::IDS[0]].iter().filter_map(|part| rest.find(part)).min();
     is_named || next.and_then(|next| rest.get(..next)).is_some_and(|gap| !gap.trim().is_empty())
 }

@@ -157,7 +157,7 @@ fn unwrapped(group: Item) -> Vec<Item> {
 fn leading_mark(inside: &Branches) -> Option<String> {
     let [Branch(items)] = inside.0.as_slice() else { return None };
     let text: String = items.iter().map_while(literal).collect();
-    marks::first(&text).filter(|mark| marks::stands_out(mark)).map(str::to_owned)
+    marks::first(&text).filter(|mark| marks::is_distinctive(mark)).map(str::to_owned)
 }
 
 /// A character as a pattern.

@@ -4,19 +4,19 @@ mod fit;
 mod looks;
 mod pieces;
 mod rewrite;
-mod tell;
+mod verdicts;
 
 pub use rewrite::rewrite;
-pub use tell::Reading;
+pub use verdicts::Reading;
 
 pub(super) use fit::Fitted;
 
-use super::Options;
-use super::choose::Chosen;
+use super::{Attempt, Options};
 use crate::diagnostic::Diagnostic;
 use crate::json::Value;
 use crate::targets::{Limits, Reader, Reason, Refusal, THINKING, Target};
 use crate::template::Template;
+use crate::wire::structure::Wire;
 
 /// The names between which every program that renders a chat again copies the reasoning.
 const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
@@ -78,24 +78,22 @@ impl Wish {
 }
 
 /// The findings about a draft and its readers.
-pub(super) struct Told {
+pub(super) struct ReaderReport {
     pub readings: Vec<Reading>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The verdict of each reader on a draft, and the cost of the target.
-pub(super) fn of(wish: &Wish, chosen: &Chosen) -> Told {
-    let Chosen { wire, reasoning_field, attempt } = chosen;
+/// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
+pub(super) fn of(wish: &Wish, wire: &Wire, name: &str, attempt: &Attempt) -> ReaderReport {
     let Ok(loaded) = Template::from_value(&attempt.draft) else {
-        return Told { readings: Vec::new(), diagnostics: Vec::new() };
+        return ReaderReport { readings: Vec::new(), diagnostics: Vec::new() };
     };
-    let name = reasoning_field.as_str();
     let is_read = |key: &str| key == name || ALIASES.contains(&key) && ALIASES.contains(&name);
     let keys = || wire.reasoning.iter().flat_map(|reasoning| reasoning.keys());
     let renamed = keys().next().filter(|_| wish.renames() && !keys().any(is_read));
     let renamed = renamed.map(|key| (name, key)).filter(|_| loaded.template.field(name).is_some());
-    Told {
-        readings: tell::readings(&loaded.template, wish),
-        diagnostics: tell::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
+    ReaderReport {
+        readings: verdicts::readings(&loaded.template, wish),
+        diagnostics: verdicts::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
     }
 }

@@ -6,6 +6,7 @@ mod repair;
 
 use std::sync::Arc;
 
+use crate::derive::slice::slice;
 use crate::json::Value;
 use crate::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use crate::template::Template;
@@ -115,7 +116,7 @@ fn departure(sample: &Sample, template: &Template, prefix: &str) -> Option<Depar
         Err(error) => return depart(0, error.to_string(), None),
     };
     let got = Value::Object(finished.message.clone());
-    let kept = prefix.get(prefix.len().saturating_sub(offset)..).unwrap_or("");
+    let kept = slice(prefix, prefix.len().saturating_sub(offset)..);
     let read = format!("{kept}{}", sample.text);
     let gap = coverage::gap(template, &read, offset, &finished);
     let gap = gap.map(|(at, why)| (at.saturating_sub(offset), why));
@@ -163,7 +164,7 @@ fn read_as(
     let mut feed = |piece: &str| parser.feed_into(piece, &mut |event| events.push(event.to_owned()));
     if by_character {
         let text = sample.text.as_str();
-        text.char_indices().try_for_each(|(at, c)| feed(text.get(at..at + c.len_utf8()).unwrap_or("")))?;
+        text.char_indices().try_for_each(|(at, c)| feed(slice(text, at..at + c.len_utf8())))?;
     } else {
         feed(&sample.text)?;
     }

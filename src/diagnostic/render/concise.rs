@@ -1,3 +1,5 @@
+//! The `concise` format: exactly one line for each diagnostic, whatever its texts contain.
+
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};

@@ -1,3 +1,5 @@
+//! The `full` format, for people: an excerpt with the place underlined. All text is escaped; long lines are cut.
+
 use std::fmt::{self, Write};
 use std::ops::Range;
 
@@ -5,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use super::position;
+use crate::diagnostic::slice::slice;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources, escape};
 
 /// How many characters of a long line are shown before, inside and after the place.
@@ -99,8 +102,8 @@ impl Excerpt<'_> {
             };
         };
         let number = place.line_column.map_or(String::new(), |(line, _)| line.to_string());
-        let before = line.get(..span.start).unwrap_or("").width();
-        let marks = mark.repeat(line.get(span).unwrap_or("").width().max(1));
+        let before = slice(&line, ..span.start).width();
+        let marks = mark.repeat(slice(&line, span).width().max(1));
         writeln!(out, "{:margin$} {frame}|{frame:#}", "")?;
         writeln!(out, "{frame}{number:>margin$} |{frame:#} {line}")?;
         let marked = format!("{marks} {label}");

@@ -1,7 +1,9 @@
+//! The `github` format: workflow commands. Properties and messages are encoded, so no text ends a command early.
+
 use super::located;
 use crate::diagnostic::{Diagnostic, Severity, escape};
 
-/// Workflow commands, one line each, which GitHub shows as annotations beside the file.
+/// Workflow commands, one line each, which GitHub shows as annotations of the file.
 pub(super) fn render(diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(command).collect()
 }

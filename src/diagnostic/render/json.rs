@@ -1,3 +1,5 @@
+//! The `json` format: one object with the version of its shape; what a diagnostic does not have is a missing key.
+
 use crate::diagnostic::{Diagnostic, Edit, Place};
 use crate::json::{Object, Value};
 

@@ -1,3 +1,5 @@
+//! The `junit` format: XML that parses whatever the texts contain; a case fails if one of its findings is an error.
+
 use std::fmt::Write;
 use std::time::Duration;
 

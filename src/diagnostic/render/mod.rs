@@ -1,3 +1,5 @@
+//! The formats of diagnostics. A format never fails; it leaves out what a diagnostic does not have.
+
 mod concise;
 mod full;
 mod github;

@@ -1,3 +1,5 @@
+//! The `sarif` format: a SARIF 2.1.0 log with one run and one rule for each id that occurs.
+
 use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, Fix, Place, Severity, Sources, line_column};

@@ -8,8 +8,8 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Object, Value};
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::run::{Answer, characters, parser, read};
 use crate::lint::subject::{Side, Subject};
+use crate::lint::trial_parse::{Answer, characters, parser, read};
 use crate::parser::{Mode, Parser};
 use crate::pattern::Construct;
 use crate::template::{Delimiter, Field, Template};
@@ -65,10 +65,11 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             continue;
         };
         let text = shrink(text.clone(), |text| shows(text, how).is_some() && is_own(text));
-        if let Some(told) = shows(&text, how) {
+        if let Some(difference) = shows(&text, how) {
             let path = Subject::delimiter_path(field, side);
             let kind = if side == Side::Open { "open" } else { "close" };
-            let message = format!("the answer of transformers depends on how the text is cut at this {kind}: {told}");
+            let message =
+                format!("the answer of transformers depends on how the text is cut at this {kind}: {difference}");
             let finding = rule.finding(message).at(subject.place(&path));
             found.push(with_advice(subject, field, side, delimiter, &texts, finding));
         }
@@ -76,7 +77,7 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// What no run shows here: the engine of transformers loses a match of full case folding that a chunk's end cuts.
+/// A problem that no run shows here: the engine of transformers loses a match of full case folding that a chunk's end cuts.
 fn by_shape(
     subject: &Subject<'_>,
     rule: &Rule,
@@ -154,12 +155,12 @@ fn shown(reader: &Parser, text: &str, how: How) -> Option<String> {
         differs(&cut, &whole).then_some((one, other, cut))
     });
     if let Some((one, other, cut)) = two_way {
-        let (now, before) = (tell(&cut, &whole), tell(&whole, &cut));
+        let (now, before) = (visible(&cut, &whole), visible(&whole, &cut));
         return Some(format!("{} and {} give {now}, the same in one piece {before}", quote(one), quote(other)));
     }
     let cut = read(reader.clone(), characters(text));
     differs(&cut, &whole).then(|| {
-        let (now, before) = (tell(&cut, &whole), tell(&whole, &cut));
+        let (now, before) = (visible(&cut, &whole), visible(&whole, &cut));
         format!("{} one character at a time gives {now}, in one piece {before}", quote(text))
     })
 }
@@ -168,8 +169,8 @@ fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What a user sees of an answer: the message, or the regions if another answer has the same message.
-fn tell(answer: &Answer, other: &Answer) -> String {
+/// The part of an answer that a user sees: the message, or the regions if another answer has the same message.
+fn visible(answer: &Answer, other: &Answer) -> String {
     match &answer.message {
         Err(_) => "an error".to_owned(),
         Ok(message) if answer.message != other.message => Value::Object(message.clone()).to_string(),
@@ -247,7 +248,7 @@ fn texts(subject: &Subject<'_>, delimiter: &Delimiter) -> Vec<String> {
     texts
 }
 
-/// What to write instead; a fix if another spelling gives the same whole answers.
+/// The advice to write something else; a fix if another spelling gives the same whole answers.
 fn with_advice(
     subject: &Subject<'_>,
     field: &Field,

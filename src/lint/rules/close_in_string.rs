@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::run::{parser_with, read};
 use crate::lint::subject::{Side, Subject};
+use crate::lint::trial_parse::{parser_with, read};
 use crate::parser::{ClosersInStrings, Mode};
 use crate::template::{ContentSpec, Field};
 

@@ -18,7 +18,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Check(check),
 };
 
-/// What people write, the names of roles included.
+/// Text that people write, the names of roles included.
 const PROSE: &str = "user: Hi.\nassistant: Hello!\nUser: What is 2 < 3?\n\nAssistant: Yes.\nUSER: and\nASSISTANT: ok\nHuman: x\nAI: y\nmodel\nbot: z\n### Response:\nResponse: a\n## Assistant\nAnswer: b\n";
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
@@ -38,8 +38,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     let in_prose = pattern.find_at(PROSE, 0).ok().flatten().map(|found| found.text().to_owned());
     let Some(text) = in_prose.or_else(|| plain.cloned()) else { return Vec::new() };
     let message = format!("the anchor is plain text, such as {}, which an earlier turn can hold", Value::from(text));
-    // Some chat templates write nothing but words before an answer. Only who knows them can tell whether there is more to
-    // take in, so this is no warning.
+    // Some chat templates write nothing but words before an answer. Only their author knows whether there is more to
+    // take in, so this is a note, not a warning.
     let finding =
         rule.finding(message).at(place).help("take in a marker that only the chat template writes, if it does");
     vec![Diagnostic { severity: Severity::Note, ..finding }]

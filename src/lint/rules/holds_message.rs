@@ -2,8 +2,8 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::run::parser;
 use crate::lint::subject::{Side, Subject};
+use crate::lint::trial_parse::parser;
 use crate::parser::{Mode, Parser};
 
 pub(in crate::lint) static RULE: Rule = Rule {
@@ -42,8 +42,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
             let finding = rule.finding(message).at(subject.place(&path));
             let mut finding =
                 finding.help("use a marker that begins where the region begins, and no look-ahead without end");
-            // An open at the beginning of the text that looks ahead for its close is all that tells a region that nothing
-            // opens. What it holds is shown once that close has come.
+            // An open at the beginning of the text that looks ahead for its close is the only sign of a region that nothing
+            // opens. Its text is shown once that close has come.
             if side == Side::Open && field.open.as_ref().is_some_and(|open| open.pattern().begins_the_text()) {
                 finding.severity = Severity::Note;
             }

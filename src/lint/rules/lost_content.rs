@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::json::{Path, Value};
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::run::read_whole;
 use crate::lint::subject::{Marks, REASONING, Side, Subject};
+use crate::lint::trial_parse::read_whole;
 use crate::pattern::{Construct, Pattern};
 use crate::template::{Field, Template};
 

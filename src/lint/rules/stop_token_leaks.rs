@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::run::read_whole;
 use crate::lint::subject::{Side, Subject};
+use crate::lint::trial_parse::read_whole;
 
 pub(in crate::lint) static RULE: Rule = Rule {
     id: "RT013",

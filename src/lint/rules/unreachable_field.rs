@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
 use crate::lint::rule::{Page, Rule, Source};
-use crate::lint::run::read_whole;
 use crate::lint::subject::{Side, Subject};
+use crate::lint::trial_parse::read_whole;
 use crate::pattern::Construct;
 
 pub(in crate::lint) static RULE: Rule = Rule {
@@ -20,7 +20,7 @@ pub(in crate::lint) static RULE: Rule = Rule {
     source: Source::Run(check),
 };
 
-/// What may follow a marker: a pattern may look ahead for white space, a sign or a word.
+/// Texts that may follow a marker: a pattern may look ahead for white space, a sign or a word.
 const FOLLOWS: [&str; 4] = ["x", " x", "\nx", "{x"];
 
 fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {

@@ -6,7 +6,7 @@ use super::number;
 use super::parse::{Comparison, Node};
 use crate::json::{Object, Value};
 
-/// How much may be copied in one evaluation beside some for each byte of the value.
+/// How much may be copied in one evaluation, in addition to some for each byte of the value.
 const ROOM: usize = 1 << 20;
 /// How often the value itself may be copied.
 const COPIES: usize = 64;

@@ -1,6 +1,7 @@
 //! An expression as tokens.
 
 use crate::json::{self, Value};
+use crate::schema::slice::slice;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -82,7 +83,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, String> {
 
 impl Lexer<'_> {
     fn rest(&self) -> &str {
-        self.source.get(self.at..).unwrap_or("")
+        slice(self.source, self.at..)
     }
 
     fn peek(&self) -> Option<char> {
@@ -120,10 +121,10 @@ impl Lexer<'_> {
             '{' => Token::LeftBrace,
             '}' => Token::RightBrace,
             'a'..='z' | 'A'..='Z' | '_' => {
-                let rest = self.source.get(start..).unwrap_or("");
+                let rest = slice(self.source, start..);
                 let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 self.at = start + end;
-                Token::Name(rest.get(..end).unwrap_or("").to_owned())
+                Token::Name(slice(rest, ..end).to_owned())
             }
             '[' => match self.peek() {
                 Some(']') => self.either(']', Token::Flatten, Token::LeftBracket),
@@ -145,10 +146,10 @@ impl Lexer<'_> {
             '!' => self.either('=', Token::NotEqual, Token::Not),
             '=' if self.peek() == Some('=') => self.either('=', Token::Equal, Token::Equal),
             '0'..='9' | '-' => {
-                let rest = self.source.get(start..).unwrap_or("");
-                let digits = rest.get(1..).unwrap_or("");
+                let rest = slice(self.source, start..);
+                let digits = slice(rest, 1..);
                 let length = digits.bytes().take_while(u8::is_ascii_digit).count() + 1;
-                let number = rest.get(..length).unwrap_or("");
+                let number = slice(rest, ..length);
                 if number == "-" {
                     return Err(unknown('-', start));
                 }

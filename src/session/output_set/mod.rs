@@ -373,7 +373,9 @@ impl OutputSet {
         expected: Option<Object>,
         chunks: Option<Vec<usize>>,
     ) -> Result<Material, Problem> {
-        let template_text = opened.sources.text(Some(&opened.file)).unwrap_or("").to_owned();
+        let template_text = opened.sources.text(Some(&opened.file));
+        debug_assert!(template_text.is_some(), "an opened template holds its text");
+        let template_text = template_text.unwrap_or("").to_owned();
         let places = json::read_with_places(&template_text).ok().map(|(_, places)| places);
         let span = places.as_ref().and_then(|places| places.at(&opened.path)).map(|places| places.value.clone());
         Ok(Material {

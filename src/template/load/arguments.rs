@@ -1,3 +1,5 @@
+//! Loads the arguments of a content parser. What the reference only notices while parsing is a warning here.
+
 use std::sync::Arc;
 
 use super::problems::Problem;

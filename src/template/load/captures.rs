@@ -1,3 +1,5 @@
+//! Checks that each named group is used and each placeholder is filled.
+
 use super::problems::Problem;
 use super::values::{At, Checker, listed};
 use crate::template::{Delimiter, Transform};
@@ -8,7 +10,7 @@ pub(super) fn check(
     at: &At<'_>,
     [open, close]: [Option<&Delimiter>; 2],
     transform: Option<&Transform>,
-    misspelt: &[&str],
+    misspelled: &[&str],
 ) {
     let groups = |delimiter: Option<&Delimiter>| -> Vec<String> {
         let names = delimiter.into_iter().flat_map(|delimiter| delimiter.pattern().names());
@@ -20,7 +22,7 @@ pub(super) fn check(
     let (opened, closed) = (groups(open), groups(close));
     let Some(transform) = transform else {
         for (key, groups) in [("open_pattern", &opened), ("close_pattern", &closed)] {
-            if groups.is_empty() || misspelt.contains(&"transform") {
+            if groups.is_empty() || misspelled.contains(&"transform") {
                 continue;
             }
             let names = listed(groups.iter().map(String::as_str));

@@ -1,3 +1,5 @@
+//! Loads one field and finds all of its problems, whichever comes first.
+
 use super::arguments;
 use super::captures;
 use super::problems::Problem;
@@ -25,18 +27,18 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
         return check.wrong_type(&path, value, "an object", help);
     };
     let at = At::new(entries, path);
-    let misspelt = check.keys(&at, keys::FIELD, "a field", Severity::Error);
+    let misspelled = check.keys(&at, keys::FIELD, "a field", Severity::Error);
 
     let content = content_parser(check, &at);
     let open = check.delimiter(&at, ["open", "open_pattern"]);
     let close = check.delimiter(&at, ["close", "close_pattern"]);
     let repeats = flag(check, &at, "repeats", false);
     let optional = flag(check, &at, "optional", true);
-    let join = join(check, &at, repeats || misspelt.contains(&"repeats"));
-    let transform = transform(check, &at, &misspelt);
+    let join = join(check, &at, repeats || misspelled.contains(&"repeats"));
+    let transform = transform(check, &at, &misspelled);
     let content_args = at.get("content_args").cloned().unwrap_or_else(|| Value::Object(Object::new()));
     let content = content.map(|parser| arguments::content(check, parser, &content_args, &at.path("content_args")));
-    captures::check(check, &at, [open.as_ref(), close.as_ref()], transform.as_ref(), &misspelt);
+    captures::check(check, &at, [open.as_ref(), close.as_ref()], transform.as_ref(), &misspelled);
     if let Some(content) = &content {
         shape_of_value(check, &at, content, join.is_some(), transform.as_ref());
     }
@@ -94,7 +96,7 @@ fn join(check: &mut Checker, at: &At<'_>, repeats: bool) -> Option<String> {
     join
 }
 
-fn transform(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Transform> {
+fn transform(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Transform> {
     let each_path = at.path("transform_each");
     let each = match at.get("transform_each") {
         None => false,
@@ -104,7 +106,7 @@ fn transform(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Tran
         }
     };
     let shape = at.get("transform").filter(|shape| **shape != Value::Null);
-    if each && shape.is_none() && !misspelt.contains(&"transform") {
+    if each && shape.is_none() && !misspelled.contains(&"transform") {
         check.problems.add(
             Problem::error(
                 "transform-each-without-transform",

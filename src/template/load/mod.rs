@@ -13,6 +13,7 @@ use self::problems::Problem;
 use self::values::{At, Checker};
 use super::keys;
 use super::model::Parts;
+use super::slice::slice;
 use super::{Field, Template};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::json::{self, Path, Value};
@@ -127,7 +128,7 @@ pub(crate) fn too_large(place: Place) -> LoadError {
 
 /// The one thing to say about a text that is not JSON.
 pub(crate) fn invalid_json(text: &str, error: &json::Error) -> Diagnostic {
-    let rest = text.get(error.offset..).unwrap_or("");
+    let rest = slice(text, error.offset..);
     let length = rest.chars().next().map_or(0, char::len_utf8);
     let help = match rest {
         "" => "the text ends too early: is the file truncated?",
@@ -166,7 +167,7 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
         return None;
     };
     let at = At::new(entries, root);
-    let misspelt = check.keys(&at, keys::TEMPLATE, "a response template", Severity::Error);
+    let misspelled = check.keys(&at, keys::TEMPLATE, "a response template", Severity::Error);
 
     if let Some(version) = at.get("version") {
         check_version(check, version, &at.path("version"));
@@ -177,7 +178,7 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
         Some(other) => check.wrong_type(&at.path("defaults"), other, "an object", "write `{}`, or remove the key"),
     };
     let start_anchor = match check.delimiter(&at, ["start_anchor", "start_anchor_pattern"]) {
-        None if !at.has("start_anchor") && !at.has("start_anchor_pattern") && !misspelt.contains(&"start_anchor") => {
+        None if !at.has("start_anchor") && !at.has("start_anchor_pattern") && !misspelled.contains(&"start_anchor") => {
             check.problems.add(
                 Problem::error("missing-key", &at.path("start_anchor"), "`start_anchor` is missing")
                     .missing()
@@ -187,7 +188,7 @@ fn template(check: &mut Checker, value: &Value) -> Option<Parts> {
         }
         anchor => anchor,
     };
-    let fields = fields(check, &at, &misspelt);
+    let fields = fields(check, &at, &misspelled);
     if let (Some(defaults), Some(fields)) = (&defaults, &fields) {
         default_values(check, defaults, fields, &at.path("defaults"));
     }
@@ -207,7 +208,7 @@ fn check_version(check: &mut Checker, version: &Value, path: &Path) {
     check.problems.add(problem.help("write `\"version\": 1`, the only version").replace_with(1_i64));
 }
 
-fn fields(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Vec<Field>> {
+fn fields(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Vec<Field>> {
     let path = at.path("fields");
     let entries = match at.get("fields") {
         Some(Value::Object(entries)) if !entries.is_empty() => entries,
@@ -222,7 +223,7 @@ fn fields(check: &mut Checker, at: &At<'_>, misspelt: &[&str]) -> Option<Vec<Fie
             return check.wrong_type(&path, other, "an object", "write one entry for each key of the message");
         }
         None => {
-            if !misspelt.contains(&"fields") {
+            if !misspelled.contains(&"fields") {
                 check.problems.add(
                     Problem::error("missing-key", &path, "`fields` is missing")
                         .missing()

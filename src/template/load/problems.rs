@@ -1,8 +1,11 @@
+//! Collects problems by path; their places are looked up once, at the end.
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, Edit, Place, Severity};
 use crate::json::{Path, Places, Value, offset_as_written};
+use crate::template::slice::slice;
 
 /// The text a template was read from, and the positions of its values.
 #[derive(Clone, Copy)]
@@ -172,7 +175,7 @@ fn line_columns(text: &str, bytes: impl Iterator<Item = usize>) -> BTreeMap<usiz
     let mut wanted: BTreeMap<usize, (usize, usize)> = bytes.map(|byte| (byte, (1, 1))).collect();
     let (mut line, mut column, mut from) = (1, 1, 0);
     for (byte, place) in &mut wanted {
-        for c in text.get(from..*byte).unwrap_or("").chars() {
+        for c in slice(text, from..*byte).chars() {
             (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
         }
         from = *byte;

@@ -1,3 +1,5 @@
+//! Checks values of the common kinds: each wrong one is a problem at its path, and checking goes on.
+
 use super::problems::{Problem, Problems};
 use crate::diagnostic::{Severity, closest, shortened};
 use crate::json::{Object, Path, Places, Value};

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Entry, Path, Value};
 use crate::template::load::invalid_json;
+use crate::template::slice::slice;
 
 /// The text of a file whose root object gets another value for a key; a missing key is added.
 pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {
@@ -49,14 +50,14 @@ pub(super) fn remove(text: &str, key: &str) -> Result<String, Diagnostic> {
 
 /// The text with the bytes from `start` to `end` replaced.
 fn splice(text: &str, start: usize, end: usize, new: &str) -> String {
-    [text.get(..start).unwrap_or(""), new, text.get(end..).unwrap_or("")].concat()
+    [slice(text, ..start), new, slice(text, end..)].concat()
 }
 
 /// How a file is laid out.
 struct Layout {
     /// The text between the opening brace and the first key.
     opening: String,
-    /// The text between two entries, beside the comma.
+    /// The text between two entries, without the comma.
     gap: String,
     /// The text between a key and its value.
     colon: String,
@@ -68,7 +69,7 @@ struct Layout {
 impl Layout {
     fn of(text: &str, start: usize, entries: &[Entry]) -> Self {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let between = |start: usize, end: usize| text.get(start..end).unwrap_or("").to_owned();
+        let between = |start: usize, end: usize| slice(text, start..end).to_owned();
         let Some(first) = entries.first() else {
             let gap = format!("{newline}  ");
             return Self { opening: gap.clone(), gap, colon: ": ".to_owned(), indent: Some("  ".to_owned()), newline };

@@ -1,3 +1,5 @@
+//! Where the rows of a text begin at a width; computed again only if the text or the width changed.
+
 use std::sync::Arc;
 
 use super::super::line::clusters;

@@ -3,6 +3,7 @@
 use super::align::Shown;
 use super::layout::{self, Layout};
 use super::merge::{self, delimiter, escape};
+use crate::derive::slice::slice;
 use crate::json::{Object, Value};
 use crate::pattern::Pattern;
 use crate::wire::marks;
@@ -42,8 +43,8 @@ impl Edit {
 /// Reasoning between other marks.
 pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(place) = &seen.shown.reasoning else { return Vec::new() };
-    let before = seen.text.get(..place.start).unwrap_or("").trim();
-    let after = seen.text.get(place.end..).unwrap_or("");
+    let before = slice(seen.text, ..place.start).trim();
+    let after = slice(seen.text, place.end..);
     let Some(close) = marks::first(after) else { return Vec::new() };
     let name = seen.own_reasoning.unwrap_or("thinking");
     let field = fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
@@ -89,7 +90,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 /// A closing mark as strictly as the sample shows it, so that prose which only mentions it stays whole.
 fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
     let mark = escape(close);
-    let lead = after.get(..after.len() - after.trim_start().len()).unwrap_or("");
+    let lead = slice(after, ..after.len() - after.trim_start().len());
     let rest = after.trim_start().strip_prefix(close).unwrap_or("");
     let next = rest.chars().next();
     let mut found = Vec::new();
@@ -115,13 +116,13 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let mut found = Vec::new();
     let Some(place) = &seen.shown.content else { return found };
     let end = seen.shown.calls.first().map_or(seen.stop, |call| call.span.start);
-    let before = seen.text.get(seen.thought_end.min(place.start)..place.start).unwrap_or("").trim();
-    let after = seen.text.get(place.end..end.max(place.end)).unwrap_or("").trim();
+    let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
+    let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
     let start = if seen.thought_end == 0 {
         "^\\s*".to_owned()
     } else {
-        let close = marks::last(seen.text.get(..seen.thought_end).unwrap_or("")).unwrap_or("");
+        let close = marks::last(slice(seen.text, ..seen.thought_end)).unwrap_or("");
         format!("(?<={}\\s*)", escape(close))
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
@@ -179,11 +180,11 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     };
     let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end).min(seen.stop);
-    let text = seen.text.get(from..seen.stop).unwrap_or("");
+    let text = slice(seen.text, from..seen.stop);
     let Some(opens) = Pattern::new(&open).ok().and_then(|open| Some(open.find_at(text, 0).ok()??.span())) else {
         return Vec::new();
     };
-    let before = text.get(..opens.0).unwrap_or("").trim();
+    let before = slice(text, ..opens.0).trim();
     let close = delimiter(field, "close");
     let last = seen.shown.calls.last().map_or(0, |call| call.span.end).saturating_sub(from);
     let closes = close.as_ref().and_then(|close| Some(Pattern::new(close).ok()?.find_at(text, last).ok()??.span()));

@@ -1,6 +1,7 @@
 //! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
 
 use super::align::{Body, Call, Shown};
+use crate::derive::slice::slice;
 use crate::wire::marks;
 
 /// One way to write calls.
@@ -33,7 +34,7 @@ pub(super) enum Form {
 /// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
 pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
     let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
-    let get = |a: usize, b: usize| text.get(a..b).unwrap_or("");
+    let get = |a: usize, b: usize| slice(text, a..b);
     let pairs = first.pairs(text);
     let end = |call: &Call| {
         let close = pairs.map_or("", |pairs| pairs.value_close);
@@ -90,7 +91,7 @@ struct Cut<'t> {
 }
 
 fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, after: &str) -> Option<Layout> {
-    let get = |a: usize, b: usize| text.get(a..b).unwrap_or("");
+    let get = |a: usize, b: usize| slice(text, a..b);
     let section = match cut.section.trim() {
         "" => String::new(),
         section => format!("(?:{}\\s*)?", pattern(section)),
@@ -98,8 +99,8 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, aft
     let around = call.around.filter(|(before, _)| cut.open.len() >= *before);
     let id_start = around.map_or(cut.open.len(), |(before, _)| cut.open.len() - before);
     let id_end = call.name.end + around.map_or(0, |(_, after)| after);
-    let id = around.map(|_| (pattern(cut.open.get(id_start..).unwrap_or("")), pattern(get(call.name.end, id_end))));
-    let open = format!("{section}{}", pattern(cut.open.get(..id_start).unwrap_or("").trim_start()));
+    let id = around.map(|_| (pattern(slice(cut.open, id_start..)), pattern(get(call.name.end, id_end))));
+    let open = format!("{section}{}", pattern(slice(cut.open, ..id_start).trim_start()));
     let close = pattern(cut.close);
     let form = match &call.body {
         Body::Object { name, arguments, is_adjacent } => {
@@ -134,19 +135,19 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, aft
     }
     let section_close = after.strip_prefix(cut.close).unwrap_or("").trim().to_owned();
     let texts = [cut.section, cut.open, cut.close, &section_close];
-    let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::stands_out(mark));
+    let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::is_distinctive(mark));
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = format!("{} … {}", spaced(cut.open), spaced(after));
     let marks = known.map(str::to_owned).collect();
     Some(Layout { open, close, form, section_close, id, marks, words })
 }
 
-/// A text from its last mark that stands out on; all of it if none does.
+/// A text from its last distinctive mark on; all of it if none does.
 fn from_last(text: &str) -> &str {
     let mut at = 0;
     let mut last = 0;
     for mark in marks::marks(text) {
-        if marks::stands_out(mark) {
+        if marks::is_distinctive(mark) {
             last = at;
         }
         at += mark.len();
@@ -154,12 +155,12 @@ fn from_last(text: &str) -> &str {
     text.get(last..).unwrap_or(text)
 }
 
-/// A text up to the end of its first mark that stands out; all of it if none does.
+/// A text up to the end of its first distinctive mark; all of it if none does.
 fn to_first(text: &str) -> &str {
     let mut at = 0;
     for mark in marks::marks(text) {
         at += mark.len();
-        if marks::stands_out(mark) {
+        if marks::is_distinctive(mark) {
             return text.get(..at).unwrap_or(text);
         }
     }
@@ -170,7 +171,7 @@ fn to_first(text: &str) -> &str {
 pub(super) fn pattern(text: &str) -> String {
     let mut out = String::new();
     for mark in marks::marks(text) {
-        let is_mark = marks::stands_out(mark) && mark.chars().any(char::is_alphabetic);
+        let is_mark = marks::is_distinctive(mark) && mark.chars().any(char::is_alphabetic);
         let mut was_space = out.ends_with("\\s*");
         let mut was_digit = false;
         for c in mark.chars() {
@@ -203,8 +204,8 @@ pub(super) fn pattern(text: &str) -> String {
 fn framed(text: &str) -> String {
     let inner = pattern(text.trim());
     let side = |text: &str| if text.contains('\n') { "\\n?" } else { "" };
-    let lead = text.get(..text.len() - text.trim_start().len()).unwrap_or("");
-    let tail = text.get(text.trim_end().len()..).unwrap_or("");
+    let lead = slice(text, ..text.len() - text.trim_start().len());
+    let tail = slice(text, text.trim_end().len()..);
     format!("{}{inner}{}", side(lead), side(tail))
 }
 

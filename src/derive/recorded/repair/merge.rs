@@ -48,7 +48,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     }
     let Some(open) = layout.named_open(known.has_id) else { return found };
     let mut layout = layout.clone();
-    if layout.close.is_empty() && marks::stands_out(&layout.open) {
+    if layout.close.is_empty() && marks::is_distinctive(&layout.open) {
         // A call that nothing closes ends where the next one begins.
         layout.close = format!("(?={})", layout.open);
     }

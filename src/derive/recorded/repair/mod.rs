@@ -13,6 +13,7 @@ use std::collections::HashSet;
 
 use super::compare;
 use super::{Sample, read_as};
+use crate::derive::slice::slice;
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode};
@@ -171,7 +172,7 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
     let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
     let mut waiting: Vec<(Edit, Vec<Part>)> = vec![(known.clone(), Vec::new())];
-    while let Some((edit, mended)) = waiting.pop() {
+    while let Some((edit, repaired)) = waiting.pop() {
         if found.len() > MOST_EDITS {
             break;
         }
@@ -184,13 +185,13 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
         let (got, events) = got.map(|finished| (finished.message, finished.events)).unwrap_or_default();
         let wrong = Wrong::of(&said, &got, own.as_deref());
         let Some(part) = wrong.first() else {
-            if !mended.is_empty() {
+            if !repaired.is_empty() {
                 found.push(edit);
             }
             continue;
         };
         // A repair that failed will fail the second time.
-        if mended.contains(&part) {
+        if repaired.contains(&part) {
             continue;
         }
         let offset = prefix_length(&template, prefix);
@@ -210,8 +211,8 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             // Text that is left over beside calls belongs to their marks.
             Part::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
         };
-        let mended = [mended, vec![part]].concat();
-        waiting.extend(edits.into_iter().rev().map(|edit| (edit, mended.clone())));
+        let repaired = [repaired, vec![part]].concat();
+        waiting.extend(edits.into_iter().rev().map(|edit| (edit, repaired.clone())));
     }
     found
 }
@@ -273,7 +274,7 @@ fn closed_at(events: &[Event], offset: usize) -> usize {
 /// The end of the mark after the reasoning of a sample.
 fn mark_end(text: &str, shown: &align::Shown) -> usize {
     let Some(place) = &shown.reasoning else { return 0 };
-    let rest = text.get(place.end..).unwrap_or("");
+    let rest = slice(text, place.end..);
     let space = rest.len() - rest.trim_start().len();
     place.end + space + crate::wire::marks::first(rest).map_or(0, str::len)
 }

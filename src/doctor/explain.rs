@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::facts::common_start;
 use super::messages::needle;
+use super::slice::slice;
 use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
@@ -137,7 +138,7 @@ pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options)
     let agreed = common_start(other, one);
     let at = agreed.len();
     let excerpt = |text: &str| {
-        let rest: String = text.get(at..).unwrap_or_default().chars().take(30).collect();
+        let rest: String = slice(text, at..).chars().take(30).collect();
         Value::from(rest).to_string()
     };
     let mut out =
@@ -145,8 +146,8 @@ pub(crate) fn departure(fact: &Fact, template: &ChatTemplate, options: &Options)
     if let Some(line) = line(template.source(), other, at).or_else(|| line(template.source(), one, at)) {
         let _ = write!(out, " (line {line} of the template)");
     }
-    if let Some(way) = way_out(fact, template, options) {
-        let _ = write!(out, "; `{way}` avoids it");
+    if let Some(remedy) = remedy(fact, template, options) {
+        let _ = write!(out, "; `{remedy}` avoids it");
     }
     Some(out)
 }
@@ -182,7 +183,7 @@ fn line(source: &str, render: &str, at: usize) -> Option<usize> {
 }
 
 /// The variable under which the fact holds.
-fn way_out(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
+fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<String> {
     let (longer, shorter) = pair(fact)?;
     let render = |exhibit: &Exhibit, name: &str, value: bool| {
         let mut context = Object::new();

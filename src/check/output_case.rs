@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::compare::{differences, fits};
-use super::constrained;
-use super::fixture::{Blessed, Case, Expected};
+use super::fixture::{Actual, Case, Expected};
+use super::grammar_case;
 use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
@@ -43,7 +43,7 @@ pub struct Verdict {
     /// The findings; the case failed if one of them is an error.
     pub diagnostics: Vec<Diagnostic>,
     /// The message of the output, read whole.
-    pub meaning: Blessed,
+    pub meaning: Actual,
     /// How long it took.
     pub time: Duration,
     /// The ways to cut the output at which the answer is another.
@@ -99,7 +99,7 @@ pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Se
     for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
         finding.severity = Severity::Note;
     }
-    let meaning = Blessed { message, error, events: Vec::new() };
+    let meaning = Actual { message, error, events: Vec::new() };
     Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
 }
 
@@ -113,7 +113,7 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    fn run(&mut self, template: &Template, chat_template: Option<&Chat>) -> Option<Blessed> {
+    fn run(&mut self, template: &Template, chat_template: Option<&Chat>) -> Option<Actual> {
         let case = self.case;
         let tools = match case.tools.as_ref().map(Tools::new).transpose() {
             Ok(tools) => tools.map(Arc::new),
@@ -151,7 +151,7 @@ impl Check<'_> {
         }
         let error = whole.problems();
         let events = whole.event_values();
-        Some(Blessed { message: whole.outcome.ok().map(|(message, _)| message), error, events })
+        Some(Actual { message: whole.outcome.ok().map(|(message, _)| message), error, events })
     }
 
     /// The message, the problems and the events that the case expects.
@@ -161,10 +161,10 @@ impl Check<'_> {
             (Some(expected), Some(found)) => {
                 let (wanted, found) = (Value::Object(expected.value.clone()), Value::Object(found.clone()));
                 let notes: Vec<_> = differences(&wanted, &found).iter().map(ToString::to_string).collect();
-                if let Some(first) = notes.first() {
+                if let [first, rest @ ..] = notes.as_slice() {
                     let message = format!("the message differs: {first}");
                     let diagnostic = self.diagnostic(Severity::Error, "check-message", message, expected.span.clone());
-                    let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                    let diagnostic = with_notes(diagnostic, rest);
                     self.found.push(diagnostic.help(self.open(WHOLE, 0, Mode::Stable)));
                 }
             }
@@ -265,10 +265,10 @@ impl Check<'_> {
             }
             let reading = Reading::new(parser.clone(), WHOLE.chunks(&text));
             let notes = message_notes(whole, &reading);
-            if let Some(first) = notes.first() {
+            if let [first, rest @ ..] = notes.as_slice() {
                 let message = format!("the message changes {what}: {first}");
                 let diagnostic = self.diagnostic(Severity::Error, "check-stop", message, case.span.clone());
-                let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                let diagnostic = with_notes(diagnostic, rest);
                 self.found.push(diagnostic.help("make the field that ends the message close with every stop token"));
                 return true;
             }
@@ -282,18 +282,16 @@ impl Check<'_> {
         match round_trip::run(&conversation, template, chat, tools.clone()) {
             Ok(Returned::Same) => {}
             Ok(Returned::Lost(notes)) => {
-                let first = notes.first().map_or("", String::as_str);
+                let (first, rest) = first_and_rest(&notes);
                 let message = format!("the chat template writes both alike: {first}");
                 let diagnostic = self.diagnostic(Severity::Note, "check-loss", message, expected.span.clone());
-                self.found.push(with_notes(diagnostic, notes.get(1..).unwrap_or(&[])));
+                self.found.push(with_notes(diagnostic, rest));
             }
             Ok(Returned::Changed(notes)) => {
-                let message = format!(
-                    "the message changes when it is rendered and parsed again: {}",
-                    notes.first().map_or("", String::as_str)
-                );
+                let (first, rest) = first_and_rest(&notes);
+                let message = format!("the message changes when it is rendered and parsed again: {first}");
                 let diagnostic = self.diagnostic(Severity::Error, "check-round-trip", message, expected.span.clone());
-                let diagnostic = with_notes(diagnostic, notes.get(1..).unwrap_or(&[]));
+                let diagnostic = with_notes(diagnostic, rest);
                 self.found.push(diagnostic.help(
                     "if the chat template does not write a key, declare it: `round-trip: without KEY`, or `round-trip: no`",
                 ));
@@ -312,7 +310,7 @@ impl Check<'_> {
             return true;
         }
         let problem = match chat {
-            Some(chat) => constrained::run(self.case, template, chat).err(),
+            Some(chat) => grammar_case::run(self.case, template, chat).err(),
             None => Some("`grammar: yes` needs `chat-template: FILE`".to_owned()),
         };
         if let Some(problem) = problem {
@@ -450,6 +448,13 @@ fn same_answer(one: &Reading, other: &Reading) -> bool {
         (Err(one), Err(other)) => one.cause == other.cause,
         (one_outcome, other_outcome) => one_outcome == other_outcome && one.events == other.events,
     }
+}
+
+/// The first of several differences, and the others. A round trip that changes a message has one at least.
+fn first_and_rest(notes: &[String]) -> (&str, &[String]) {
+    let split = notes.split_first();
+    debug_assert!(split.is_some(), "a change without a difference");
+    split.map_or(("", &[]), |(first, rest)| (first.as_str(), rest))
 }
 
 fn with_notes(diagnostic: Diagnostic, notes: &[String]) -> Diagnostic {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::PatternError;
 use super::class::{self, Class};
+use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
 
 /// How deeply groups may be nested.
@@ -97,7 +98,7 @@ pub(super) struct Reader<'p> {
     pub(super) open: Vec<u32>,
     /// References by number, which may come before their group.
     pub(super) numbered_refs: Vec<(u32, usize)>,
-    /// Conditions and calls by name, which may come before their group: the name, a stand-in number, the place.
+    /// Conditions and calls by name, which may come before their group: the name, a placeholder number, the place.
     pub(super) named_tests: Vec<(String, u32, usize)>,
     tests: HashMap<u32, u32>,
     depth: usize,
@@ -131,7 +132,7 @@ impl<'p> Reader<'p> {
     }
 
     pub(super) fn rest(&self) -> &'p str {
-        self.source.get(self.at..).unwrap_or("")
+        slice(self.source, self.at..)
     }
 
     pub(super) fn peek(&self) -> Option<char> {
@@ -157,7 +158,7 @@ impl<'p> Reader<'p> {
         let rest = self.rest();
         let end = rest.find(|c| !keep(c)).unwrap_or(rest.len());
         self.at += end;
-        rest.get(..end).unwrap_or("")
+        slice(rest, ..end)
     }
 
     pub(super) fn place(&self) -> usize {
@@ -369,7 +370,8 @@ impl<'p> Reader<'p> {
 
     /// `{e<=1}` asks for approximate matching.
     fn refuse_fuzzy(&self) -> Result<(), PatternError> {
-        let inside = self.rest().get(1..).unwrap_or("");
+        let rest = self.rest();
+        let inside = rest.strip_prefix('{').unwrap_or(rest);
         let digits = inside.trim_start_matches(|c: char| c.is_ascii_digit());
         let kind = match digits.strip_prefix("<=").or_else(|| digits.strip_prefix('<')) {
             Some(after) if digits.len() < inside.len() => after,

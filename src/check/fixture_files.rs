@@ -49,7 +49,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Whether a folder is none that people write into: a hidden one, or one that says it is a cache.
+/// Whether people do not write into a folder: it is hidden, or says that it is a cache.
 pub(super) fn is_passed_over(folder: &Path) -> bool {
     let is_hidden = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     is_hidden || folder.join("CACHEDIR.TAG").is_file()

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use super::derive::{Derive, OutputFormat, exit_code};
-use super::progress::Progress;
-use super::{Failure, Global, input, rows};
+use super::{Derive, OutputFormat, exit_code};
 use crate::chat::source;
+use crate::cli::chat_options::source_failure;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Global, input, rows};
 use crate::derive::{self, Derivation, Options, Status};
 use crate::diagnostic::{Diagnostic, Place, escape, shortened};
 use crate::json::{self, Object, Value};
@@ -67,8 +68,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<(
 
 /// Derives from several sources.
 pub(super) fn sources(command: &Derive, sources: &[String], global: &Global) -> Result<ExitCode, Failure> {
-    let derivations = on_all_cores(sources.len(), global, |at| {
-        let source = sources.get(at).map(String::as_str).unwrap_or_default();
+    let derivations = on_all_cores(sources, global, |source| {
         match command.of(source).map(|(opened, options)| derive::derive(&opened.template, &options)) {
             Ok(derivation) => derivation,
             Err(failure) => unreadable(failure),
@@ -145,7 +145,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
                 add(&mut options, &opened.special_tokens);
                 opened.template
             }
-            Err(error) => return (id, unreadable(super::render::source_failure(error))),
+            Err(error) => return (id, unreadable(source_failure(error))),
         },
         _ => return wrong(id, "the row has neither a `chat_template` text nor a `template` path".to_owned()),
     };
@@ -188,9 +188,9 @@ fn with_id(id: Value, derivation: &Derivation) -> Value {
     Value::Object(row)
 }
 
-/// Runs a job for every index, in no order, and gives the results in order.
-fn on_all_cores<R: Send>(count: usize, global: &Global, job: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
+/// Runs a job for every source, in no order, and gives the results in order.
+fn on_all_cores<R: Send>(sources: &[String], global: &Global, job: impl Fn(&str) -> R + Sync) -> Vec<R> {
+    let (count, next) = (sources.len(), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(count.max(1));
     let mut progress = Progress::new(global, "templates", u64::try_from(count).ok());
     let (send, receive) = channel();
@@ -200,7 +200,8 @@ fn on_all_cores<R: Send>(count: usize, global: &Global, job: impl Fn(usize) -> R
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    if at >= count || send.send((at, job(at))).is_err() {
+                    let Some(source) = sources.get(at) else { return };
+                    if send.send((at, job(source))).is_err() {
                         return;
                     }
                 }

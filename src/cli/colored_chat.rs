@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::slice::slice;
 use crate::chat::Rendered;
 use crate::diagnostic::escape_lines;
 use crate::json::{Object, Value};
@@ -49,7 +50,7 @@ pub fn conversation(rendered: &Rendered, context: &Object) -> String {
         if generated.iter().any(|range| range.contains(start)) {
             out.push_str(GENERATED);
         }
-        out.push_str(&escape_lines(text.get(*start..*end).unwrap_or_default()));
+        out.push_str(&escape_lines(slice(text, *start..*end)));
         out.push_str(RESET);
     }
     out

@@ -1,7 +1,7 @@
 //! One rendered chat, read back to its messages and compared with what the case says.
 
 use super::compare::differences;
-use super::fixture::{BlessedChat, ChatCase};
+use super::fixture::{ActualChat, ChatCase};
 use crate::chats::Unrenderer;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
@@ -16,7 +16,7 @@ pub(super) fn check_chat(
     case: &ChatCase,
     text: &str,
     unrenderer: &Unrenderer<Arc<ChatTemplate>>,
-) -> (Vec<Diagnostic>, Option<BlessedChat>) {
+) -> (Vec<Diagnostic>, Option<ActualChat>) {
     let mut found = Vec::new();
     let mut note = |severity, id, message: String, span| {
         let severity = if case.allow.iter().any(|allowed| allowed == id) { Severity::Note } else { severity };
@@ -49,7 +49,7 @@ pub(super) fn check_chat(
         }
     }
     if let Some(expected) = &case.tools {
-        let read = chat.tools.clone().unwrap_or_default();
+        let read = chat.tools.clone().unwrap_or(Value::Null);
         if let Some(first) = differences(&expected.value, &read).first() {
             note(Severity::Error, "check-tools", format!("the tools differ: {first}"), expected.span.clone());
         }
@@ -70,5 +70,5 @@ pub(super) fn check_chat(
             _ => None,
         };
     }
-    (found, Some(BlessedChat { messages: chat.messages, tools: chat.tools }))
+    (found, Some(ActualChat { messages: chat.messages, tools: chat.tools }))
 }

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::class::{self, Class};
-use super::hay::{Edge, Hay};
+use super::haystack::{Edge, Haystack};
 use super::prefixes::prefixes;
 use super::tree::{Assertion, Greed, Node};
 
@@ -12,7 +12,7 @@ const WORTH_A_LITERAL_SEARCH: usize = 48;
 
 /// A filter over the places of a text.
 #[derive(Clone, Debug)]
-pub(super) struct Starts {
+pub(super) struct Prefilter {
     /// The bytes with which a match can begin.
     pub bytes: Bytes,
     /// Whether a match can begin after the last character.
@@ -31,7 +31,7 @@ enum Kind {
     /// At one of several literals.
     Literals(Box<Literals>),
     /// At the first character of a run, which `then` follows.
-    Run { run: LeadingRun, then: Box<Starts> },
+    Run { run: LeadingRun, then: Box<Prefilter> },
 }
 
 /// The literals with which matches begin.
@@ -42,11 +42,11 @@ struct Literals {
     common: memmem::Finder<'static>,
 }
 
-/// What a match may have before the characters that make it one, such as the space of `\s{0,4}<x>`, or the space and the
+/// The text a match may have before the characters that identify it, such as the space of `\s{0,4}<x>`, or the space and the
 /// name of `\s*\w+\s*<x>`: runs of characters, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct LeadingRun {
-    runs: Vec<Run>,
+    runs: Vec<SkippedRun>,
     /// Of each ASCII character the runs it can be in, a bit for each.
     ascii: Box<[u8; 128]>,
     /// The runs a match can begin in.
@@ -55,7 +55,7 @@ pub(crate) struct LeadingRun {
 
 /// One run of a leading run.
 #[derive(Clone, Debug)]
-struct Run {
+struct SkippedRun {
     class: Class,
     /// How many characters it has at most.
     max: Option<u32>,
@@ -71,7 +71,7 @@ impl LeadingRun {
     const MOST: usize = 8;
 
     /// None for runs of which no exact account can be given.
-    fn new(mut runs: Vec<Run>) -> Option<Self> {
+    fn new(mut runs: Vec<SkippedRun>) -> Option<Self> {
         match runs.as_slice() {
             [_] => {}
             [] => return None,
@@ -93,7 +93,7 @@ impl LeadingRun {
         Some(Self { runs, ascii, first })
     }
 
-    /// Where it begins in a text that ends within it, or where it does.
+    /// Its beginning in a text that ends within it or with it.
     #[inline]
     pub fn start_in(&self, text: &str) -> usize {
         match text.as_bytes().last() {
@@ -104,7 +104,7 @@ impl LeadingRun {
     }
 
     fn walk_back(&self, text: &str) -> usize {
-        if let [Run { class, max, .. }] = self.runs.as_slice() {
+        if let [SkippedRun { class, max, .. }] = self.runs.as_slice() {
             let most = max.map_or(usize::MAX, |max| max as usize);
             let run = text.chars().rev().take_while(|&c| class.contains(c)).take(most);
             return text.len() - run.map(char::len_utf8).sum::<usize>();
@@ -134,7 +134,7 @@ impl LeadingRun {
         }
     }
 
-    fn members(&self, set: u8) -> impl Iterator<Item = &Run> {
+    fn members(&self, set: u8) -> impl Iterator<Item = &SkippedRun> {
         (0..).zip(&self.runs).filter(move |(index, _)| set >> index & 1 == 1).map(|(_, run)| run)
     }
 }
@@ -173,7 +173,7 @@ impl Bytes {
     }
 }
 
-impl Starts {
+impl Prefilter {
     pub fn of(node: &Node) -> Self {
         Self::with(node, run_then)
     }
@@ -200,7 +200,7 @@ impl Starts {
         matches!(self.kind, Kind::First)
     }
 
-    /// The text that a match may have before the first of its [identifying bytes](Self::telling_bytes).
+    /// The text that a match may have before the first of its [identifying bytes](Self::identifying_bytes).
     pub fn leading_run(&self) -> Option<&LeadingRun> {
         match &self.kind {
             Kind::Run { run, .. } => Some(run),
@@ -209,7 +209,7 @@ impl Starts {
     }
 
     /// The bytes of which every match has one, after nothing but its leading run.
-    pub fn telling_bytes(&self) -> &Bytes {
+    pub fn identifying_bytes(&self) -> &Bytes {
         match &self.kind {
             Kind::Run { then, .. } => &then.bytes,
             _ => &self.bytes,
@@ -217,7 +217,7 @@ impl Starts {
     }
 
     /// The first position from `at` on at which a match could begin. `run_end` remembers the end of a run across calls.
-    pub fn next(&self, hay: Hay<'_>, at: usize, run_end: &mut usize) -> Option<usize> {
+    pub fn next(&self, hay: Haystack<'_>, at: usize, run_end: &mut usize) -> Option<usize> {
         let bytes = hay.bytes_after(at);
         let found = match &self.kind {
             Kind::Any if !bytes.is_empty() => Some(at),
@@ -231,7 +231,7 @@ impl Starts {
                 let found = then.next(hay, at, &mut 0);
                 match found.or_else(|| (hay.edge != Edge::End).then(|| hay.end())) {
                     Some(end) => {
-                        let before = hay.after(at).get(..end.saturating_sub(at)).unwrap_or("");
+                        let before = hay.between(at, end);
                         let begin = at + run.start_in(before);
                         *run_end = end;
                         found.or_else(|| (begin < end).then_some(begin)).map(|_| begin)
@@ -426,7 +426,7 @@ fn run_then(node: &Node) -> Option<Kind> {
         let (leading, rest) = items.split_at_checked(count)?;
         let run = LeadingRun::new(leading.iter().filter_map(run_of).collect())?;
         let mut within = Beginning::default();
-        for Run { class, .. } in &run.runs {
+        for SkippedRun { class, .. } in &run.runs {
             within.class(class);
             if !class.beyond_ascii().is_empty() {
                 (0x80..=0xBF).for_each(|byte| within.byte(byte));
@@ -435,14 +435,14 @@ fn run_then(node: &Node) -> Option<Kind> {
         let options = leading.iter().filter(|item| run_of(item).is_none()).filter_map(option_of).cloned();
         let then = Node::Alternate(options.chain([Node::Concat(rest.to_vec())]).collect());
         // A run after the runs is not looked for: patterns may have any number of them.
-        let then = Starts::with(&then, |_| None);
+        let then = Prefilter::with(&then, |_| None);
         let apart = !then.at_end && !matches!(then.kind, Kind::Any) && !Bytes::new(within.table).touches(&then.bytes);
         apart.then(|| Kind::Run { run, then: Box::new(then) })
     })
 }
 
 /// A run of characters, captured or not.
-fn run_of(node: &Node) -> Option<Run> {
+fn run_of(node: &Node) -> Option<SkippedRun> {
     match node {
         Node::Group { node, .. } => run_of(node),
         Node::Repeat { node, min, max, greed } => {
@@ -452,13 +452,13 @@ fn run_of(node: &Node) -> Option<Run> {
                 _ => return None,
             };
             let is_plain = *min <= 1 && max.is_none() && *greed != Greed::Possessive;
-            Some(Run { class, max: *max, before: 0, may_be_empty: *min == 0, is_plain })
+            Some(SkippedRun { class, max: *max, before: 0, may_be_empty: *min == 0, is_plain })
         }
         _ => None,
     }
 }
 
-/// What may be left out. Where it is taken, it tells the match.
+/// The node of an option. If it is taken, it identifies the match.
 fn option_of(node: &Node) -> Option<&Node> {
     match node {
         Node::Repeat { node, min: 0, .. } => Some(node),
@@ -471,23 +471,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_before_what_tells_a_match_are_skipped() {
+    fn runs_before_the_identifying_bytes_are_skipped() {
         let lead = |source: &str| {
-            let starts = Starts::of(&super::super::read::read(source).unwrap().node);
-            let tell: String = (0..128u8).filter(|&byte| starts.telling_bytes().has(byte)).map(char::from).collect();
-            (starts.leading_run().map(|run| run.runs.len()), tell)
+            let starts = Prefilter::of(&super::super::read_regex::read(source).unwrap().node);
+            let identifying: String =
+                (0..128u8).filter(|&byte| starts.identifying_bytes().has(byte)).map(char::from).collect();
+            (starts.leading_run().map(|run| run.runs.len()), identifying)
         };
-        for (source, runs, tell) in [
+        for (source, runs, identifying) in [
             ("<x>", None, "<"),
             (r"\s*<x>", Some(1), "<"),
             (r"\s{0,4}<x>", Some(1), "<"),
             (r"(?:\[A\])?\s*(?P<name>[^\s\[]+)\s*\[B\]", Some(3), "["),
             (r"\s*\w+\s*:", Some(3), ":"),
-            // A run of which no exact account can be given, or that takes what should tell, is part of what follows.
+            // A run of which no exact account can be given, or that takes the identifying bytes, is part of what follows.
             (r"\s*[a-c]+[12]{1,3}:", Some(2), "12"),
             (r"\s*[ab]+b:", Some(1), "ab"),
         ] {
-            assert_eq!(lead(source), (runs, tell.to_owned()), "{source}");
+            assert_eq!(lead(source), (runs, identifying.to_owned()), "{source}");
         }
     }
 }

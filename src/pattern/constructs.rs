@@ -1,6 +1,7 @@
 //! The constructs of a pattern, for advice about it.
 
 use super::Pattern;
+use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
 
 /// Something a pattern uses that not every engine has, or means the same by.
@@ -103,7 +104,7 @@ impl Shape {
     fn read_text(&mut self, source: &str) {
         let mut rest = source.char_indices().peekable();
         while let Some((at, c)) = rest.next() {
-            let after = source.get(at + c.len_utf8()..).unwrap_or("");
+            let after = slice(source, at + c.len_utf8()..);
             match c {
                 '\\' => {
                     self.constructs.extend(match rest.next() {
@@ -219,8 +220,7 @@ fn branches_overlap(items: &[Node]) -> bool {
     };
     let samples = || (' '..='~').chain(['\n', '\t', 'é']);
     items.iter().enumerate().any(|(index, one)| {
-        let later = items.get(index + 1..).unwrap_or(&[]);
-        later.iter().any(|other| samples().any(|c| takes(one, c) && takes(other, c)))
+        items.iter().skip(index + 1).any(|other| samples().any(|c| takes(one, c) && takes(other, c)))
     })
 }
 

@@ -1,4 +1,8 @@
+//! Why a body gives no value: one variant for each cause, in both modes, with what a message about it needs.
+
 use std::fmt;
+
+use super::slice::slice;
 
 /// Why a region's body gives no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,12 +154,12 @@ impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LENGTH: usize = 40;
         let Excerpt(text, offset) = *self;
-        let rest = text.get(offset..).unwrap_or("");
+        let rest = slice(text, offset..);
         if rest.is_empty() {
             return out.write_str(if text.is_empty() { "an empty text" } else { "the end of the text" });
         }
         let end = rest.char_indices().nth(LENGTH).map_or(rest.len(), |(at, _)| at);
-        let shown = rest.get(..end).unwrap_or(rest).escape_debug();
+        let shown = slice(rest, ..end).escape_debug();
         write!(out, "\"{shown}\"{}", if end < rest.len() { "…" } else { "" })
     }
 }

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use super::slice::slice;
 use super::{Mode, Reason};
 use crate::json::Value;
 use crate::python::text::is_word;
@@ -42,7 +43,7 @@ fn stable(text: &str, args: &JsonArgs) -> String {
     while let Some(c) = rest.chars().next() {
         if let Some((inner, length)) = delimited(rest, &pairs, &mut exhausted) {
             out.push_str(&quoted(inner));
-            rest = rest.get(length..).unwrap_or("");
+            rest = slice(rest, length..);
             key_may_stand = false;
         } else if c == '"' {
             let (string, beyond) = ordinary_string(rest);
@@ -58,7 +59,7 @@ fn stable(text: &str, args: &JsonArgs) -> String {
             key_may_stand = false;
         } else {
             out.push(c);
-            rest = rest.get(c.len_utf8()..).unwrap_or("");
+            rest = slice(rest, c.len_utf8()..);
             key_may_stand = matches!(c, '{' | ',') || (key_may_stand && c.is_ascii_whitespace());
         }
     }
@@ -134,7 +135,7 @@ fn take_strings(text: &str, open: &str, close: &str, strings: &mut Vec<String>) 
         if open.is_empty() && inner.is_empty() && close.is_empty() {
             let Some(c) = rest.chars().next() else { break };
             out.push(c);
-            rest = rest.get(c.len_utf8()..).unwrap_or("");
+            rest = slice(rest, c.len_utf8()..);
         }
     }
     out.push_str(rest);
@@ -164,10 +165,10 @@ fn quote_keys(text: &str) -> String {
 }
 
 fn put_strings_back(text: &str, strings: &[String]) -> String {
+    let Some((first, rest)) = text.split_once('\u{1}') else { return text.to_owned() };
     let mut out = String::with_capacity(text.len());
-    let mut parts = text.split('\u{1}');
-    out.push_str(parts.next().unwrap_or(""));
-    for part in parts {
+    out.push_str(first);
+    for part in rest.split('\u{1}') {
         let string = part.split_once('\u{2}').and_then(|(index, beyond)| {
             let index = index.parse::<usize>().ok().filter(|number| number.to_string() == index)?;
             Some((strings.get(index)?, beyond))

@@ -4,7 +4,7 @@ use crate::json::Object;
 use crate::parser::{Cause, ClosersInStrings, EventRef, Mode, Options, Parser};
 use crate::template::Template;
 
-/// The result of parsing a text, as far as its user can tell.
+/// The result of parsing a text, as far as its user sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
     /// The message, or why there is none.

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::compare::differences;
-use super::find::is_passed_over;
+use super::fixture_files::is_passed_over;
 use crate::chat;
 use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Value};
 
-/// The folder of derived templates, and the one beside it with what they are derived from.
+/// The folder of derived templates, and the one next to it with their chat templates.
 const DERIVED: &str = "derived";
 const CHAT_TEMPLATES: &str = "chat_templates";
 

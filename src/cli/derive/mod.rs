@@ -1,12 +1,13 @@
+//! `derive`: the draft goes to stdout or into a file, everything said about it to stderr.
+
+mod several;
+
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::ValueEnum;
-
-use super::derive_many as many;
+use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
 use super::lint_config::target_named;
-use super::render::{assignment, source_failure, template_name, time};
 use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
@@ -17,9 +18,6 @@ use crate::json::{self, Object, Value};
 use crate::report;
 use crate::targets::{TARGETS, Target};
 use crate::template::Template;
-
-/// The default clock of a derivation: fixed, so that its result does not change.
-pub const NOW: &str = "2026-01-01T00:00:00";
 
 /// Derive a response template from a chat template, and prove it
 #[derive(Clone, Debug, clap::Args)]
@@ -88,13 +86,6 @@ pub struct Derive {
     page: Report,
 }
 
-/// How a derivation or a proof is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    Text,
-    Json,
-}
-
 /// Whether two paths lead to one file, which exists.
 fn is_same_file(one: &str, other: &str) -> bool {
     let full = |path: &str| Path::new(path).canonicalize().ok();
@@ -104,14 +95,14 @@ fn is_same_file(one: &str, other: &str) -> bool {
 impl Derive {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
-            return many::lines(self, file, global);
+            return several::lines(self, file, global);
         }
-        let sources = many::expand(&self.sources)?;
+        let sources = several::expand(&self.sources)?;
         match sources.as_slice() {
             [source] => Self { source: source.clone(), ..self.clone() }.one(global),
             _ => {
                 self.check_many()?;
-                many::sources(self, &sources, global)
+                several::sources(self, &sources, global)
             }
         }
     }
@@ -341,11 +332,11 @@ impl Derive {
         for reading in &derivation.readers {
             super::say!("  {}", escape(&reading.describe()));
         }
-        let mut told = Vec::new();
+        let mut shown = Vec::new();
         for (target, effect) in derivation.readers.iter().filter_map(|reading| reading.other) {
-            if self.source != "-" && !told.contains(&effect) {
+            if self.source != "-" && !shown.contains(&effect) {
                 super::say!("  `{}` {effect}", self.again(&["--target", target]));
-                told.push(effect);
+                shown.push(effect);
             }
         }
     }
@@ -404,7 +395,7 @@ fn failed(derivation: Derivation, source: &Source) -> Failure {
     for diagnostic in &mut diagnostics {
         diagnostic.place.get_or_insert_default().file = Some(file.clone());
     }
-    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalise(&source.template)) }
+    Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, ChatTemplate::normalize(&source.template)) }
 }
 
 /// The conversations that did not come back as they went in, and the samples that are not explained.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::conversation::{Answer, Carrier, Manner, Message};
+use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
 use super::marks;
 use super::probe::{Prober, Setting, after_tool, call, needle};
 use crate::chat::ChatTemplate;
@@ -10,11 +10,11 @@ use crate::json::{Object, Value};
 
 /// The reads of the template that are known before any probe.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reads {
+pub(crate) struct TemplateUsage {
     /// The switches one at a time, after a setting that touches none.
     pub settings: Vec<Setting>,
     /// Ways in which a message may carry reasoning.
-    pub carriers: Vec<Carrier>,
+    pub reasoning_inputs: Vec<ReasoningInput>,
     /// Texts the template compares, splits or prints.
     pub literals: Vec<String>,
     pub eos_token: Option<String>,
@@ -27,12 +27,12 @@ const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name
 const MOST_SETTINGS: usize = 24;
 
 /// Watches the template render and looks at what it names.
-pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Object) -> Reads {
+pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
-    let carriers = carriers(template, prober, &settings);
+    let reasoning_inputs = reasoning_inputs(template, prober, &settings);
     let mut seen: Vec<Vec<Option<Shown>>> = Vec::new();
     settings.retain(|setting| {
-        let outlook = outlook(prober, &carriers, setting);
+        let outlook = outlook(prober, &reasoning_inputs, setting);
         let is_new = !seen.contains(&outlook);
         if is_new {
             seen.push(outlook);
@@ -40,7 +40,7 @@ pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Obj
         is_new
     });
     let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
-    Reads { settings, carriers, literals: literals(template), eos_token }
+    TemplateUsage { settings, reasoning_inputs, literals: literals(template), eos_token }
 }
 
 fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec<Setting> {
@@ -68,7 +68,7 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
 }
 
 /// What a setting could change: how prompts end, and what a turn with reasoning and a call looks like.
-fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<Option<Shown>> {
+fn outlook(prober: &mut Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<Shown>> {
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut outlook = vec![
         shown(prober, &user, needle::USER, setting, true),
@@ -77,14 +77,14 @@ fn outlook(prober: &mut Prober, carriers: &[Carrier], setting: &Setting) -> Vec<
     let answer =
         Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT).with_reasoning(needle::REASONING) };
     let said = Answer { calls: Vec::new(), ..answer.clone() };
-    for carrier in carriers.iter().map(Some).chain([None]) {
-        prober.carrier = carrier.cloned();
+    for reasoning_input in reasoning_inputs.iter().map(Some).chain([None]) {
+        prober.reasoning_input = reasoning_input.cloned();
         for answer in [&said, &answer] {
             let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
             outlook.push(shown(prober, &messages, needle::USER, setting, false));
         }
     }
-    prober.carrier = None;
+    prober.reasoning_input = None;
     outlook
 }
 
@@ -99,23 +99,24 @@ struct Shown {
 fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<Shown> {
     let text = prober.render(messages, setting, prompt)?;
     let (before, turn) = text.split_at_checked(text.rfind(last).unwrap_or(0))?;
-    let named = marks::marks(before).into_iter().filter(|mark| marks::stands_out(mark)).map(str::to_owned).collect();
+    let named =
+        marks::marks(before).into_iter().filter(|mark| marks::is_distinctive(mark)).map(str::to_owned).collect();
     Some(Shown { named, turn: turn.to_owned() })
 }
 
 /// The keys and content blocks the template asks messages for.
-fn carriers(template: &ChatTemplate, prober: &Prober, settings: &[Setting]) -> Vec<Carrier> {
+fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Setting]) -> Vec<ReasoningInput> {
     let user = Message::User(needle::USER.to_owned());
     let said = Message::Assistant(Answer::content(needle::CONTENT));
     let called = Message::Assistant(Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT) });
     let later = Message::User(needle::LATER.to_owned());
-    let parts = Manner { content_parts: true, ..prober.manner };
+    let parts = RequestShape { content_parts: true, ..prober.request_shape };
     let mut keys: Vec<String> = Vec::new();
     let mut blocks: Vec<String> = Vec::new();
     for setting in settings {
         for messages in [vec![user.clone(), said.clone()], vec![user.clone(), called.clone(), later.clone()]] {
-            for manner in [prober.manner, parts] {
-                for path in prober.paths(manner, &messages, setting) {
+            for request_shape in [prober.request_shape, parts] {
+                for path in prober.paths(request_shape, &messages, setting) {
                     let Some(key) = path.strip_prefix("messages[].") else { continue };
                     if let Some(key) = key.strip_prefix("content[].") {
                         note(&mut blocks, key);
@@ -126,20 +127,20 @@ fn carriers(template: &ChatTemplate, prober: &Prober, settings: &[Setting]) -> V
             }
         }
     }
-    let mut carriers: Vec<Carrier> = keys.into_iter().map(Carrier::Key).collect();
+    let mut reasoning_inputs: Vec<ReasoningInput> = keys.into_iter().map(ReasoningInput::Key).collect();
     // A block says what it is with a word the template compares its type with.
     let kinds = template.compared_constants().iter().filter(|(path, _)| path.ends_with(".type"));
     let kinds: Vec<&str> = kinds.flat_map(|(_, constants)| constants.iter().filter_map(Value::as_str)).collect();
     for kind in kinds {
         let keys = blocks.iter().map(String::as_str).chain([kind]);
         for key in keys.filter(|key| *key == kind || !["text", "image", "type"].contains(key)) {
-            let carrier = Carrier::Block { kind: kind.to_owned(), key: key.to_owned() };
-            if kind != "text" && !carriers.contains(&carrier) {
-                carriers.push(carrier);
+            let reasoning_input = ReasoningInput::Block { kind: kind.to_owned(), key: key.to_owned() };
+            if kind != "text" && !reasoning_inputs.contains(&reasoning_input) {
+                reasoning_inputs.push(reasoning_input);
             }
         }
     }
-    carriers
+    reasoning_inputs
 }
 
 fn note(keys: &mut Vec<String>, key: &str) {

@@ -60,14 +60,14 @@ pub(in crate::derive) fn readings(template: &Template, wish: &Wish) -> Vec<Readi
             costs.push("if there is text before and after a call, only the last piece is kept".to_owned());
             other = Some((reader.name(), "keeps both pieces"));
         }
-        let refusals = refused.iter().map(told).collect();
+        let refusals = refused.iter().map(in_words).collect();
         Reading { reader, refusals, costs, other }
     });
     readings.collect()
 }
 
 /// The refusal of a reader: its words and its place.
-fn told(refusal: &Refusal) -> String {
+fn in_words(refusal: &Refusal) -> String {
     format!("{} (at {})", refusal.words, refusal.place)
 }
 
@@ -93,7 +93,8 @@ pub(in crate::derive) fn diagnostics(
     let mut found = Vec::new();
     if wish.is_asked {
         for refusal in refusals {
-            let message = format!("{} refuses every draft that was found: {}", refusal.reader.title(), told(refusal));
+            let message =
+                format!("{} refuses every draft that was found: {}", refusal.reader.title(), in_words(refusal));
             let help = "derive without `--target`, or write this by hand and test it with `backchat prove`";
             found.push(Diagnostic::new(Severity::Warning, "derive-target", message).help(help));
         }
@@ -101,7 +102,7 @@ pub(in crate::derive) fn diagnostics(
             let message = format!(
                 "{} refuses the construct that reads these conversations: {}",
                 refusal.reader.title(),
-                told(refusal)
+                in_words(refusal)
             );
             let help =
                 "the draft stays within the target's limits; without `--target` every conversation parses back exactly";

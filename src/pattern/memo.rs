@@ -1,7 +1,7 @@
 //! A memo of a search: facts about positions of its text, so that no attempt computes them again.
 
 use super::class::Class;
-use super::hay::Hay;
+use super::haystack::Haystack;
 
 /// No more failures than these many words have bits for are noted; those of further places are found out again.
 const MAX_WORDS: usize = 1 << 23;
@@ -37,7 +37,7 @@ impl Facts {
         &mut self,
         number: usize,
         class: &Class,
-        hay: Hay<'_>,
+        hay: Haystack<'_>,
         start: usize,
         wanted: u32,
         limit: usize,
@@ -52,7 +52,7 @@ impl Facts {
 
     /// How far an unbounded run goes from a place, without walking again what it took when it was last begun before there;
     /// and what it cost to find out.
-    pub fn end(&mut self, number: usize, class: &Class, hay: Hay<'_>, start: usize) -> (usize, usize) {
+    pub fn end(&mut self, number: usize, class: &Class, hay: Haystack<'_>, start: usize) -> (usize, usize) {
         if self.extents.len() <= number {
             self.extents.resize(number + 1, Extent::default());
         }
@@ -108,17 +108,16 @@ impl Extent {
     }
 
     /// Makes it what a run takes that begins at another place; gives what that cost.
-    fn move_to(&mut self, class: &Class, hay: Hay<'_>, start: usize, wanted: u32, limit: usize) -> usize {
+    fn move_to(&mut self, class: &Class, hay: Haystack<'_>, start: usize, wanted: u32, limit: usize) -> usize {
         let mut cost = 0;
-        let between = |from: usize, to: usize| hay.after(from).get(..to.saturating_sub(from)).unwrap_or("");
         if self.start < hay.base || start > self.end || start + self.count as usize <= self.start {
             *self = Self::from(start);
         } else if self.start <= start {
-            let left_out = between(self.start, start).chars().count();
+            let left_out = hay.between(self.start, start).chars().count();
             cost += left_out;
             self.count -= (left_out as u32).min(self.count);
         } else {
-            let before = between(start, self.start);
+            let before = hay.between(start, self.start);
             let (length, walked) = class.prefix(before);
             cost += walked;
             if length < before.len() {
@@ -134,7 +133,7 @@ impl Extent {
             self.count -= 1;
             cost += 1;
         }
-        let room = between(self.end, limit).chars().take((wanted - self.count.min(wanted)) as usize);
+        let room = hay.between(self.end, limit).chars().take((wanted - self.count.min(wanted)) as usize);
         for c in room.take_while(|&c| class.contains(c)) {
             self.end += c.len_utf8();
             self.count += 1;

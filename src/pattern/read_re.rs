@@ -9,7 +9,8 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::read::Reading;
+use super::read_regex::Reading;
+use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
 
 /// How deeply groups may be nested.
@@ -22,7 +23,7 @@ const MAX_REPEAT: u64 = u32::MAX as u64;
 const MAX_GROUPS: u32 = 1 << 30;
 
 #[derive(Clone, Copy)]
-struct Flags {
+struct ReFlags {
     ignore_case: bool,
     multi_line: bool,
     dot_all: bool,
@@ -39,7 +40,7 @@ enum Item {
 }
 
 /// A character by its code, which may be that of a surrogate, or a set.
-enum Member {
+enum SetItem {
     Code(u32),
     Set(ClassUnicode),
 }
@@ -47,10 +48,10 @@ enum Member {
 /// The least and the most characters a part takes.
 type Width = (u64, u64);
 
-struct Reader<'p> {
+struct ReReader<'p> {
     source: &'p str,
     at: usize,
-    flags: Flags,
+    flags: ReFlags,
     names: HashMap<String, u32>,
     /// The width of each group by its number, the whole match included; none while the group is open.
     groups: Vec<Option<Width>>,
@@ -62,8 +63,8 @@ struct Reader<'p> {
 }
 
 pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
-    let flags = Flags { ignore_case: false, multi_line: false, dot_all: true, verbose: false, ascii: false };
-    let mut reader = Reader {
+    let flags = ReFlags { ignore_case: false, multi_line: false, dot_all: true, verbose: false, ascii: false };
+    let mut reader = ReReader {
         source,
         at: 0,
         flags,
@@ -87,9 +88,9 @@ pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
     Ok(Reading { node, groups: reader.groups.len() as u32, names })
 }
 
-impl<'p> Reader<'p> {
+impl<'p> ReReader<'p> {
     fn rest(&self) -> &'p str {
-        self.source.get(self.at..).unwrap_or("")
+        slice(self.source, self.at..)
     }
 
     fn peek(&self) -> Option<char> {
@@ -114,7 +115,7 @@ impl<'p> Reader<'p> {
         let rest = self.rest();
         let length = rest.chars().take(most).take_while(|&c| is_digit(c)).map(char::len_utf8).sum();
         self.at += length;
-        rest.get(..length).unwrap_or("")
+        slice(rest, ..length)
     }
 
     fn until(&mut self, end: char, what: &str) -> Result<&'p str, PatternError> {
@@ -353,8 +354,8 @@ impl<'p> Reader<'p> {
             }
             '1'..='9' => (self.group_or_octal(c, start)?, Item::Other),
             c => match self.class_escape(c, start)? {
-                Member::Code(code) => (self.char(code), Item::Other),
-                Member::Set(set) => (self.class(set), Item::Other),
+                SetItem::Code(code) => (self.char(code), Item::Other),
+                SetItem::Set(set) => (self.class(set), Item::Other),
             },
         })
     }
@@ -409,15 +410,15 @@ impl<'p> Reader<'p> {
     }
 
     /// An escape that may also occur in a set.
-    fn class_escape(&mut self, c: char, start: usize) -> Result<Member, PatternError> {
+    fn class_escape(&mut self, c: char, start: usize) -> Result<SetItem, PatternError> {
         Ok(match c {
-            'a' => Member::Code(7),
-            'f' => Member::Code(0xc),
-            'n' => Member::Code(0xa),
-            'r' => Member::Code(0xd),
-            't' => Member::Code(9),
-            'v' => Member::Code(0xb),
-            'd' | 'w' | 's' | 'D' | 'W' | 'S' => Member::Set(self.perl(c)),
+            'a' => SetItem::Code(7),
+            'f' => SetItem::Code(0xc),
+            'n' => SetItem::Code(0xa),
+            'r' => SetItem::Code(0xd),
+            't' => SetItem::Code(9),
+            'v' => SetItem::Code(0xb),
+            'd' | 'w' | 's' | 'D' | 'W' | 'S' => SetItem::Set(self.perl(c)),
             'x' => self.code(2, start)?,
             'u' => self.code(4, start)?,
             'U' => self.code(8, start)?,
@@ -428,18 +429,18 @@ impl<'p> Reader<'p> {
             c if c.is_ascii_alphanumeric() => {
                 return Err(PatternError::new(format!("unknown escape `\\{c}`"), start));
             }
-            c => Member::Code(c as u32),
+            c => SetItem::Code(c as u32),
         })
     }
 
     /// A character by its code in this many hexadecimal digits.
-    fn code(&mut self, length: usize, start: usize) -> Result<Member, PatternError> {
+    fn code(&mut self, length: usize, start: usize) -> Result<SetItem, PatternError> {
         let hex = self.digits(length, |c| c.is_ascii_hexdigit());
         if hex.len() < length {
             return Err(PatternError::new(format!("this escape takes {length} hexadecimal digits"), start));
         }
         match u32::from_str_radix(hex, 16) {
-            Ok(code) if code <= char::MAX as u32 => Ok(Member::Code(code)),
+            Ok(code) if code <= char::MAX as u32 => Ok(SetItem::Code(code)),
             _ => Err(PatternError::new(format!("U+{hex} is not a character"), start)),
         }
     }
@@ -466,12 +467,12 @@ impl<'p> Reader<'p> {
             let c = self.next().ok_or_else(open)?;
             if c == ']' {
                 add(&mut set, low);
-                add(&mut set, Member::Code('-' as u32));
+                add(&mut set, SetItem::Code('-' as u32));
                 break;
             }
             match (low, self.member(c, to)?) {
-                (Member::Code(low), Member::Code(high)) if low <= high => add_range(&mut set, low, high),
-                (Member::Code(_), Member::Code(_)) => {
+                (SetItem::Code(low), SetItem::Code(high)) if low <= high => add_range(&mut set, low, high),
+                (SetItem::Code(_), SetItem::Code(_)) => {
                     return Err(PatternError::new("the range runs backwards", place));
                 }
                 _ => return Err(PatternError::new("a range runs from a character to a character", place)),
@@ -484,16 +485,16 @@ impl<'p> Reader<'p> {
         Ok(Node::Class(Class::new(&set)))
     }
 
-    fn member(&mut self, c: char, start: usize) -> Result<Member, PatternError> {
+    fn member(&mut self, c: char, start: usize) -> Result<SetItem, PatternError> {
         if c != '\\' {
-            return Ok(Member::Code(c as u32));
+            return Ok(SetItem::Code(c as u32));
         }
         match self.next() {
             None => Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start)),
-            Some('b') => Ok(Member::Code(8)),
+            Some('b') => Ok(SetItem::Code(8)),
             Some(c) if c.is_digit(8) => {
                 let digits = format!("{c}{}", self.digits(2, |c| c.is_digit(8)));
-                self.octal(&digits, start).map(Member::Code)
+                self.octal(&digits, start).map(SetItem::Code)
             }
             Some(c) => self.class_escape(c, start),
         }
@@ -711,10 +712,10 @@ fn is_identifier(name: &str) -> bool {
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| word.contains(c))
 }
 
-fn add(set: &mut ClassUnicode, member: Member) {
+fn add(set: &mut ClassUnicode, member: SetItem) {
     match member {
-        Member::Code(code) => add_range(set, code, code),
-        Member::Set(members) => set.union(&members),
+        SetItem::Code(code) => add_range(set, code, code),
+        SetItem::Set(members) => set.union(&members),
     }
 }
 

@@ -1,0 +1,215 @@
+//! The results of a template on outputs that deviate from renders, as those of models do.
+//!
+//! Deviations are data: each changes a true output in one place, and the message should stay what it was, or lose the
+//! call that is cut off and nothing else. They count for no verdict.
+
+use super::case::Case;
+use super::judge::Judge;
+use super::reading::difference;
+use super::tolerance::Tolerance;
+use crate::json::{self, Value};
+use crate::parser::Event;
+use crate::python;
+use crate::wire::conversation::Answer;
+use crate::wire::marks;
+
+/// Reads what deviates from one true output of each kind: the shortest that came back.
+pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
+    let mut tolerance = Tolerance::default();
+    let mut kinds: Vec<(Kind, &Case)> = Vec::new();
+    for case in passed {
+        let kind = Kind::of(&case.expected);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) if known.text.len() <= case.text.len() => {}
+            Some((_, known)) => *known = case,
+            None => kinds.push((kind, case)),
+        }
+    }
+    for (_, case) in kinds {
+        let Some(output) = Output::read(judge, case) else { continue };
+        for deviant in output.deviants() {
+            tolerance.tried += 1;
+            let mut expected = case.expected.clone();
+            expected.calls.truncate(expected.calls.len() - deviant.loses);
+            let read = judge.read(case, [deviant.text.as_str()]);
+            let is_same = read
+                .is_ok_and(|(message, ..)| difference(&expected, &message, judge.reasoning, &case.prompted).is_none());
+            match is_same {
+                true => tolerance.tolerated += 1,
+                false => tolerance.miss(deviant.what, deviant.text),
+            }
+        }
+    }
+    tolerance
+}
+
+/// The parts that answers of one kind have.
+#[derive(PartialEq)]
+struct Kind {
+    has_reasoning: bool,
+    has_content: bool,
+    calls: usize,
+}
+
+impl Kind {
+    fn of(answer: &Answer) -> Self {
+        Self {
+            has_reasoning: answer.reasoning.is_some(),
+            has_content: answer.content.is_some(),
+            calls: answer.calls.len().min(2),
+        }
+    }
+}
+
+/// A true output, and the regions that the template finds.
+struct Output<'c> {
+    text: &'c str,
+    unstopped: Option<&'c str>,
+    regions: Vec<Region>,
+}
+
+/// A region of the text, in bytes.
+struct Region {
+    field: String,
+    open: (usize, usize),
+    body: (usize, usize),
+    close: (usize, usize),
+}
+
+/// An output that deviates.
+struct Deviant {
+    what: String,
+    text: String,
+    /// How many of the last calls are lost.
+    loses: usize,
+}
+
+impl<'c> Output<'c> {
+    fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
+        let (_, events, offset) = judge.read(case, [case.text.as_str()]).ok()?;
+        let mut regions = Vec::new();
+        let mut opened = (0, 0);
+        for event in events {
+            match event {
+                Event::Open { span, .. } => {
+                    opened = (span.start.saturating_sub(offset), span.end.saturating_sub(offset));
+                }
+                Event::Close { field, body, span, .. } => {
+                    let [body, close] =
+                        [body, span].map(|span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset)));
+                    regions.push(Region { field: field.to_string(), open: opened, body, close });
+                }
+                _ => {}
+            }
+        }
+        Some(Self { text: &case.text, unstopped: case.unstopped.as_deref(), regions })
+    }
+
+    fn deviants(&self) -> Vec<Deviant> {
+        let mut found: Vec<Deviant> = Vec::new();
+        let mut add = |what: String, text: Option<String>, loses: usize| {
+            if let Some(text) = text.filter(|text| text != self.text && found.iter().all(|known| known.text != *text)) {
+                found.push(Deviant { what, text, loses });
+            }
+        };
+        add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
+        for region in self.first_regions() {
+            let Region { field, open, close, .. } = region;
+            for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
+                if mark.0 == mark.1 {
+                    continue;
+                }
+                add(format!("a line break before the {side} of `{field}`"), self.with(mark.0, "\n"), 0);
+                add(format!("a line break after the {side} of `{field}`"), self.with(mark.1, "\n"), 0);
+                add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
+            }
+        }
+        let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
+        if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
+            add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
+            add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
+            add("arguments in Python's quotes".to_owned(), self.with_body(first, python_spelling), 0);
+            add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
+            add("the last call truncated".to_owned(), self.cut_off(last), 1);
+        }
+        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
+        if let Some(thought) = self.regions.iter().find(is_thought) {
+            add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
+        }
+        found
+    }
+
+    /// The first region of each field.
+    fn first_regions(&self) -> impl Iterator<Item = &Region> {
+        let is_first = |(at, region): &(usize, &Region)| {
+            self.regions.iter().take(*at).all(|earlier| earlier.field != region.field)
+        };
+        self.regions.iter().enumerate().filter(is_first).map(|(_, region)| region)
+    }
+
+    /// The part of a mark before the stop.
+    fn unstopped_part(&self, (start, end): (usize, usize)) -> (usize, usize) {
+        let most = self.unstopped.map_or(end, str::len).min(end);
+        let trimmed = self.text.get(start..most).map_or(0, |mark| mark.trim_end().len());
+        (start, start + trimmed)
+    }
+
+    fn with(&self, at: usize, text: &str) -> Option<String> {
+        let (before, after) = self.text.split_at_checked(at)?;
+        Some(format!("{before}{text}{after}"))
+    }
+
+    fn without_space(&self, (start, end): (usize, usize)) -> Option<String> {
+        let (before, mark, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
+        Some(format!("{}{}{}", before.trim_end(), mark.trim(), after.trim_start()))
+    }
+
+    /// Without the first of several marks that open the first call, and the last of those that close the last one.
+    fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
+        let distinct = |text: &str| marks::marks(text).iter().filter(|mark| marks::is_distinctive(mark)).count();
+        let open = self.text.get(first.open.0..first.open.1)?;
+        let outer = marks::first(open).filter(|mark| distinct(open) > 1 && marks::is_distinctive(mark))?;
+        let (start, end) = self.unstopped_part(last.close);
+        let close = self.text.get(start..end)?;
+        let kept = match marks::last(close).filter(|_| distinct(close) > 1) {
+            Some(mark) => close.strip_suffix(mark)?.trim_end(),
+            None => close,
+        };
+        let inner = open.trim_start().strip_prefix(outer)?.trim_start();
+        let (before, between, after) =
+            (self.text.get(..first.open.0)?, self.text.get(first.open.1..start)?, self.text.get(end..)?);
+        Some(format!("{before}{inner}{between}{kept}{after}"))
+    }
+
+    fn closed_twice(&self, region: &Region) -> Option<String> {
+        let (start, end) = self.unstopped_part(region.close);
+        let mark = self.text.get(start..end)?.trim();
+        if mark.is_empty() { None } else { self.with(end, mark) }
+    }
+
+    fn with_body(&self, region: &Region, write: fn(&Value) -> Option<String>) -> Option<String> {
+        let (start, end) = region.body;
+        let (before, body, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
+        let written = write(&json::read(body.trim()).ok()?)?;
+        Some(format!("{before}{written}{after}"))
+    }
+
+    fn cut_off(&self, region: &Region) -> Option<String> {
+        let (start, end) = region.body;
+        let body = self.text.get(start..end)?.trim_end();
+        let middle = body.char_indices().nth(body.chars().count() / 2)?.0;
+        self.text.get(..start + middle).map(str::to_owned)
+    }
+}
+
+/// A value of JSON as Python prints it.
+fn python_spelling(value: &Value) -> Option<String> {
+    (value.as_object().is_some() || value.as_list().is_some()).then(|| python::spelling(value))
+}
+
+/// An object with its keys from the last to the first.
+fn other_order(value: &Value) -> Option<String> {
+    let entries = value.as_object().filter(|entries| entries.len() > 1)?;
+    let turned = entries.iter().rev().map(|(key, value)| (key.clone(), value.clone()));
+    Some(Value::Object(turned.collect()).to_string())
+}

@@ -1,0 +1,17 @@
+//! Slices of JSON texts at bounds that reading or writing found in them.
+
+use std::fmt::Debug;
+use std::slice::SliceIndex;
+
+/// `text[range]`, for bounds at which the reader or the writer saw a byte of ASCII, or 0, or the text's length. They are in
+/// order and between characters, so the slice exists. A debug build asserts that; a release build gives the empty text
+/// instead of a panic.
+#[inline]
+pub(super) fn slice<R>(text: &str, range: R) -> &str
+where
+    R: SliceIndex<str, Output = str> + Clone + Debug,
+{
+    let slice = text.get(range.clone());
+    debug_assert!(slice.is_some(), "{range:?} does not slice a text of {} bytes", text.len());
+    slice.unwrap_or_default()
+}

@@ -1,0 +1,88 @@
+//! What the themes share: running the real command, and files for it to work on.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use backchat::json::Value;
+use tempfile::TempDir;
+
+/// The folder of the project.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs the command in the project's folder, with nothing on standard input.
+pub fn backchat(arguments: &[&str]) -> Output {
+    backchat_in(root(), arguments, "")
+}
+
+/// Runs the command in a folder, with this standard input, as if no continuous integration and no wish for colors were
+/// in its environment.
+pub fn backchat_in(folder: &Path, arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        .env_remove("GITHUB_ACTIONS")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.as_ref().to_vec();
+    let writing = std::thread::spawn(move || {
+        // The command may end before it has read everything.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    output
+}
+
+/// The exit code, standard output and standard error.
+pub fn outcome(output: &Output) -> (i32, String, String) {
+    (output.status.code().unwrap(), text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+}
+
+/// The same of a run in a folder, with nothing on standard input.
+pub fn outcome_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    outcome(&backchat_in(folder, arguments, ""))
+}
+
+pub fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// An empty folder under this name, which stays for a look after the test.
+pub fn empty_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A folder with these files in it, whose names may have folders in them.
+pub fn folder_of(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, text) in files {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+/// A path as an argument.
+pub fn path_text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+pub fn integer(value: &Value) -> i64 {
+    match value {
+        Value::Number(number) => number.as_i64().unwrap(),
+        other => panic!("{other} is not a number"),
+    }
+}
