@@ -1,6 +1,8 @@
 //! Rendered chats: which characters the assistant wrote, and the way back from the text to the messages.
 
 mod assemble;
+#[cfg(test)]
+mod compose;
 mod frames;
 mod generation;
 mod mask;

@@ -236,7 +236,7 @@ impl Script {
             _ => &[2],
         };
         let name = self.needle(Kind::ToolName, 0, 0);
-        let description = self.needle(Kind::ToolDescription, 0, 0);
+        let description = self.text(Kind::ToolDescription, 0, 0);
         let mut properties = Object::new();
         let mut required = Vec::new();
         for index in parameters {
@@ -244,7 +244,7 @@ impl Script {
             let key = self.needle(Kind::Parameter(*index), 0, 0);
             let mut schema = Object::from_iter([("type".to_owned(), Value::from(*kind))]);
             if *described {
-                let text = self.needle(Kind::ParameterDescription, 0, 0);
+                let text = self.text(Kind::ParameterDescription, 0, 0);
                 schema.insert("description".to_owned(), text.into());
             }
             if *is_required {
