@@ -228,11 +228,13 @@ impl Script {
         given
     }
 
-    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third.
+    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third, `d` the second before
+    /// the first.
     fn tool(&mut self, letter: char) -> Value {
         let parameters: &[u8] = match letter {
             'a' => &[0, 1],
             'b' => &[0],
+            'd' => &[1, 0],
             _ => &[2],
         };
         let name = self.needle(Kind::ToolName, 0, 0);

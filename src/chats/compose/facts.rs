@@ -114,6 +114,7 @@ impl Place<'_> {
             flag(waiting(Kind::Reasoning, self.progress.front)),
             small(users(ahead), 2),
             small(users(ahead.get(1..).unwrap_or_default()), 1),
+            flag(ahead.iter().any(|turn| turn.role == Role::Assistant && turn.calls.is_empty())),
             first_argument(next.and_then(|turn| turn.calls.first())),
             role(self.turn(2)),
             role(self.turn(-1)),

@@ -17,13 +17,29 @@ use self::facts::facts;
 use self::rule::Rule;
 use self::spelled::Spelled;
 use super::frames::{Frame, Frames, Slot, State, context, lessons, slots, steps};
-use super::script::{Kind, Script};
+use super::script::{Form, Kind, Script};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 
-/// Shapes in which one turn's place decides how it is written, and which no other shape of frames shows: calls after a
-/// later question, thoughts beside calls after a result.
-const MORE: &[&str] = &["UCTAUC", "UCTAUCT", "UCTCTAU", "UrTr", "UrTrT", "UrTAUrT", "SUCTCTAU"];
+/// Shapes to learn from beside those of frames: the same frames at other places, where templates decide by what came
+/// before or is still to come.
+const MORE: &[&str] = &[
+    "UCTAUC",
+    "UCTAUCT",
+    "UCTAUCTAU",
+    "UCTCTAU",
+    "UcTAUc",
+    "UcTAUcT",
+    "UDTTAUC",
+    "UDTTAUCT",
+    "UCTAUDTT",
+    "UrTr",
+    "UrTrT",
+    "UrTAUrT",
+];
+
+/// Tools in which a parameter that others begin with comes second.
+const MORE_TOOLS: &[&str] = &["d", "ad", "da"];
 
 /// Where a frame leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,11 +87,7 @@ impl Composer {
         let mut numbers: HashMap<Choice, usize> = HashMap::new();
         let mut cases: HashSet<(State, Vec<i8>, usize)> = HashSet::new();
         let order = spelled.probe(template, variables, options, &form);
-        let turns = MORE.iter().flat_map(|shape| {
-            [("", false), ("", true), ("aa", false), ("aa", true)].map(|(tools, prompt)| (*shape, tools, prompt))
-        });
-        let turns = turns.filter(|(shape, ..)| form.reasoning.is_some() || !shape.contains('r'));
-        for (shape, tools, prompt) in lessons(&form).chain(turns) {
+        for (shape, tools, prompt) in lessons(&form).chain(more(&form)) {
             let script = Script::new(shape, tools, &form, "");
             let given = context(variables, &script.messages, &script.tools, prompt);
             let Ok(rendered) = template.render(&given, options) else { continue };
@@ -140,6 +152,15 @@ impl Composer {
         }
         Err(Missing { from, written })
     }
+}
+
+/// The conversations to learn from beside those of frames.
+fn more(form: &Form) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    let thinks = form.reasoning.is_some();
+    let shapes = MORE.iter().filter(move |shape| thinks || !shape.contains('r'));
+    let turns = shapes.flat_map(|shape| ["", "aa"].map(|tools| (*shape, tools)));
+    let defined = MORE_TOOLS.iter().flat_map(|tools| ["U", "SU", "UA"].map(|shape| (shape, *tools)));
+    turns.chain(defined).flat_map(|(shape, tools)| [false, true].map(|prompt| (shape, tools, prompt)))
 }
 
 /// The item whose text a slot shows.

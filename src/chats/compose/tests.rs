@@ -9,7 +9,7 @@ use super::Composer;
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::chats::Unrenderer;
 use crate::chats::frames::{Frames, context};
-use crate::chats::script::{Kind, Script};
+use crate::chats::script::{Form, Kind, Script};
 use crate::chats::text::common_start;
 use crate::json::{self, Object, Value};
 
@@ -76,7 +76,7 @@ fn words(kind: Kind) -> &'static [&'static str] {
 }
 
 /// A conversation of natural texts.
-fn talk(shape: &str, tools: &str, form: &crate::chats::script::Form) -> Script {
+fn talk(shape: &str, tools: &str, form: &Form) -> Script {
     let mut script = Script::new(shape, tools, form, "");
     let texts: Vec<(String, String)> = script
         .labels
@@ -152,7 +152,7 @@ fn other_conversations_than_those_learned_from_are_written_as_templates_render_t
     }
     let all = good + failures.len();
     assert!(all > 1000, "only {all} conversations were rendered");
-    assert!(good * 100 >= all * 95, "{good} of {all}:\n{}", failures.join("\n"));
+    assert!(good * 100 >= all * 99, "{good} of {all}:\n{}", failures.join("\n"));
 }
 
 /// `BACKCHAT_CHATS=ROWS:FOLDER cargo test --lib compose -- --ignored --nocapture` writes every chat of a file with rows
