@@ -170,3 +170,20 @@ fn literals(template: &ChatTemplate) -> Vec<String> {
     }
     literals
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_refused_whatever_is_said_is_no_setting() {
+        let source = "{% if mode is defined and mode != 'brief' %}{{ raise_exception('no such mode') }}{% endif %}\
+                      {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if mode == 'brief' %}!{% endif %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let mut prober = Prober::new(&template, &variables, None);
+        prober.settle().unwrap();
+        let brief = Setting::from([("mode".to_owned(), "brief".into())]);
+        assert_eq!(find(&template, &mut prober, &variables).settings, [Setting::new(), brief]);
+    }
+}

@@ -72,3 +72,21 @@ fn doubt(parts: &BTreeMap<i8, Cases<'_>>) -> f64 {
     };
     parts.values().map(bits).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Rule;
+
+    #[test]
+    fn the_fact_that_tells_choices_apart_decides() {
+        // The first fact is the same everywhere, the second one settles all but one value, the third one the rest.
+        let cases: [(&[i8], usize); 5] =
+            [(&[0, 1, 0], 7), (&[0, 1, 1], 7), (&[0, 2, 0], 8), (&[0, 3, 0], 8), (&[0, 3, 1], 9)];
+        let rule = Rule::learn(&cases);
+        for (facts, first) in [([0, 1, 5], 7), ([5, 2, 1], 8), ([0, 3, 0], 8), ([0, 3, 1], 9)] {
+            assert_eq!(rule.choices(&facts).first(), Some(&first), "{facts:?}");
+        }
+        // A value that no case had: every choice, the most frequent first.
+        assert_eq!(rule.choices(&[0, 4, 0]), [7, 8, 9]);
+    }
+}
