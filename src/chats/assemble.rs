@@ -1,9 +1,9 @@
 //! The messages and tools of a reading, put together text by text.
 
+use super::chat::{Chat, Offset};
 use super::frames::{Frames, Step};
 use super::script::{Form, Kind, PARAMETERS};
 use super::text::CodePoints;
-use super::unrender::{Chat, Offset};
 use super::walk::Reading;
 use crate::json::{self, Object, Value};
 

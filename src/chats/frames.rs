@@ -98,22 +98,28 @@ const SHAPES: &[&str] = &[
 /// Shapes to render with tools of every kind.
 const TOOL_SHAPES: &[&str] = &["U", "SU", "UA", "UC", "UCT"];
 
+/// Every conversation to learn from: its shape, its tools, and whether a generation prompt follows.
+pub(super) fn lessons(form: &Form) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    let thinks = form.reasoning.is_some();
+    let offered = ["", "aa"].into_iter().map(|tools| (tools, SHAPES));
+    let defined = ["a", "b", "ab", "ba", "ac", "ca", "aaa"].into_iter().map(|tools| (tools, TOOL_SHAPES));
+    let all: Vec<(&str, &[&str])> = offered.chain(defined).collect();
+    let of = move |prompt: bool| {
+        let all = all.clone().into_iter();
+        all.flat_map(move |(tools, shapes)| shapes.iter().map(move |shape| (*shape, tools, prompt)))
+    };
+    of(false).chain(of(true)).filter(move |(shape, ..)| thinks || !shape.contains(['R', 'r', 'q']))
+}
+
 /// The end of the spelling probe's needles: characters that some encodings write differently.
-const SPECIAL: &str = "\"\n<é";
+pub(super) const SPECIAL: &str = "\"\n<é";
 
 impl Frames {
     /// Learns from a template under these variables.
     pub fn learn(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Self {
         let mut learner = Learner::new(template, variables, options);
         let form = learner.form();
-        for prompt in [false, true] {
-            for tools in ["", "aa"] {
-                SHAPES.iter().for_each(|shape| learner.render(shape, tools, &form, prompt));
-            }
-            for tools in ["a", "b", "ab", "ba", "ac", "ca", "aaa"] {
-                TOOL_SHAPES.iter().for_each(|shape| learner.render(shape, tools, &form, prompt));
-            }
-        }
+        lessons(&form).for_each(|(shape, tools, prompt)| learner.render(shape, tools, &form, prompt));
         let spellings = learner.spellings(&form);
         let Learner { found, trailing, leading, .. } = learner;
         let mut frames: Vec<Frame> = found.into_iter().collect();
@@ -238,9 +244,6 @@ impl<'l> Learner<'l> {
 
     /// Renders a shape and notes every frame in it.
     fn render(&mut self, shape: &str, tools: &str, form: &Form, prompt: bool) {
-        if form.reasoning.is_none() && shape.contains(['R', 'r', 'q']) {
-            return;
-        }
         let script = Script::new(shape, tools, form, "");
         let Some(text) = self.text(&script, prompt) else { return };
         let slots = slots(&script, &text);
@@ -250,38 +253,7 @@ impl<'l> Learner<'l> {
         if tools == "b" {
             self.note_descriptions(&slots);
         }
-        let mut before: Option<Slot> = None;
-        let begin = State { kind: Kind::Begin, echo: false };
-        for slot in &slots {
-            let start = before.as_ref().map_or(0, |slot| slot.end);
-            let Some(gap) = text.get(start..slot.start) else { continue };
-            let from = before.as_ref().map_or(begin, |slot| slot.state);
-            // Some templates write the results of a call before the content beside it.
-            let is_back = |before: &Slot| {
-                let tools = before.state.kind.defines_tools() || slot.state.kind.defines_tools();
-                !tools && !slot.state.echo && slot.message < before.message
-            };
-            let step = match &before {
-                Some(before) if is_back(before) => Step::Back,
-                Some(before) if before.message != slot.message => Step::Message,
-                Some(before) if before.call != slot.call => Step::Call,
-                Some(_) => Step::Same,
-                None => Step::Message,
-            };
-            self.found.insert(Frame { from, gap: gap.to_owned(), to: slot.state, step });
-            before = Some(slot.clone());
-        }
-        let start = before.as_ref().map_or(0, |slot| slot.end);
-        let from = before.as_ref().map_or(begin, |slot| slot.state);
-        let kind = if prompt { Kind::Prompt } else { Kind::End };
-        let last_is_shown =
-            slots.iter().any(|slot| Some(slot.message) == script.messages.len().checked_sub(1) && !slot.state.echo);
-        if let Some(gap) = text.get(start..)
-            && last_is_shown
-        {
-            let to = State { kind, echo: false };
-            self.found.insert(Frame { from, gap: gap.to_owned(), to, step: Step::Message });
-        }
+        self.found.extend(steps(&script, &slots, &text, prompt));
     }
 
     /// Notes what comes after a result although it belongs to it.
@@ -334,16 +306,54 @@ impl<'l> Learner<'l> {
 
 /// A text in a render of a script.
 #[derive(Clone, Debug)]
-struct Slot {
-    state: State,
-    message: usize,
-    call: usize,
-    start: usize,
-    end: usize,
+pub(super) struct Slot {
+    pub state: State,
+    pub message: usize,
+    pub call: usize,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// The frames of a render, from the first text to the last one, and to the end if the last message is shown.
+pub(super) fn steps(script: &Script, slots: &[Slot], text: &str, prompt: bool) -> Vec<Frame> {
+    let mut found = Vec::new();
+    let mut before: Option<&Slot> = None;
+    let begin = State { kind: Kind::Begin, echo: false };
+    for slot in slots {
+        let start = before.map_or(0, |slot| slot.end);
+        let Some(gap) = text.get(start..slot.start) else { continue };
+        let from = before.map_or(begin, |slot| slot.state);
+        // Some templates write the results of a call before the content beside it.
+        let is_back = |before: &Slot| {
+            let tools = before.state.kind.defines_tools() || slot.state.kind.defines_tools();
+            !tools && !slot.state.echo && slot.message < before.message
+        };
+        let step = match before {
+            Some(before) if is_back(before) => Step::Back,
+            Some(before) if before.message != slot.message => Step::Message,
+            Some(before) if before.call != slot.call => Step::Call,
+            Some(_) => Step::Same,
+            None => Step::Message,
+        };
+        found.push(Frame { from, gap: gap.to_owned(), to: slot.state, step });
+        before = Some(slot);
+    }
+    let start = before.map_or(0, |slot| slot.end);
+    let from = before.map_or(begin, |slot| slot.state);
+    let kind = if prompt { Kind::Prompt } else { Kind::End };
+    let last_is_shown =
+        slots.iter().any(|slot| Some(slot.message) == script.messages.len().checked_sub(1) && !slot.state.echo);
+    if let Some(gap) = text.get(start..)
+        && last_is_shown
+    {
+        let to = State { kind, echo: false };
+        found.push(Frame { from, gap: gap.to_owned(), to, step: Step::Message });
+    }
+    found
 }
 
 /// The texts of a render, JSON values that hold several as one.
-fn slots(script: &Script, text: &str) -> Vec<Slot> {
+pub(super) fn slots(script: &Script, text: &str) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen: HashSet<usize> = HashSet::new();
     for (index, (start, end)) in script.find(text) {

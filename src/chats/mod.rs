@@ -1,6 +1,9 @@
 //! Rendered chats: which characters the assistant wrote, and the way back from the text to the messages.
 
 mod assemble;
+mod chat;
+#[cfg(test)]
+mod compose;
 mod frames;
 mod generation;
 mod mask;
@@ -10,6 +13,7 @@ mod text;
 mod unrender;
 mod walk;
 
+pub use chat::{Ambiguity, Chat, NotRendered, Offset};
 pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
 pub use mask::{Masked, Part, PartSpan, mask};
-pub use unrender::{Ambiguity, Chat, NotRendered, Offset, Unrenderer, unrender};
+pub use unrender::{Unrenderer, unrender};

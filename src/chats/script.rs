@@ -228,15 +228,17 @@ impl Script {
         given
     }
 
-    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third.
+    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third, `d` the second before
+    /// the first.
     fn tool(&mut self, letter: char) -> Value {
         let parameters: &[u8] = match letter {
             'a' => &[0, 1],
             'b' => &[0],
+            'd' => &[1, 0],
             _ => &[2],
         };
         let name = self.needle(Kind::ToolName, 0, 0);
-        let description = self.needle(Kind::ToolDescription, 0, 0);
+        let description = self.text(Kind::ToolDescription, 0, 0);
         let mut properties = Object::new();
         let mut required = Vec::new();
         for index in parameters {
@@ -244,7 +246,7 @@ impl Script {
             let key = self.needle(Kind::Parameter(*index), 0, 0);
             let mut schema = Object::from_iter([("type".to_owned(), Value::from(*kind))]);
             if *described {
-                let text = self.needle(Kind::ParameterDescription, 0, 0);
+                let text = self.text(Kind::ParameterDescription, 0, 0);
                 schema.insert("description".to_owned(), text.into());
             }
             if *is_required {

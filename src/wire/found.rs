@@ -1,7 +1,6 @@
 //! The wire of a chat template, as other rooms use it.
 
-use super::conversation::{Answer, Message, RequestShape};
-use super::probe::{Prober, Setting, needle};
+use super::probe::Prober;
 use super::structure;
 use super::written::{self, Written};
 use super::{infer, template_usage};
@@ -21,7 +20,7 @@ impl Wire {
     /// render, such as `eos_token`; `now` is what `strftime_now` sees.
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let mut prober = Prober::new(template, variables, now);
-        settle(&mut prober)?;
+        prober.settle()?;
         let usage = template_usage::find(template, &mut prober, variables);
         let structure = infer(&mut prober, &usage)?;
         let written = written::find(&mut prober, &structure);
@@ -44,22 +43,4 @@ impl Wire {
     pub(crate) fn written(&self) -> &Written {
         &self.written
     }
-}
-
-/// Finds the first request shape in which content shows.
-fn settle(prober: &mut Prober) -> Option<()> {
-    let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
-    for always_tools in [false, true] {
-        prober.always_tools = always_tools;
-        let shows = |request_shape: &RequestShape| {
-            prober
-                .render_in(*request_shape, &messages, &Setting::new(), false)
-                .is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
-        };
-        if let Some(request_shape) = RequestShape::all().find(shows) {
-            prober.request_shape = request_shape;
-            return Some(());
-        }
-    }
-    None
 }

@@ -1,7 +1,6 @@
 //! Reasoning that no key of a message carries: templates that take it out of content, and prompts that ask for it.
 
 use super::conversation::{Answer, Message, speaks_of_reasoning};
-use super::infer::counterpart;
 use super::marks;
 use super::probe::{Prober, Setting, needle};
 use super::structure::{Prompt, Reasoning, Source};
@@ -39,7 +38,7 @@ fn opened(prompts: &[Prompt]) -> Option<Reasoning> {
         let rest = prompt.prefill.split_once(open)?.1;
         marks::marks(rest).into_iter().find(|mark| marks::is_distinctive(mark) && marks::share_a_word(mark, open))
     });
-    let close = closed.map(str::to_owned).or_else(|| counterpart(open))?;
+    let close = closed.map(str::to_owned).or_else(|| marks::counterpart(open))?;
     Some(reasoning(open, &close, &Setting::new(), Source::Guessed))
 }
 
@@ -71,9 +70,9 @@ fn removed(prober: &Prober, literals: &[String], prompts: &[Prompt]) -> Option<R
             let lead = text.get(text.get(..end)?.rfind(header)? + header.len()..end)?.trim();
             (!lead.is_empty()).then_some(lead)
         });
-        let open = lead
-            .or_else(|| prefill(prompts, |mark| mark != close))
-            .or_else(|| literals.iter().copied().find(|open| counterpart(open.trim()).as_deref() == Some(close)));
+        let open = lead.or_else(|| prefill(prompts, |mark| mark != close)).or_else(|| {
+            literals.iter().copied().find(|open| marks::counterpart(open.trim()).as_deref() == Some(close))
+        });
         let open = open.map(|open| open.trim().to_owned()).or_else(|| opening(close))?;
         Some(reasoning(&open, close, &Setting::new(), Source::Removed))
     })
@@ -83,7 +82,7 @@ fn removed(prober: &Prober, literals: &[String], prompts: &[Prompt]) -> Option<R
 fn opening(close: &str) -> Option<String> {
     let candidates = [("end", "start"), ("end", "begin"), ("/", ""), ("END", "START")];
     let mut found = candidates.into_iter().map(|(from, to)| close.replacen(from, to, 1));
-    found.find(|open| open != close && counterpart(open).as_deref() == Some(close))
+    found.find(|open| open != close && marks::counterpart(open).as_deref() == Some(close))
 }
 
 /// A setting under which the prompt asks for reasoning between two marks, which it names side by side.
@@ -96,7 +95,7 @@ fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
         let new = new.get(..new.len() - marks::shared_end(new, &plain).len())?;
         let found = marks::marks(new);
         let mut pairs = found.windows(2).filter_map(|pair| match pair {
-            [open, close] if counterpart(open).as_deref() == Some(*close) => Some((*open, *close)),
+            [open, close] if marks::counterpart(open).as_deref() == Some(*close) => Some((*open, *close)),
             _ => None,
         });
         let (open, close) = pairs.next()?;

@@ -316,17 +316,6 @@ fn settled(mut content: Content, end: &str) -> Content {
     content
 }
 
-/// The mark that closes what an opening mark opens, as people write such pairs.
-pub(super) fn counterpart(open: &str) -> Option<String> {
-    for (from, to) in [("start", "end"), ("begin", "end"), ("START", "END"), ("BEGIN", "END")] {
-        if open.contains(from) {
-            return Some(open.replacen(from, to, 1));
-        }
-    }
-    let first = open.chars().next().filter(|c| marks::is_opening(*c))?;
-    Some(format!("{first}/{}", open.get(first.len_utf8()..)?))
-}
-
 /// Lets the turn begin at a mark that its header ends with.
 fn begin_at(prompt: &mut Prompt, mark: &str) {
     let at = prompt.header.trim_end().strip_suffix(mark.trim()).map(str::len);

@@ -218,6 +218,17 @@ fn ranges(class: &str) -> Vec<(char, char)> {
     }
 }
 
+/// The mark that closes what an opening mark opens, as people write such pairs.
+pub(crate) fn counterpart(open: &str) -> Option<String> {
+    for (from, to) in [("start", "end"), ("begin", "end"), ("START", "END"), ("BEGIN", "END")] {
+        if open.contains(from) {
+            return Some(open.replacen(from, to, 1));
+        }
+    }
+    let first = open.chars().next().filter(|c| is_opening(*c))?;
+    Some(format!("{first}/{}", open.get(first.len_utf8()..)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

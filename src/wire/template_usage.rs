@@ -51,6 +51,7 @@ fn settings(template: &ChatTemplate, prober: &Prober, variables: &Object) -> Vec
         }
     }
     settings.truncate(MOST_SETTINGS);
+    settings.retain(|setting| setting.is_empty() || is_accepted(prober, setting));
     settings
 }
 
@@ -65,6 +66,15 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
     [user, called]
         .iter()
         .any(|messages| prober.render(messages, &setting, true).is_some_and(|text| text.contains(TEXT)))
+}
+
+/// Whether the template renders anything under a setting: a value that it refuses whatever is said shows nothing, and
+/// every later probe would be tried in every manner.
+fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
+    let user = Message::User(needle::USER.to_owned());
+    let said = Message::Assistant(Answer::content(needle::CONTENT));
+    let renders = |messages: &[Message], prompt: bool| prober.render(messages, setting, prompt).is_some();
+    renders(std::slice::from_ref(&user), true) || renders(&after_tool(), true) || renders(&[user, said], false)
 }
 
 /// What a setting could change: how prompts end, and what a turn with reasoning and a call looks like.
@@ -160,4 +170,21 @@ fn literals(template: &ChatTemplate) -> Vec<String> {
         }
     }
     literals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_is_refused_whatever_is_said_is_no_setting() {
+        let source = "{% if mode is defined and mode != 'brief' %}{{ raise_exception('no such mode') }}{% endif %}\
+                      {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if mode == 'brief' %}!{% endif %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let mut prober = Prober::new(&template, &variables, None);
+        prober.settle().unwrap();
+        let brief = Setting::from([("mode".to_owned(), "brief".into())]);
+        assert_eq!(find(&template, &mut prober, &variables).settings, [Setting::new(), brief]);
+    }
 }
