@@ -119,9 +119,9 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
                 for path in prober.paths(request_shape, &messages, setting) {
                     let Some(key) = path.strip_prefix("messages[].") else { continue };
                     if let Some(key) = key.strip_prefix("content[].") {
-                        note(&mut blocks, key);
+                        push_unique(&mut blocks, key);
                     } else {
-                        note(&mut keys, key);
+                        push_unique(&mut keys, key);
                     }
                 }
             }
@@ -143,7 +143,7 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     reasoning_inputs
 }
 
-fn note(keys: &mut Vec<String>, key: &str) {
+fn push_unique(keys: &mut Vec<String>, key: &str) {
     if !key.contains(['.', '[']) && !PLAIN.contains(&key) && !keys.iter().any(|known| known == key) {
         keys.push(key.to_owned());
     }
