@@ -5,8 +5,8 @@ use super::round_trip::Chat;
 use crate::grammar::{self, Fed, Request};
 use crate::template::Template;
 
-/// Follows the output of a case through the grammar of its prompt and tools. The error has the place of the rejection, or says
-/// why there is no grammar.
+/// Follows the output of a case through the grammar of its prompt and tools. The error has the place of the rejection,
+/// or says why there is no grammar.
 pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> {
     let wire = chat.wire(&case.variables, case.tools.is_some());
     let wire = wire.ok_or("the renders of the chat template do not show how a turn is written")?;

@@ -69,7 +69,7 @@ fn is_printed(prober: &Prober, name: &str) -> bool {
 }
 
 /// Whether the template renders anything under a setting: a value that it refuses whatever is said shows nothing, and
-/// every later probe would be tried in every manner.
+/// every later probe would be tried in every request shape.
 fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
     let user = Message::User(needle::USER.to_owned());
     let said = Message::Assistant(Answer::content(needle::CONTENT));
@@ -129,9 +129,9 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
                 for path in prober.paths(request_shape, &messages, setting) {
                     let Some(key) = path.strip_prefix("messages[].") else { continue };
                     if let Some(key) = key.strip_prefix("content[].") {
-                        note(&mut blocks, key);
+                        push_unique(&mut blocks, key);
                     } else {
-                        note(&mut keys, key);
+                        push_unique(&mut keys, key);
                     }
                 }
             }
@@ -153,7 +153,7 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     reasoning_inputs
 }
 
-fn note(keys: &mut Vec<String>, key: &str) {
+fn push_unique(keys: &mut Vec<String>, key: &str) {
     if !key.contains(['.', '[']) && !PLAIN.contains(&key) && !keys.iter().any(|known| known == key) {
         keys.push(key.to_owned());
     }
