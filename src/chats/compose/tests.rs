@@ -156,7 +156,8 @@ fn other_conversations_than_those_learned_from_are_written_as_templates_render_t
 }
 
 /// `BACKCHAT_CHATS=ROWS:FOLDER cargo test --lib compose -- --ignored --nocapture` writes every chat of a file with rows
-/// `{"template", "text", "want": [messages], "bos_token", "eos_token", "now"}` again; templates lie in the folder.
+/// `{"template", "text", "want": [messages], "bos_token", "eos_token", "now"}` again; templates lie in the folder;
+/// `BACKCHAT_CHATS_ONLY` is a part of the names of those to write.
 #[test]
 #[ignore = "needs rendered chats of many templates"]
 fn recorded_chats_are_written_again() {
