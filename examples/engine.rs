@@ -8,6 +8,7 @@
 
 use std::error::Error;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::{env, fs};
 
 use backchat::parser::{EventRef, Options, Tools};
@@ -24,7 +25,7 @@ fn run(folder: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let read = |name: &str| fs::read_to_string(format!("{folder}/{name}"));
     let template: Template = serde_json::from_str(&read("response_template.json")?)?;
     let tools: Value = serde_json::from_str(&read("tools.json")?)?;
-    let options = Options { tools: Some(Tools::try_from(&tools)?.into()), grow_calls: true, ..Options::default() };
+    let options = Options::default().tools(Arc::new(Tools::try_from(&tools)?)).grow_calls(true);
     let mut parser = Parser::new(&template, &read("prompt.txt")?, options)?;
 
     let mut deltas = vec![json!({"role": "assistant"})];

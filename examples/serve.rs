@@ -73,13 +73,11 @@ impl Generation {
     /// The grammar of a request, which an engine hands to its sampler: `to_gbnf`, `to_ebnf`, `to_lark`.
     fn grammar(&self, request: &Value) -> Result<Grammar, String> {
         let choice = request.get("tool_choice").map(Choice::read).transpose().map_err(|error| error.message)?;
-        let request = Request {
-            tools: Some(request.get("tools").unwrap_or(&self.tools)),
-            choice: choice.as_ref(),
-            parallel: request.get("parallel_tool_calls").and_then(Value::as_bool),
-            prompt: Some(&self.prompt),
-            ..Request::default()
-        };
+        let request = Request::default()
+            .tools(request.get("tools").unwrap_or(&self.tools))
+            .choice(choice.as_ref())
+            .parallel(request.get("parallel_tool_calls").and_then(Value::as_bool))
+            .prompt(self.prompt.as_str());
         grammar::build(&self.template, &self.wire, &request)
             .map_err(|problems| problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))
     }
@@ -124,7 +122,7 @@ fn answer(connection: TcpStream, generation: &Generation) -> Result<(), Box<dyn 
 
 /// The whole stream: a chunk for the role, one for each event that tells something new, one for the end.
 fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let options = Options { grow_calls: true, ..Options::default() };
+    let options = Options::default().grow_calls(true);
     let mut parser = Parser::new(&generation.template, &generation.prompt, options)?;
     send(out, object([("role", "assistant".into())]), Value::Null)?;
     let tell = |events: &[Event], out: &mut _| -> io::Result<()> {

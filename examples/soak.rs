@@ -180,7 +180,7 @@ impl Stream {
         let (prefix, text) = (draw.several(&TEXT, 3), draw.several(&TEXT, 12));
         let closers = [ClosersInStrings::Ends, ClosersInStrings::Text];
         let closers_in_strings = closers.get(draw.below(2)).copied().unwrap_or_default();
-        (format!("A{prefix}"), text, Options { closers_in_strings, ..Options::default() })
+        (format!("A{prefix}"), text, Options::default().closers_in_strings(closers_in_strings))
     }
 
     fn tell(&self) {

@@ -207,19 +207,14 @@ impl ResponseParser {
         let template = template::of(template)?;
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?.to_str()?;
         let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
-        let options = Options {
-            mode,
-            tools: tools.clone(),
-            closers_in_strings: match closers_in_strings {
-                "ends" => ClosersInStrings::Ends,
-                "text" => ClosersInStrings::Text,
-                other => {
-                    let message = format!("`closers_in_strings` is \"ends\" or \"text\", not {other:?}");
-                    return Err(PyValueError::new_err(message));
-                }
-            },
-            ..Options::default()
-        };
+        let options = Options::default().mode(mode).tools(tools.clone()).closers_in_strings(match closers_in_strings {
+            "ends" => ClosersInStrings::Ends,
+            "text" => ClosersInStrings::Text,
+            other => {
+                let message = format!("`closers_in_strings` is \"ends\" or \"text\", not {other:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        });
         let raises = raises(errors)?;
         let parser = Parser::new(&template, prefix, options).map_err(|error| not_read(py, &error.to_string()))?;
         let text = spans.then(|| {
@@ -380,7 +375,7 @@ pub struct Reading<'t> {
 impl Reading<'_> {
     /// Reads a text; the error is its message.
     pub fn read(&self, prefix: &str, text: &str) -> Result<Object, String> {
-        let options = Options { mode: self.mode, tools: self.tools.clone(), ..Options::default() };
+        let options = Options::default().mode(self.mode).tools(self.tools.clone());
         let told = |error: backchat::ParseError| error.to_string();
         let mut parser = Parser::new(self.template, prefix, options).map_err(told)?;
         let mut first: Option<String> = None;

@@ -62,7 +62,7 @@ impl Model {
     }
 
     fn now() -> RenderOptions {
-        RenderOptions { now: Some(answers::NOW.to_owned()), watch: false }
+        RenderOptions::default().now(answers::NOW.to_owned())
     }
 
     fn options(
@@ -72,14 +72,13 @@ impl Model {
         reasoning_field: Option<String>,
     ) -> PyResult<Options> {
         let tokens = self.variables.values().filter_map(Value::as_str);
-        Ok(Options {
-            variables: self.variables.clone(),
-            now: Self::now().now,
-            special_tokens: tokens.map(str::to_owned).collect(),
-            reasoning_field,
-            targets: targets(target)?,
-            samples: samples.map(read_samples).transpose()?.unwrap_or_default(),
-        })
+        Ok(Options::default()
+            .variables(self.variables.clone())
+            .now(answers::NOW.to_owned())
+            .special_tokens(tokens.map(str::to_owned).collect())
+            .reasoning_field(reasoning_field)
+            .targets(targets(target)?)
+            .samples(samples.map(read_samples).transpose()?.unwrap_or_default()))
     }
 }
 
@@ -103,13 +102,10 @@ fn read_samples(given: &Bound<'_, PyAny>) -> PyResult<Vec<Sample>> {
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
         let own = item.as_str().map(str::to_owned).or_else(|| text("text"));
         let own = own.ok_or_else(|| PyValueError::new_err(format!("sample {number} has no `text`")))?;
-        samples.push(Sample {
-            name: text("name").unwrap_or_else(|| format!("sample {}", number + 1)),
-            prefix: text("prefix"),
-            text: own,
-            message: item.get("message").filter(|message| !message.is_null()).cloned(),
-            tools: item.get("tools").filter(|tools| !tools.is_null()).cloned(),
-        });
+        let name = text("name").unwrap_or_else(|| format!("sample {}", number + 1));
+        let given = |key: &str| item.get(key).filter(|value| !value.is_null()).cloned();
+        let sample = Sample::new(name, own).prefix(text("prefix"));
+        samples.push(sample.message(given("message")).tools(given("tools")));
     }
     Ok(samples)
 }
@@ -225,7 +221,7 @@ pub fn doctor<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = Model::of(chat_template, variables)?;
     let template = model.compiled(py)?;
-    let options = backchat::doctor::Options { variables: model.variables, now: Model::now().now };
+    let options = backchat::doctor::Options::default().variables(model.variables).now(answers::NOW.to_owned());
     to_python(py, &py.detach(|| answers::doctor(&template, &options)))
 }
 
@@ -289,10 +285,10 @@ pub fn grammar<'py>(
         let derivation = backchat::derive::derive(&model.source, &options);
         let draft = derivation.response_template.as_ref();
         let template = draft.and_then(|draft| backchat::Template::from_value(draft).ok());
-        let wire = Wire::find(&chat_template, &model.variables, options.now.clone());
+        let wire = Wire::find(&chat_template, &model.variables, Some(answers::NOW.to_owned()));
         let (Some(template), Some(wire)) = (template, wire) else { return Err(derivation.diagnostics) };
         let request =
-            Request { tools: tools.as_ref(), choice: choice.as_ref(), parallel, prompt, ..Request::default() };
+            Request::default().tools(tools.as_ref()).choice(choice.as_ref()).parallel(parallel).prompt(prompt);
         backchat::grammar::build(&template.template, &wire, &request)
     });
     let grammar = built.map_err(|diagnostics| refused(py, &diagnostics))?;
@@ -343,8 +339,13 @@ pub fn convert<'py>(
             "a response schema does not say where a turn begins: give `chat_template` or `start_anchor`",
         ));
     }
-    options.samples =
-        samples.map(read_samples).transpose()?.unwrap_or_default().into_iter().map(|sample| sample.text).collect();
+    options.samples = samples
+        .map(read_samples)
+        .transpose()?
+        .unwrap_or_default()
+        .into_iter()
+        .map(|sample| sample.text().to_owned())
+        .collect();
     to_python(py, &py.detach(|| backchat::convert::convert(&loaded.schema, &options).to_value()))
 }
 

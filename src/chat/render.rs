@@ -13,6 +13,7 @@ use crate::chat::engine::context::Context;
 use crate::chat::engine::environment;
 use crate::chat::engine::limits;
 use crate::chat::engine::now;
+use crate::chat::engine::printed;
 use crate::chat::engine::read_recorder::Watched;
 use crate::chat::engine::run::Run;
 use crate::chat::jinja::intrinsics;
@@ -58,15 +59,30 @@ impl fmt::Debug for ChatTemplate {
 /// Settings of a render, apart from its context.
 #[derive(Clone, Debug, Default)]
 pub struct RenderOptions {
+    pub(crate) now: Option<String>,
+    pub(crate) watch: bool,
+}
+
+impl RenderOptions {
     /// The time that `strftime_now` sees, such as `2026-11-20T08:00:00`; the real time if absent.
-    pub now: Option<String>,
+    #[must_use]
+    pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
+        self.now = now.into();
+        self
+    }
+
     /// Whether to record what the template reads. Recording changes no byte of the render.
+    #[must_use]
     #[doc(hidden)]
-    pub watch: bool,
+    pub fn watch(mut self, watch: bool) -> Self {
+        self.watch = watch;
+        self
+    }
 }
 
 /// A render that succeeded.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The prompt.
     pub text: String,
@@ -220,12 +236,19 @@ impl ChatTemplate {
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::failed(message(&problem)))?;
         let counts = self.has_generation_blocks();
-        let mut out = Sink { text: Vec::with_capacity(self.source.len()), counts, run: run.clone() };
+        // Room for the text twice over costs addresses only, and glibc returns to the system what a render frees if that is
+        // more than twice its largest piece: the next render would wait for it again, page by page.
+        let mut out = Sink {
+            text: String::with_capacity((self.source.len() + 2 * context.text).min(limits::MAX_TEXT)),
+            counts,
+            run: run.clone(),
+        };
         limits::begin();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let template = self.environment.get_template(NAME)?;
             template.render_captured_to(Value::from_object(context), &mut out).map(drop)
         }));
+        printed::forget();
         match outcome {
             // A lookup cannot fail: once a limit is exceeded, it gives nothing, so the limits are checked here.
             Ok(Ok(())) => {
@@ -242,15 +265,14 @@ impl ChatTemplate {
             }
             Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
-        let text = String::from_utf8(out.text).map_err(|_| RenderError::failed("the output is not UTF-8"))?;
         let watched = run.recorder.as_ref().map(|recorder| recorder.watched());
-        Ok(Rendered { text, assistant_spans: run.take_spans(), watched })
+        Ok(Rendered { text: out.text, assistant_spans: run.take_spans(), watched })
     }
 }
 
 /// Takes the output, and counts its code points if the template has generation blocks.
 struct Sink {
-    text: Vec<u8>,
+    text: String,
     counts: bool,
     run: Arc<Run>,
 }
@@ -260,9 +282,10 @@ impl io::Write for Sink {
         if self.text.len() + piece.len() > limits::MAX_TEXT {
             return Err(io::Error::other(format!("the render grew beyond {} MiB", limits::MAX_TEXT >> 20)));
         }
-        self.text.extend_from_slice(piece);
+        let written = self.text.len();
+        printed::append(&mut self.text, piece).map_err(io::Error::other)?;
         if self.counts {
-            self.run.advance(piece.iter().filter(|byte| (**byte & 0xc0) != 0x80).count());
+            self.run.advance(self.text.get(written..).unwrap_or_default().chars().count());
         }
         Ok(piece.len())
     }

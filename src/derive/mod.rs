@@ -55,18 +55,56 @@ use recorded::Lessons;
 /// Options of a derivation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    pub(crate) variables: Object,
+    pub(crate) now: Option<String>,
+    pub(crate) reasoning_field: Option<String>,
+    pub(crate) special_tokens: Vec<String>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) targets: Vec<&'static Target>,
+}
+
+impl Options {
     /// Variables for every render, such as `bos_token` and `eos_token`.
-    pub variables: Object,
+    #[must_use]
+    pub fn variables(mut self, variables: Object) -> Self {
+        self.variables = variables;
+        self
+    }
+
     /// The clock that `strftime_now` reads.
-    pub now: Option<String>,
+    #[must_use]
+    pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
+        self.now = now.into();
+        self
+    }
+
     /// The name of the reasoning field, instead of the one the template reads.
-    pub reasoning_field: Option<String>,
+    #[must_use]
+    pub fn reasoning_field(mut self, name: impl Into<Option<String>>) -> Self {
+        self.reasoning_field = name.into();
+        self
+    }
+
     /// Tokens a server leaves out when it decodes without special tokens.
-    pub special_tokens: Vec<String>,
+    #[must_use]
+    pub fn special_tokens(mut self, tokens: Vec<String>) -> Self {
+        self.special_tokens = tokens;
+        self
+    }
+
     /// Recorded outputs of the model, which the draft should explain.
-    pub samples: Vec<Sample>,
+    #[must_use]
+    pub fn samples(mut self, samples: Vec<Sample>) -> Self {
+        self.samples = samples;
+        self
+    }
+
     /// The readers that must accept the draft. By default, it suits as many readers as possible at no cost.
-    pub targets: Vec<&'static Target>,
+    #[must_use]
+    pub fn targets(mut self, targets: Vec<&'static Target>) -> Self {
+        self.targets = targets;
+        self
+    }
 }
 
 /// The keys for which every draft has a field or a default.

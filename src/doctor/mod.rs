@@ -25,10 +25,24 @@ pub use traps::traps;
 /// Options of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    pub(crate) variables: Object,
+    pub(crate) now: Option<String>,
+}
+
+impl Options {
     /// Variables for every render, such as `bos_token` and `eos_token`.
-    pub variables: Object,
+    #[must_use]
+    pub fn variables(mut self, variables: Object) -> Self {
+        self.variables = variables;
+        self
+    }
+
     /// The clock that `strftime_now` reads.
-    pub now: Option<String>,
+    #[must_use]
+    pub fn now(mut self, now: impl Into<Option<String>>) -> Self {
+        self.now = now.into();
+        self
+    }
 }
 
 /// One fact about a template, and what decided it.

@@ -9,24 +9,80 @@ use crate::json::{Object, Value};
 /// One request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'r> {
+    pub(crate) tools: Option<&'r Value>,
+    pub(crate) choice: Option<&'r Choice>,
+    pub(crate) parallel: Option<bool>,
+    pub(crate) prompt: Option<&'r str>,
+    pub(crate) reasoning: Presence,
+    pub(crate) content: Presence,
+    pub(crate) open_properties: bool,
+    pub(crate) wire_space: bool,
+    pub(crate) any_order: bool,
+}
+
+impl<'r> Request<'r> {
     /// The tools as OpenAI lists them, or the functions inside.
-    pub tools: Option<&'r Value>,
+    #[must_use]
+    pub fn tools(mut self, tools: impl Into<Option<&'r Value>>) -> Self {
+        self.tools = tools.into();
+        self
+    }
+
     /// Which of them the model may or must call; by default `Auto` with tools and `None` without.
-    pub choice: Option<&'r Choice>,
+    #[must_use]
+    pub fn choice(mut self, choice: impl Into<Option<&'r Choice>>) -> Self {
+        self.choice = choice.into();
+        self
+    }
+
     /// Whether several calls are allowed; by default, unless a tool is named.
-    pub parallel: Option<bool>,
+    #[must_use]
+    pub fn parallel(mut self, parallel: impl Into<Option<bool>>) -> Self {
+        self.parallel = parallel.into();
+        self
+    }
+
     /// The prompt as it will be sent.
-    pub prompt: Option<&'r str>,
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<Option<&'r str>>) -> Self {
+        self.prompt = prompt.into();
+        self
+    }
+
     /// Whether the model thinks first.
-    pub reasoning: Presence,
+    #[must_use]
+    pub fn reasoning(mut self, reasoning: Presence) -> Self {
+        self.reasoning = reasoning;
+        self
+    }
+
     /// Whether it may say something beside its calls.
-    pub content: Presence,
+    #[must_use]
+    pub fn content(mut self, content: Presence) -> Self {
+        self.content = content;
+        self
+    }
+
     /// Read absent `additionalProperties` as the standard does: any are allowed.
-    pub open_properties: bool,
+    #[must_use]
+    pub fn open_properties(mut self, open_properties: bool) -> Self {
+        self.open_properties = open_properties;
+        self
+    }
+
     /// White space between JSON tokens only as renders have it.
-    pub wire_space: bool,
+    #[must_use]
+    pub fn wire_space(mut self, wire_space: bool) -> Self {
+        self.wire_space = wire_space;
+        self
+    }
+
     /// The arguments of a call in any order, if they are few enough.
-    pub any_order: bool,
+    #[must_use]
+    pub fn any_order(mut self, any_order: bool) -> Self {
+        self.any_order = any_order;
+        self
+    }
 }
 
 /// Which tools the model may or must call.

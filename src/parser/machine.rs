@@ -15,18 +15,44 @@ use crate::content::{self, Capture, Mode};
 use crate::json::Object;
 use crate::template::{ContentSpec, Field, Template};
 
-/// How to parse.
+/// How to parse: `Options::default().grow_calls(true)`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    pub(crate) mode: Mode,
+    pub(crate) tools: Option<Arc<Tools>>,
+    pub(crate) closers_in_strings: ClosersInStrings,
+    pub(crate) grow_calls: bool,
+}
+
+impl Options {
     /// Whose answer to give where the reference's depends on how the text is cut.
-    pub mode: Mode,
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
     /// The tools whose JSON schemas say what types the arguments of calls have.
-    pub tools: Option<Arc<Tools>>,
+    #[must_use]
+    pub fn tools(mut self, tools: impl Into<Option<Arc<Tools>>>) -> Self {
+        self.tools = tools.into();
+        self
+    }
+
     /// What a closing mark inside a JSON string means.
-    pub closers_in_strings: ClosersInStrings,
+    #[must_use]
+    pub fn closers_in_strings(mut self, meaning: ClosersInStrings) -> Self {
+        self.closers_in_strings = meaning;
+        self
+    }
+
     /// Whether events report calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
     /// piece by piece. A call that cannot be reported early comes whole, before its region closes.
-    pub grow_calls: bool,
+    #[must_use]
+    pub fn grow_calls(mut self, grow: bool) -> Self {
+        self.grow_calls = grow;
+        self
+    }
 }
 
 /// The meaning of a closing marker inside a string of a region read as JSON, as in `{"text": "</call>"}`.
@@ -160,6 +186,8 @@ impl Parser {
             let mut events = Vec::new();
             parser.buffer.push(prefix);
             parser.step(false, &mut |event| events.push(event.to_owned()))?;
+            // A push makes room for several, and there is rarely more than one.
+            events.shrink_to_fit();
             parser.initial_events = events;
         }
         parser.stage = Stage::Feed;

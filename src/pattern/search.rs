@@ -1,5 +1,7 @@
 //! The leftmost match in a growing text. It resumes where it stopped, and its work is bounded by the text's length.
 
+use std::num::NonZero;
+
 use super::haystack::{Edge, Haystack};
 use super::machine::{Attempt, Outcome, Refused};
 use super::memo::Facts;
@@ -35,7 +37,7 @@ pub(crate) struct Search {
     never_empty: bool,
     run_end: usize,
     /// The work it may do, if the caller sets a bound of its own.
-    budget: Option<u64>,
+    budget: Option<NonZero<u64>>,
     /// The buffers of attempts; most searches of a parser never make one.
     work: Option<Box<Work>>,
 }
@@ -73,7 +75,7 @@ impl Search {
 
     /// A search that may do so much work and no more.
     pub fn with_budget(budget: u64) -> Self {
-        Self { budget: Some(budget), ..Self::default() }
+        Self { budget: NonZero::new(budget.max(1)), ..Self::default() }
     }
 
     /// Begins again at a place. With `not_empty` a match of nothing at that very place does not count.
@@ -139,7 +141,7 @@ impl Search {
 
     pub(super) fn advance(&mut self, pattern: &Pattern, hay: Haystack<'_>) -> Result<Found, TooMuchWork> {
         let program = pattern.program();
-        let allowed = self.budget.unwrap_or(FUEL + FUEL_PER_BYTE * hay.end() as u64);
+        let allowed = self.budget.map_or(FUEL + FUEL_PER_BYTE * hay.end() as u64, NonZero::get);
         let mut fuel = allowed.saturating_sub(self.work.as_ref().map_or(0, |work| work.spent));
         let given = fuel;
         let found = loop {

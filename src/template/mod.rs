@@ -13,7 +13,7 @@ mod write;
 // How bodies are read and values shaped: for the rooms that judge and explain templates.
 #[doc(hidden)]
 pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
-pub use load::{LoadError, Loaded};
+pub use load::{LoadError, LoadErrorKind, Loaded};
 #[doc(hidden)]
 pub use model::Delimiter;
 pub use model::{Field, Template};

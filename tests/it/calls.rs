@@ -74,7 +74,7 @@ fn wire(format: &str, name: &str, arguments: &str) -> String {
 }
 
 fn parse<'t>(template: &Template, feeds: impl IntoIterator<Item = &'t str>, tools: Option<Arc<Tools>>) -> Vec<Event> {
-    let options = Options { tools, grow_calls: true, ..Options::default() };
+    let options = Options::default().tools(tools).grow_calls(true);
     let mut parser = Parser::new(template, "", options).unwrap();
     let mut events = Vec::new();
     for feed in feeds {
@@ -198,7 +198,7 @@ fn text_that_is_not_a_call_is_not_reported() {
 
 #[test]
 fn a_prompt_that_opens_the_call_begins_it() {
-    let options = Options { grow_calls: true, ..Options::default() };
+    let options = Options::default().grow_calls(true);
     let mut parser = Parser::new(&template(FORMATS[1].1), "<bot><call>{\"name\": \"f\", ", options).unwrap();
     assert_eq!(reported(parser.initial_events()), [("f".to_owned(), None, String::new())]);
     let events = parser.feed(r#""arguments": {"a": "b"#).unwrap();
@@ -213,7 +213,7 @@ fn derived_templates_load_with_growing_calls() {
         let path = entry.path();
         if path.extension().is_some_and(|extension| extension == "json") {
             let template = Template::load(&fs::read_to_string(&path).unwrap()).unwrap().template;
-            let options = Options { grow_calls: true, ..Options::default() };
+            let options = Options::default().grow_calls(true);
             let events = Parser::new(&template, "", options).unwrap().feed("Hello.").unwrap();
             assert!(events.iter().all(|event| !matches!(event, Event::CallStart { .. })), "{}", path.display());
             seen += 1;

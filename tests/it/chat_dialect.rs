@@ -13,7 +13,7 @@ fn folder() -> std::path::PathBuf {
 }
 
 fn render(template: &str, context: &Value, watch: bool) -> Result<Rendered, RenderError> {
-    let options = RenderOptions { watch, ..RenderOptions::default() };
+    let options = RenderOptions::default().watch(watch);
     ChatTemplate::compile(template)?.render(context.as_object().unwrap(), &options)
 }
 
@@ -124,12 +124,54 @@ fn generation_blocks_leave_their_spans_in_code_points() {
 }
 
 #[test]
+fn long_text_is_printed_as_short_text_is() {
+    // What a span of the assistant marks.
+    fn marked(rendered: &Rendered) -> Vec<String> {
+        let text: Vec<char> = rendered.text.chars().collect();
+        rendered.assistant_spans.iter().map(|(start, end)| text[*start..*end].iter().collect()).collect()
+    }
+    let long = "ä".repeat(500);
+    let many = "{{ ".to_owned() + &"a + ".repeat(40) + "a }}";
+    let templates = [
+        "<{{ a }}|{{ a }}>",
+        "{{ '<' + a + '>' + a + '.' }}",
+        "{{ '<' ~ a ~ 1 ~ none ~ [a] ~ '>' }}",
+        "{{ (a ~ '<') + a }}{{ a ~ ('<' + a) }}",
+        "{{ '<' + a if a else a + '>' }}{{ '<' + a if not a else a + '>' }}{{ '<' + a if not a }}",
+        "{{ ('<' + a if a else a) + '>' }}",
+        "{{ a|safe + '<' }}{{ a + '<'|safe }}{{ '<' + a + '<'|safe }}{{ '<' + (a + '>')|safe }}",
+        "{% autoescape true %}{{ '<' + a + '>' }}{{ '<' ~ a }}{{ a|safe }}{% endautoescape %}{{ '<' + a + '>' }}",
+        "{% set x %}<{{ a }}{% endset %}{{ a }}{{ x }}{{ x + a }}{{ (x + a)|length > 2 }}",
+        "{% macro m(x) %}<{{ x + a }}>{% endmacro %}{{ m(a) }}{{ a + m('.') }}",
+        "{% generation %}{{ a + '<' }}{% endgeneration %}{{ a }}{% generation %}{{ a }}{% endgeneration %}",
+        "{{ a.strip() }}{{ a.strip('x') + '.' }}{{ (a + ' ').strip() }}{{ a|trim }}{{ a.split('<') }}{{ (a + '<').split('<')[0] }}",
+        "{{ a.replace('x', 'y') }}{{ a|replace('x', 'y') }}{{ a.removeprefix('x') }}{{ a.partition('x') }}{{ a.splitlines() }}",
+        "{{ (a|safe).strip() + '<' }}{{ (a|safe).replace('x', 'y') + '<' }}{{ (a + ' ')|safe|trim + '<' }}",
+        "{{ a + 1 }}",
+        "{{ '<' + a + none }}",
+        "{{ '<' + a + '>' + b.c }}",
+        many.as_str(),
+    ];
+    for template in templates {
+        let got = |a: &str| render(template, &Value::from([("a", a.into())]), false);
+        match (got("ä"), got(&long)) {
+            (Ok(short), Ok(got)) => {
+                assert_eq!(got.text, short.text.replace('ä', &long), "{template}");
+                let expected: Vec<_> = marked(&short).iter().map(|text| text.replace('ä', &long)).collect();
+                assert_eq!(marked(&got), expected, "{template}");
+            }
+            (short, got) => assert_eq!(got, short, "{template}"),
+        }
+    }
+}
+
+#[test]
 fn the_clock_can_be_fixed() {
     let template = "{{ strftime_now('%Y-%m-%d %H:%M:%S %d %B %b %A %a %j %p %I %y %e %-d %% %Z|%z|') }}";
-    let options = RenderOptions { now: Some("2026-03-04T05:06:07".to_owned()), ..RenderOptions::default() };
+    let options = RenderOptions::default().now("2026-03-04T05:06:07".to_owned());
     let rendered = ChatTemplate::compile(template).unwrap().render(&json::Object::new(), &options).unwrap();
     assert_eq!(rendered.text, "2026-03-04 05:06:07 04 March Mar Wednesday Wed 063 AM 05 26  4 4 % ||");
-    let options = RenderOptions { now: Some("yesterday".to_owned()), ..RenderOptions::default() };
+    let options = RenderOptions::default().now("yesterday".to_owned());
     let error = ChatTemplate::compile(template).unwrap().render(&json::Object::new(), &options).unwrap_err();
     assert_eq!(error.message, "'yesterday' is not a time such as 2026-11-20T08:00:00");
 }

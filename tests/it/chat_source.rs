@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use backchat::chat::source::{Source, SourceError, open};
+use backchat::chat::source::{Source, SourceError, SourceErrorKind, open};
 use backchat::diagnostic::{Format, render};
 use backchat::json::Value;
 use proptest::prelude::*;
@@ -235,6 +235,17 @@ fn gguf_metadata_has_a_limit() {
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
     let error = open(path_text(&path), None).unwrap_err().to_string();
     assert!(error.contains("the metadata goes on for more than 256 MiB"), "{error}");
+}
+
+#[test]
+fn every_error_has_a_kind() {
+    let kind = |path: &Path| open(path_text(path), None).unwrap_err().kind();
+    let folder = folder_of(&[("tokenizer_config.json", "{}"), ("broken.json", "{"), ("gguf/model.gguf", "GG")]);
+    assert_eq!(kind(&folder.path().join("none.jinja")), SourceErrorKind::Unreadable);
+    assert_eq!(kind(folder.path()), SourceErrorKind::NoTemplate);
+    assert_eq!(kind(Path::new("no-such-org/no-such-model")), SourceErrorKind::NoTemplate);
+    assert_eq!(kind(&folder.path().join("broken.json")), SourceErrorKind::Invalid);
+    assert_eq!(kind(&folder.path().join("gguf/model.gguf")), SourceErrorKind::Invalid);
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn a_chat_reads_back_to_the_messages_it_was_rendered_from() {
     for (path, source) in our_templates() {
         let template = compiled(&source);
         let variables = context(r#"{"bos_token": "<s>", "eos_token": "</s>"}"#);
-        let options = RenderOptions { now: Some("2026-11-20T08:00:00".to_owned()), watch: false };
+        let options = RenderOptions::default().now("2026-11-20T08:00:00".to_owned());
         let mut given = variables.clone();
         given.extend(context(&format!(r#"{{"messages": {messages}, "tools": null, "add_generation_prompt": false}}"#)));
         let Ok(rendered) = template.render(&given, &options) else { continue };

@@ -12,7 +12,7 @@ fn read(name: &str) -> String {
 
 fn options() -> Options {
     let variables = Object::from([("eos_token".to_owned(), "</s>".into())]);
-    Options { variables, now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() }
+    Options::default().variables(variables).now("2026-01-01T00:00:00".to_owned())
 }
 
 /// The headline, the draft and the notes: what a person sees.
@@ -121,7 +121,7 @@ fn a_template_with_a_syntax_error_says_where() {
 #[test]
 fn the_name_of_the_reasoning_field_cannot_be_one_that_is_taken() {
     for name in ["content", "tool_calls", "role"] {
-        let options = Options { reasoning_field: Some(name.to_owned()), ..options() };
+        let options = options().reasoning_field(name.to_owned());
         let derivation = derive("{{ messages[0].content }}", &options);
         assert_eq!(derivation.diagnostics[0].id, "derive-name-taken", "{name}");
         assert!(derivation.response_template.is_none());
@@ -130,19 +130,19 @@ fn the_name_of_the_reasoning_field_cannot_be_one_that_is_taken() {
 
 #[test]
 fn the_name_of_the_reasoning_field_can_be_given() {
-    let options = Options { reasoning_field: Some("thinking".to_owned()), ..options() };
+    let options = options().reasoning_field("thinking".to_owned());
     let derivation = derive(&read("space_before_thinking"), &options);
     assert!(derivation.response_template.unwrap().get("fields").unwrap().get("thinking").is_some());
 }
 
 fn sample(text: &str) -> Sample {
-    Sample { name: "one".to_owned(), text: text.to_owned(), ..Sample::default() }
+    Sample::new("one", text)
 }
 
 #[test]
 fn a_sample_the_draft_explains_changes_nothing() {
     let plain = derive(&read("space_before_thinking"), &options());
-    let sampled = Options { samples: vec![sample("<think>\nHm.\n</think>\n\nYes.\n\n<sep>")], ..options() };
+    let sampled = options().samples(vec![sample("<think>\nHm.\n</think>\n\nYes.\n\n<sep>")]);
     let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Proved);
     assert_eq!(derivation.response_template, plain.response_template);
@@ -151,8 +151,8 @@ fn a_sample_the_draft_explains_changes_nothing() {
 #[test]
 fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
     // After a prompt that opens no reasoning.
-    let prefix = Some("human: Really? <sep> assistant:".to_owned());
-    let sampled = Options { samples: vec![Sample { prefix, ..sample("Yes.\n</think>\n\nReally.") }], ..options() };
+    let prefix = "human: Really? <sep> assistant:".to_owned();
+    let sampled = options().samples(vec![sample("Yes.\n</think>\n\nReally.").prefix(prefix)]);
     let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Proved, "{}", shown(&derivation));
     let content = derivation.response_template.unwrap().get("fields").unwrap().get("content").unwrap().to_string();
@@ -161,7 +161,7 @@ fn a_sample_with_a_stray_closing_mark_gets_a_more_tolerant_draft() {
 
 #[test]
 fn a_sample_no_draft_explains_is_reported_with_its_place() {
-    let sampled = Options { samples: vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")], ..options() };
+    let sampled = options().samples(vec![sample("Yes. <tool_call>\nnot JSON\n</tool_call>")]);
     let derivation = derive(&read("space_before_thinking"), &sampled);
     assert_eq!(derivation.status, Status::Partial);
     assert_eq!(derivation.explained.departures[0].sample, "one");

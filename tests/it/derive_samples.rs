@@ -33,24 +33,17 @@ fn calls(calls: &[(&str, i64)]) -> Value {
 }
 
 fn sample(number: usize, text: &str, message: Value) -> Sample {
-    Sample {
-        name: format!("{number}"),
-        prefix: Some(PROMPT.to_owned()),
-        text: text.to_owned(),
-        message: Some(message),
-        tools: Some(tools()),
-    }
+    Sample::new(format!("{number}"), text).prefix(PROMPT.to_owned()).message(message).tools(tools())
 }
 
 fn derived(name: &str, samples: Vec<Sample>) -> Derivation {
     let variables = Object::from([("eos_token".to_owned(), "<|im_end|>".into())]);
-    derive(&source(name), &Options { variables, samples, ..Options::default() })
+    derive(&source(name), &Options::default().variables(variables).samples(samples))
 }
 
 fn read(derivation: &Derivation, text: &str) -> Object {
     let template = Template::from_value(derivation.response_template.as_ref().unwrap()).unwrap().template;
-    let tools = Some(Arc::new(Tools::new(&tools()).unwrap()));
-    let options = backchat::parser::Options { tools, ..Default::default() };
+    let options = backchat::parser::Options::default().tools(Arc::new(Tools::new(&tools()).unwrap()));
     let mut parser = Parser::new(&template, PROMPT, options).unwrap();
     parser.feed(text).unwrap();
     parser.finish().unwrap().message

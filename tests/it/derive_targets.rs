@@ -17,13 +17,11 @@ fn derived(source: &str, targets: &[&str]) -> Derivation {
 }
 
 fn derived_with(source: &str, targets: &[&str], reasoning_field: Option<&str>) -> Derivation {
-    let options = Options {
-        variables: Object::from([("eos_token".to_owned(), "</s>".into())]),
-        now: Some("2026-01-01T00:00:00".to_owned()),
-        reasoning_field: reasoning_field.map(str::to_owned),
-        targets: targets.iter().map(|name| Target::named(name).unwrap()).collect(),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .variables(Object::from([("eos_token".to_owned(), "</s>".into())]))
+        .now("2026-01-01T00:00:00".to_owned())
+        .reasoning_field(reasoning_field.map(str::to_owned))
+        .targets(targets.iter().map(|name| Target::named(name).unwrap()).collect());
     derive(source, &options)
 }
 

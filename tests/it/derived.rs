@@ -33,7 +33,7 @@ fn every_chat_template_derives_proves_out_and_gives_the_same_bytes() {
     for path in templates() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let source = fs::read_to_string(&path).unwrap();
-        let options = Options { now: Some("2026-01-01T00:00:00".to_owned()), ..Options::default() };
+        let options = Options::default().now("2026-01-01T00:00:00".to_owned());
         let derivation = derive(&source, &options);
         assert_eq!(derivation.status, Status::Proved, "{name}: {}", derivation.headline());
         let draft = derivation.response_template.as_ref().unwrap().to_pretty("  ") + "\n";

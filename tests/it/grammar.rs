@@ -51,7 +51,7 @@ impl Model {
         context.insert("messages".to_owned(), messages.clone());
         context.insert("tools".to_owned(), tools());
         context.insert("add_generation_prompt".to_owned(), prompt.into());
-        let options = RenderOptions { now: Some(NOW.to_owned()), ..RenderOptions::default() };
+        let options = RenderOptions::default().now(NOW.to_owned());
         Some(self.chat.render(&context, &options).ok()?.text)
     }
 
@@ -84,7 +84,7 @@ fn tools() -> Value {
 }
 
 fn build(model: &Model, choice: &Choice, tools: &Value, prompt: Option<&str>) -> Grammar {
-    let request = Request { tools: Some(tools), choice: Some(choice), prompt, ..Request::default() };
+    let request = Request::default().tools(tools).choice(choice).prompt(prompt);
     grammar::build(&model.template, &model.wire, &request)
         .unwrap_or_else(|problems| panic!("{}: {}", model.name, problems[0].message))
 }
@@ -120,12 +120,8 @@ fn what_chat_templates_render_is_accepted_at_every_prefix() {
                 if is_call && choice == Choice::None || !is_call && choice == Choice::Required {
                     continue;
                 }
-                let request = Request {
-                    tools: Some(&tools()),
-                    choice: Some(&choice),
-                    prompt: Some(&prompt),
-                    ..Request::default()
-                };
+                let tools = tools();
+                let request = Request::default().tools(&tools).choice(&choice).prompt(prompt.as_str());
                 let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
                 let Some(output) = model.output(&answer, &grammar) else { continue };
                 // A template that leaves the call out shows nothing of it.
@@ -187,8 +183,8 @@ fn what_is_accepted_reads_back_whole() {
         let Some(model) = Model::load(&path) else { continue };
         let Some(prompt) = model.prompt() else { continue };
         let choice = Choice::Required;
-        let request =
-            Request { tools: Some(&tools()), choice: Some(&choice), prompt: Some(&prompt), ..Request::default() };
+        let tools = tools();
+        let request = Request::default().tools(&tools).choice(&choice).prompt(prompt.as_str());
         let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
         let mut pieces: Vec<String> =
             ["get_weather", "get_time", "city", "days", "a", "7", "-", "\"", "{", "}", ":", " ", ",", "\n", "<", ">"]
@@ -247,7 +243,7 @@ fn damaged_calls_are_not_accepted() {
 
 /// A wire of a test's own.
 fn written(source: &str) -> Model {
-    let options = derive::Options { now: Some(NOW.to_owned()), ..derive::Options::default() };
+    let options = derive::Options::default().now(NOW.to_owned());
     let derivation = derive::derive(source, &options);
     let template = Template::from_value(derivation.response_template.as_ref().unwrap()).unwrap().template;
     let chat = ChatTemplate::compile(source).unwrap();
@@ -390,7 +386,7 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
     ];
     for (schema, words) in wrong {
         let tools = tool(schema);
-        let request = Request { tools: Some(&tools), choice: Some(&Choice::Required), ..Request::default() };
+        let request = Request::default().tools(&tools).choice(&Choice::Required);
         let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
         assert!(problems[0].message.contains(words), "{schema}: {}", problems[0].message);
         // One bad schema never takes the other tools down.
@@ -422,19 +418,13 @@ fn the_choice_of_tools_is_kept() {
     ];
     for (choice, parallel, wanted) in table {
         let (tools, choice) = (tools(), read(choice));
-        let request = Request {
-            tools: Some(&tools),
-            choice: Some(&choice),
-            parallel,
-            prompt: Some(&prompt),
-            ..Request::default()
-        };
+        let request = Request::default().tools(&tools).choice(&choice).parallel(parallel).prompt(prompt.as_str());
         let grammar = grammar::build(&model.template, &model.wire, &request).unwrap();
         let found = ["Hello.", one, &two].map(|text| verdict(&grammar, text) == "accept");
         assert_eq!(found, wanted, "{choice:?} {parallel:?}");
     }
     let (tools, choice) = (tools(), Choice::Named("nobody".to_owned()));
-    let request = Request { tools: Some(&tools), choice: Some(&choice), ..Request::default() };
+    let request = Request::default().tools(&tools).choice(&choice);
     let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
     assert!(problems[0].message.contains("nobody"), "{}", problems[0].message);
 }
@@ -466,13 +456,7 @@ fn arguments_come_in_any_order_where_that_is_asked_for() {
         };
         let verdicts = |any_order: bool| {
             let (choice, prompt) = (Choice::Required, model.prompt().unwrap());
-            let request = Request {
-                tools: Some(&tools),
-                choice: Some(&choice),
-                prompt: Some(&prompt),
-                any_order,
-                ..Request::default()
-            };
+            let request = Request::default().tools(&tools).choice(&choice).prompt(prompt.as_str()).any_order(any_order);
             let grammar = grammar::build(&model.template, &model.wire, &request).unwrap();
             let texts = [
                 call("few", &[("a", 1), ("b", 2), ("c", 3)]),
@@ -551,7 +535,7 @@ fn hostile_requests_end_in_bounded_time() {
     ];
     for tools in schemas {
         let tools = value(&tools);
-        let request = Request { tools: Some(&tools), choice: Some(&Choice::Required), ..Request::default() };
+        let request = Request::default().tools(&tools).choice(&Choice::Required);
         // Either a grammar or an error that says which limit; never a panic.
         if let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) {
             assert!(grammar.to_gbnf().len() < 4_000_000);
@@ -587,7 +571,8 @@ fn a_response_template_alone_has_its_wire_assumed() {
                 continue;
             }
         };
-        let request = Request { tools: Some(&tools()), choice: Some(&Choice::Required), ..Request::default() };
+        let tools = tools();
+        let request = Request::default().tools(&tools).choice(&Choice::Required);
         let Ok(grammar) = grammar::build(&model.template, &wire, &request) else { continue };
         assumed += 1;
         let says_so =

@@ -111,7 +111,7 @@ proptest! {
     ) {
         let Ok(loaded) = Template::load(&template(&open, &close, &implicit)) else { return Ok(()) };
         let mode = if reference { Mode::Reference } else { Mode::Stable };
-        let Ok(mut parser) = Parser::new(&loaded.template, "Aab", Options { mode, ..Options::default() }) else {
+        let Ok(mut parser) = Parser::new(&loaded.template, "Aab", Options::default().mode(mode)) else {
             return Ok(());
         };
         let chars: Vec<char> = text.chars().collect();

@@ -103,7 +103,7 @@ fn every_template_loads() {
 /// Everything a parse gives: the message, the required fields that are absent, the events with neighboring chunks of a
 /// region made one.
 fn parsed(template: &Template, prefix: &str, chunks: &[&str], mode: Mode) -> Result<String, ParseError> {
-    let mut parser = Parser::new(template, prefix, Options { mode, ..Options::default() })?;
+    let mut parser = Parser::new(template, prefix, Options::default().mode(mode))?;
     let mut events = parser.initial_events().to_vec();
     for chunk in chunks {
         events.extend(parser.feed(chunk)?);
@@ -332,7 +332,7 @@ fn a_look_ahead_in_an_opener_holds_as_the_reference_does() {
             });
             chunks.collect()
         };
-        let options = Options { mode: Mode::Reference, ..Options::default() };
+        let options = Options::default().mode(Mode::Reference);
         let mut parser = Parser::new(&template, "A", options).unwrap();
         let feeds: Vec<String> =
             text.chars().map(|c| shown(parser.feed(c.encode_utf8(&mut [0; 4])).unwrap())).collect();

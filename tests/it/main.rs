@@ -39,6 +39,7 @@ mod json;
 mod lint;
 mod load;
 mod pages;
+mod parser_size;
 mod prove;
 mod public_api;
 mod renderings;

@@ -156,7 +156,7 @@ fn a_name_of_reasoning_that_the_chat_template_does_not_read_fails_unless_asked_f
         "{:?}",
         verdict.failures
     );
-    let options = Options { reasoning_field: Some("thoughts".to_owned()), ..Options::default() };
+    let options = Options::default().reasoning_field("thoughts".to_owned());
     assert_eq!(prove(CHAT, &renamed, &options).status, Status::Proved);
 }
 
@@ -182,12 +182,7 @@ fn prompts_that_write_what_turns_lack_are_said() {
 }
 
 fn sample(text: &str, message: Option<&str>) -> Sample {
-    Sample {
-        name: "one".to_owned(),
-        text: text.to_owned(),
-        message: message.map(|message| json::read(message).unwrap()),
-        ..Sample::default()
-    }
+    Sample::new("one", text).message(message.map(|message| json::read(message).unwrap()))
 }
 
 #[test]
@@ -197,7 +192,7 @@ fn samples_are_read_after_every_way_a_prompt_can_end() {
         sample("Hm.[/think]Yes.<end>", Some(r#"{"reasoning_content": "Hm.", "content": "Yes."}"#)),
         sample("Yes.<end>", Some(r#"{"content": "Yes."}"#)),
     ];
-    let options = Options { samples, ..Options::default() };
+    let options = Options::default().samples(samples);
     let proven = prove(&chat, &template(&[]), &options);
     assert_eq!(proven.explained.departures, []);
     let ends: Vec<&str> = proven.explained.assumed.iter().map(|(end, _)| end.as_str()).collect();
@@ -216,9 +211,8 @@ fn samples_are_compared_as_the_wire_allows() {
         (Some(call.replace("\"f\"", "\"g\"")), None, 1),
         (Some(r#"{"content": "Yes."}"#.to_owned()), None, 1),
     ] {
-        let mut one = sample(text, message.as_deref());
-        one.tools = tools.map(|tools| json::read(tools).unwrap());
-        let options = Options { samples: vec![one], ..Options::default() };
+        let one = sample(text, message.as_deref()).tools(tools.map(|tools| json::read(tools).unwrap()));
+        let options = Options::default().samples(vec![one]);
         let explained = prove(CHAT, &template(&[]), &options).explained;
         assert_eq!(explained.departures.len(), departs, "{message:?}: {:?}", explained.departures);
     }
@@ -233,7 +227,7 @@ fn without_a_message_only_what_nothing_explains_is_a_departure() {
         ("Yes.[/think]No.<end>", Some("is left in `content`")),
         ("<call>{broken</call><end>", Some("could not be parsed")),
     ] {
-        let options = Options { samples: vec![sample(text, None)], ..Options::default() };
+        let options = Options::default().samples(vec![sample(text, None)]);
         let departures = prove(CHAT, &template(&[]), &options).explained.departures;
         match why {
             None => assert_eq!(departures, [], "{text}"),

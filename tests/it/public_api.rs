@@ -334,5 +334,6 @@ fn the_public_items_are_those_of_the_lists() {
     assert!(lines.len() > 100 && workbench.len() > 100, "{lines:?} {workbench:?}");
     compare("tests/public_api.txt", &lines);
     compare("tests/public_api_workbench.txt", &workbench);
-    assert!(lines.len() <= 449, "{} public lines without the workbench are too many to keep stable", lines.len());
+    // 449, and 15 for the kinds of errors of loading and opening, which were the only errors without.
+    assert!(lines.len() <= 464, "{} public lines without the workbench are too many to keep stable", lines.len());
 }

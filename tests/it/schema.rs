@@ -197,7 +197,7 @@ fn grammars_as_json_are_what_their_schema_says() {
         let template = Template::load(&read(&format!("derived/{name}.json"))).unwrap().template;
         let chat_template = ChatTemplate::compile(&read(&format!("chat_templates/{name}.jinja"))).unwrap();
         let wire = Wire::find(&chat_template, &Object::new(), None).unwrap();
-        let request = Request { tools: Some(&tools), ..Request::default() };
+        let request = Request::default().tools(&tools);
         let mut grammar = grammar::build(&template, &wire, &request).unwrap().to_json();
         assert!(satisfies(&grammar, &schema, &schema), "{name}: {grammar}");
         // It says no to what is none.

@@ -123,7 +123,7 @@ fn events_are_written_as_the_command_writes_them() {
             };
             let tools = case.tools.as_ref().map(|tools| Tools::new(tools).unwrap().into());
             for length in [1, usize::MAX] {
-                let options = Options { tools: tools.clone(), ..Options::default() };
+                let options = Options::default().tools(tools.clone());
                 let mut parser = Parser::new(&template.template, &case.prefix, options).unwrap();
                 let mut events = parser.initial_events().to_vec();
                 for feed in backchat::parser::Chunks::Every(length).of(&case.output) {

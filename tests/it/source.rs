@@ -5,8 +5,8 @@ use std::path::Path;
 
 use backchat::diagnostic::{Format, render};
 use backchat::json;
-use backchat::template::Template;
-use backchat::template::source::{SourceError, from_text, open, replace_file, write_into};
+use backchat::template::source::{SourceError, SourceErrorKind, from_text, open, replace_file, write_into};
+use backchat::template::{LoadErrorKind, Template};
 use proptest::prelude::*;
 
 use crate::support::path_text;
@@ -44,6 +44,23 @@ fn a_template_is_found_in_its_own_file_in_a_config_and_in_a_model_folder() {
         assert_eq!(opened.loaded.template, template());
         assert!(opened.sources.text(Some(&opened.file)).is_some());
     }
+}
+
+#[test]
+fn every_error_has_a_kind() {
+    let loaded = |text: &str| Template::load(text).unwrap_err().kind();
+    assert_eq!(loaded("{"), LoadErrorKind::Syntax);
+    assert_eq!(loaded(&" ".repeat((1 << 20) + 1)), LoadErrorKind::TooLarge);
+    assert_eq!(loaded(r#"{"fields": 1}"#), LoadErrorKind::Invalid);
+
+    let found = |text: &str| from_text("a.json".to_owned(), text.to_owned()).unwrap_err().kind();
+    assert_eq!(found(r#"{"chat_template": ""}"#), SourceErrorKind::NoTemplate);
+    assert_eq!(found(r#"{"response_schema": {"type": "object"}}"#), SourceErrorKind::NoTemplate);
+    assert_eq!(found(r#"{"response_template": {"fields": 1}}"#), SourceErrorKind::Invalid);
+    assert_eq!(found("{"), SourceErrorKind::Invalid);
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(open(path_text(&folder.path().join("none"))).unwrap_err().kind(), SourceErrorKind::Unreadable);
+    assert_eq!(open(path_text(folder.path())).unwrap_err().kind(), SourceErrorKind::NoTemplate);
 }
 
 #[test]

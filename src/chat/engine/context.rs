@@ -23,17 +23,20 @@ type Variables = IndexMap<Box<str>, Value, foldhash::fast::RandomState>;
 #[derive(Debug)]
 pub(crate) struct Context {
     variables: Variables,
+    /// The bytes of all strings in the variables.
+    pub(crate) text: usize,
     pub(crate) run: Arc<Run>,
 }
 
 impl Context {
     pub(crate) fn new(given: &json::Object, run: Arc<Run>) -> Result<Self> {
         let mut variables = Variables::with_capacity_and_hasher(given.len(), foldhash::fast::RandomState::default());
+        let mut text = 0;
         for (name, value) in given {
             let watch = run.recorder.as_ref().map(|recorder| Watch::new(recorder, name));
-            variables.insert(name.as_str().into(), engine_value(value, watch)?);
+            variables.insert(name.as_str().into(), engine_value(value, watch, &mut text)?);
         }
-        Ok(Self { variables, run })
+        Ok(Self { variables, text, run })
     }
 
     fn variable(&self, name: &str) -> Option<Value> {
@@ -97,17 +100,21 @@ pub(crate) fn run_of(state: &mut State<'_, '_>) -> Option<Arc<Run>> {
     Some(state.get_or_insert_extension(run).clone())
 }
 
-fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
+/// A value as the engine holds it. The bytes of its strings are added to `bytes`.
+fn engine_value(value: &json::Value, watch: Option<Watch>, bytes: &mut usize) -> Result<Value> {
     Ok(match value {
         json::Value::Null => Value::from(()),
         json::Value::Bool(value) => Value::from(*value),
         json::Value::Number(number) => engine_number(number),
-        json::Value::String(text) => Value::from(text.as_str()),
+        json::Value::String(text) => {
+            *bytes += text.len();
+            Value::from(text.as_str())
+        }
         json::Value::List(items) => {
             let element = watch.as_ref().map(Watch::element);
             let mut list = Vec::with_capacity(items.len());
             for item in items {
-                list.push(engine_value(item, element.clone())?);
+                list.push(engine_value(item, element.clone(), bytes)?);
             }
             build::list(list)?
         }
@@ -115,7 +122,7 @@ fn engine_value(value: &json::Value, watch: Option<Watch>) -> Result<Value> {
             let mut entries = Entries::with_capacity_and_hasher(given.len(), foldhash::fast::RandomState::default());
             for (key, value) in given {
                 let below = watch.as_ref().map(|watch| watch.below(key));
-                entries.insert(Key::from(key.as_str()), engine_value(value, below)?);
+                entries.insert(Key::from(key.as_str()), engine_value(value, below, bytes)?);
             }
             build::given_dict(entries, watch)?
         }

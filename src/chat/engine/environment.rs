@@ -5,12 +5,13 @@ use std::sync::OnceLock;
 use minijinja::value::{Rest, ValueOrKwargs};
 use minijinja::{AutoEscape, Environment, Error, Output, State, Value};
 
-use super::{limits, macro_varargs, own_blocks};
+use super::{limits, macro_varargs, own_blocks, printed};
 use crate::chat::builtins::{filters, functions, methods, tests};
 use crate::chat::engine::context::is_defined;
 use crate::chat::jinja::intrinsics;
 use crate::chat::values::containers::{Entries, Key};
 use crate::chat::values::markup;
+use crate::chat::values::pieces::{self, Pieces};
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, build, equality, error, format, measure, operators};
 
@@ -42,11 +43,19 @@ fn new_environment() -> Result<Environment<'static>> {
     Ok(environment)
 }
 
-/// Writes a value that the template prints.
+/// Writes what the template prints.
 fn print(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<()> {
+    match Pieces::of(value) {
+        Some(pieces) => pieces.iter().try_for_each(|piece| print_value(out, state, piece)),
+        None => print_value(out, state, value),
+    }
+}
+
+fn print_value(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<()> {
     let text = to_str(value);
     limits::charge_printed(&text)?;
     if matches!(state.auto_escape(), AutoEscape::None) || value.is_safe() {
+        printed::keep(value);
         out.write_str(&text)?;
     } else {
         let mut escaped = String::new();
@@ -78,8 +87,9 @@ fn charged(result: Result<Value>) -> Result<Value> {
 fn operators(environment: &mut Environment<'_>) {
     type Unary = fn(&Value) -> Result<Value>;
     type Binary = fn(&Value, &Value) -> Result<Value>;
-    let binary: [(&'static str, Binary); 15] = [
+    let binary: [(&'static str, Binary); 16] = [
         (intrinsics::ADD, operators::add),
+        (intrinsics::ADD_PRINTED, pieces::add),
         (intrinsics::SUB, operators::sub),
         (intrinsics::MUL, operators::mul),
         (intrinsics::DIV, operators::div),
@@ -112,6 +122,9 @@ fn operators(environment: &mut Environment<'_>) {
     }
     environment.add_filter(intrinsics::CONCAT, |parts: Rest<ValueOrKwargs>| {
         charged(operators::concat(parts.iter().map(|part| -> &Value { part })))
+    });
+    environment.add_filter(intrinsics::CONCAT_PRINTED, |parts: Rest<ValueOrKwargs>| {
+        charged(pieces::concat(parts.iter().map(|part| -> &Value { part })))
     });
     environment.add_filter(intrinsics::SLICE, |value: &Value, start: &Value, stop: &Value, step: &Value| {
         limits::charge(std::slice::from_ref(value))?;

@@ -6,5 +6,6 @@ pub(crate) mod limits;
 pub(crate) mod macro_varargs;
 pub(crate) mod now;
 pub(crate) mod own_blocks;
+pub(crate) mod printed;
 pub(crate) mod read_recorder;
 pub(crate) mod run;

@@ -49,6 +49,10 @@ pub(crate) const NEG: &str = "__neg__";
 pub(crate) const POS: &str = "__pos__";
 /// `a ~ b ~ …`
 pub(crate) const CONCAT: &str = "__concat__";
+/// `a + b`, if it is printed and nothing else.
+pub(crate) const ADD_PRINTED: &str = "__add_printed__";
+/// `a ~ b ~ …`, if it is printed and nothing else.
+pub(crate) const CONCAT_PRINTED: &str = "__concat_printed__";
 /// `[…]` with items that are not constant.
 pub(crate) const LIST: &str = "__list__";
 /// `(…)`

@@ -88,7 +88,28 @@ pub struct SourceError {
     pub sources: Sources,
 }
 
+/// What stands between a name and its chat template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SourceErrorKind {
+    /// The file cannot be read.
+    Unreadable,
+    /// There is no such chat template: not in the file, or no such model in the cache.
+    NoTemplate,
+    /// The file is not what its name says.
+    Invalid,
+}
+
 impl SourceError {
+    /// What stands between the name and its chat template.
+    pub fn kind(&self) -> SourceErrorKind {
+        match self.diagnostics.first().map(|problem| problem.id) {
+            Some("unreadable-file") => SourceErrorKind::Unreadable,
+            Some("no-chat-template" | "not-in-cache") => SourceErrorKind::NoTemplate,
+            _ => SourceErrorKind::Invalid,
+        }
+    }
+
     fn new(diagnostic: Diagnostic) -> Self {
         Self { diagnostics: vec![diagnostic], sources: Sources::none() }
     }

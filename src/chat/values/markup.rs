@@ -28,6 +28,15 @@ pub(crate) fn escaped_for(text: &Value, argument: &Value) -> Value {
     Value::from_safe_string(out)
 }
 
+/// A part of a text, marked safe if the whole is; the whole itself is not copied.
+pub(crate) fn part(whole: &Value, part: &str) -> Value {
+    match whole.as_str() {
+        Some(text) if text.len() == part.len() => whole.clone(),
+        _ if whole.is_safe() => Value::from_safe_string(part.to_owned()),
+        _ => Value::from(part),
+    }
+}
+
 /// A text that is marked safe if the value it was made from is.
 pub(crate) fn like(original: &Value, text: String) -> Value {
     if original.is_safe() { Value::from_safe_string(text) } else { Value::from(text) }

@@ -21,6 +21,7 @@ pub(crate) mod measure;
 pub(crate) mod namespace;
 pub(crate) mod number;
 pub(crate) mod operators;
+pub(crate) mod pieces;
 pub(crate) mod text;
 
 pub(crate) use error::{Result, error};

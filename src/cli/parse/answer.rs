@@ -50,6 +50,16 @@ impl Reader {
             Source::Schema(opened) => Self::Schema(opened.loaded.schema),
         }
     }
+
+    /// A copy for one thread: threads that count the references to one template slow each other down.
+    fn unshared(&self) -> Self {
+        if let Self::Template(template) = self
+            && let Ok(loaded) = Template::from_value(&template.to_value())
+        {
+            return Self::Template(loaded.template);
+        }
+        self.clone()
+    }
 }
 
 /// The result of a row.
@@ -127,6 +137,8 @@ impl Doubts {
 pub struct Answerer<'a> {
     asked: &'a Asked,
     doubts: &'a Doubts,
+    /// The template of a row that has none.
+    template: Option<Reader>,
     /// Templates by their text, the oldest first.
     templates: IndexMap<String, Result<Reader, RowError>>,
 }
@@ -152,11 +164,12 @@ const REMEMBERED: usize = 64;
 
 impl<'a> Answerer<'a> {
     pub fn new(asked: &'a Asked, doubts: &'a Doubts) -> Self {
-        Self { asked, doubts, templates: IndexMap::new() }
+        let template = asked.template.as_ref().map(Reader::unshared);
+        Self { asked, doubts, template, templates: IndexMap::new() }
     }
 
     /// Appends the answer to a row, one line of JSON.
-    pub fn answer(&mut self, line: Line, out: &mut Vec<u8>) -> Outcome {
+    pub fn answer(&mut self, line: Line<'_>, out: &mut Vec<u8>) -> Outcome {
         let (id, mut row) = Row::read(line.number, line.bytes);
         let mut answer = Object::new();
         answer.insert("id".to_owned(), id);
@@ -202,7 +215,7 @@ impl<'a> Answerer<'a> {
     /// The template of a row, or else that of the command line.
     fn template(&mut self, carried: Option<Value>) -> Result<Reader, RowError> {
         let Some(carried) = carried else {
-            return self.asked.template.clone().ok_or_else(|| {
+            return self.template.clone().ok_or_else(|| {
                 RowError::load("the row has no `template`; add one to the row, or pass one on the command line")
             });
         };

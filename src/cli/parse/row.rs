@@ -1,5 +1,7 @@
 //! One row of `parse --jsonl`: what is asked, and the answer.
 
+use std::borrow::Cow;
+
 use crate::json::{self, Object, Value};
 use crate::schema::SchemaError;
 
@@ -68,18 +70,18 @@ pub struct Row {
 
 impl Row {
     /// Reads a row. The `id` is returned unchanged, even if the row has an error.
-    pub fn read(number: u64, bytes: Vec<u8>) -> (Value, Result<Self, RowError>) {
-        let text = match String::from_utf8(bytes) {
+    pub fn read(number: u64, bytes: Cow<'_, [u8]>) -> (Value, Result<Self, RowError>) {
+        let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
             Err(error) => {
-                let at = error.utf8_error().valid_up_to() + 1;
+                let at = error.valid_up_to() + 1;
                 return (Value::Null, Err(RowError::load(format!("line {number} is not UTF-8 at its byte {at}"))));
             }
         };
-        match json::read(&text) {
+        match json::read(text) {
             Ok(Value::Object(mut entries)) => {
                 // A row may be large: its text is held once.
-                drop(text);
+                drop(bytes);
                 (entries.shift_remove("id").unwrap_or_default(), Self::from_entries(entries))
             }
             Ok(other) => {
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> (String, Result<Row, RowError>) {
-        let (id, row) = Row::read(7, line.as_bytes().to_vec());
+        let (id, row) = Row::read(7, line.as_bytes().into());
         (id.to_string(), row)
     }
 
@@ -193,7 +195,7 @@ mod tests {
         }
         let (_, row) = read(r#"{"text": "", "prefix": null}"#);
         assert_eq!(row.unwrap().prefix.unwrap_err().stage, "prefix");
-        let (_, row) = Row::read(3, b"{\"text\": \"\xff\"}".to_vec());
+        let (_, row) = Row::read(3, b"{\"text\": \"\xff\"}".into());
         assert_eq!(row.unwrap_err().message, "line 3 is not UTF-8 at its byte 11");
     }
 }

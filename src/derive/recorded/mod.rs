@@ -16,16 +16,45 @@ pub(super) use repair::{Bench, Lessons, learn};
 /// An output a model really wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// How to name it in a report.
-    pub name: String,
-    /// The prompt, up to the model's text. Without one, every known end of a prompt is tried.
-    pub prefix: Option<String>,
+    pub(crate) name: String,
+    pub(crate) prefix: Option<String>,
+    pub(crate) text: String,
+    pub(crate) message: Option<Value>,
+    pub(crate) tools: Option<Value>,
+}
+
+impl Sample {
+    /// An output, and how to name it in a report.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: text.into(), ..Self::default() }
+    }
+
     /// The output.
-    pub text: String,
+    #[doc(hidden)]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The prompt, up to the model's text. Without one, every known end of a prompt is tried.
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<Option<String>>) -> Self {
+        self.prefix = prefix.into();
+        self
+    }
+
     /// The message it means, if that is known.
-    pub message: Option<Value>,
+    #[must_use]
+    pub fn message(mut self, message: impl Into<Option<Value>>) -> Self {
+        self.message = message.into();
+        self
+    }
+
     /// The tools it was offered, in OpenAI's form: their schemas give arguments their types.
-    pub tools: Option<Value>,
+    #[must_use]
+    pub fn tools(mut self, tools: impl Into<Option<Value>>) -> Self {
+        self.tools = tools.into();
+        self
+    }
 }
 
 /// A sample that a response template does not explain.

@@ -38,6 +38,18 @@ pub struct LoadError {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// What kind of thing is wrong with a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LoadErrorKind {
+    /// The text is not JSON.
+    Syntax,
+    /// The text is larger than any template.
+    TooLarge,
+    /// It is JSON, but not a template that can be used.
+    Invalid,
+}
+
 impl fmt::Display for LoadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
@@ -56,6 +68,15 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 impl LoadError {
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> LoadErrorKind {
+        match self.diagnostics.first().map(|problem| problem.id) {
+            Some("invalid-json") => LoadErrorKind::Syntax,
+            Some("template-too-large") => LoadErrorKind::TooLarge,
+            _ => LoadErrorKind::Invalid,
+        }
+    }
+
     /// Names the file that every place is in.
     #[must_use]
     #[doc(hidden)]

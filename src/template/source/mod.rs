@@ -57,7 +57,31 @@ pub struct SourceError {
     pub sources: Sources,
 }
 
+/// What stands between a name and its template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SourceErrorKind {
+    /// The file cannot be read.
+    Unreadable,
+    /// There is no response template in it.
+    NoTemplate,
+    /// The template in it, or the file, is not valid.
+    Invalid,
+    /// The file cannot be written.
+    Unwritable,
+}
+
 impl SourceError {
+    /// What stands between the name and its template.
+    pub fn kind(&self) -> SourceErrorKind {
+        match self.diagnostics.first().map(|problem| problem.id) {
+            Some("unreadable-file") => SourceErrorKind::Unreadable,
+            Some("no-template" | "response-schema") => SourceErrorKind::NoTemplate,
+            Some("unwritable-file") => SourceErrorKind::Unwritable,
+            _ => SourceErrorKind::Invalid,
+        }
+    }
+
     fn new(diagnostic: Diagnostic) -> Self {
         Self { diagnostics: vec![diagnostic], sources: Sources::none() }
     }

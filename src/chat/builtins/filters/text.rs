@@ -57,7 +57,7 @@ pub(super) fn title(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
 pub(super) fn trim(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [characters] = bind("trim", ["chars"], arguments)?;
     let text = to_str(value);
-    strings::strip("strip", &text, characters.as_ref()).map(|text| markup::like(value, text.to_owned()))
+    strings::strip("strip", &text, characters.as_ref()).map(|text| markup::part(value, text))
 }
 
 pub(super) fn center(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
@@ -70,7 +70,7 @@ pub(super) fn replace(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
     let [old, new, count] = bind("replace", ["old", "new", "count"], arguments)?;
     let (old, new) = (required("replace", "old", old)?, required("replace", "new", new)?);
     let count = integer_or("replace", &count.filter(|count| !count.is_none()), -1)?;
-    strings::replace(&to_str(value), &to_str(&old), &to_str(&new), count).map(Value::from)
+    strings::replace(&to_str(value), &to_str(&old), &to_str(&new), count).map(|text| Value::from(text.as_ref()))
 }
 
 pub(super) fn join(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {

@@ -1,5 +1,6 @@
 //! The methods of `str`.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use minijinja::Value;
@@ -20,7 +21,7 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
     match name {
         "strip" | "lstrip" | "rstrip" => {
             let [characters] = positional(name, ["chars"], arguments)?;
-            like(strip(name, text, characters.as_ref())?.to_owned())
+            Ok(Some(markup::part(value, strip(name, text, characters.as_ref())?)))
         }
         "split" | "rsplit" => split(value, text, name, arguments).map(Some),
         "startswith" | "endswith" => affix(text, name, arguments).map(Some),
@@ -35,7 +36,10 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             let (old, new) = (required(name, "old", old)?, required(name, "new", new)?);
             let new = markup::escaped_for(value, &new);
             let count = integer_or(name, &count, -1)?;
-            like(replace(text, string(name, &old)?, string(name, &new)?, count)?)
+            Ok(Some(match replace(text, string(name, &old)?, string(name, &new)?, count)? {
+                Cow::Borrowed(text) => markup::part(value, text),
+                Cow::Owned(text) => markup::like(value, text),
+            }))
         }
         "join" => {
             let [parts] = positional(name, ["iterable"], arguments)?;
@@ -50,13 +54,13 @@ pub(crate) fn call(value: &Value, text: &str, name: &str, arguments: &[Value]) -
             let affix = required(name, "affix", affix)?;
             let affix = string(name, &affix)?;
             let rest = if name == "removeprefix" { text.strip_prefix(affix) } else { text.strip_suffix(affix) };
-            like(rest.unwrap_or(text).to_owned())
+            Ok(Some(markup::part(value, rest.unwrap_or(text))))
         }
         "splitlines" => {
             let [keep] = bind(name, ["keepends"], arguments)?;
             let lines = text::split_lines(text, truth_or(&keep, false), limits::MAX_ITEMS);
             limits::items(lines.len())?;
-            build::list(lines.into_iter().map(|line| markup::like(value, line.to_owned())).collect()).map(Some)
+            build::list(lines.into_iter().map(|line| markup::part(value, line)).collect()).map(Some)
         }
         "ljust" | "rjust" | "center" => {
             let [width, fill] = positional(name, ["width", "fillchar"], arguments)?;
@@ -134,7 +138,7 @@ fn split(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Result<V
         }
     };
     limits::items(parts.len())?;
-    build::list(parts.into_iter().map(|part| markup::like(value, part.to_owned())).collect())
+    build::list(parts.into_iter().map(|part| markup::part(value, part)).collect())
 }
 
 /// Byte bounds of the slice of characters that optional start and end arguments mean.
@@ -218,15 +222,15 @@ fn partition(value: &Value, text: &str, name: &str, arguments: &[Value]) -> Resu
     } else {
         text.rsplit_once(separator).map_or(("", "", text), |(before, after)| (before, separator, after))
     };
-    build::tuple([before, mark, after].into_iter().map(|part| markup::like(value, part.to_owned())).collect())
+    build::tuple([before, mark, after].into_iter().map(|part| markup::part(value, part)).collect())
 }
 
 /// `replace`, at most `count` times unless that is negative
-pub(crate) fn replace(text: &str, old: &str, new: &str, count: i64) -> Result<String> {
+pub(crate) fn replace<'t>(text: &'t str, old: &str, new: &str, count: i64) -> Result<Cow<'t, str>> {
     let times = usize::try_from(count).unwrap_or(usize::MAX);
     let occurrences = if old.is_empty() { text.chars().count() + 1 } else { text.matches(old).count() };
     limits::size(text.len().saturating_add(occurrences.min(times).saturating_mul(new.len())))?;
-    Ok(text.replacen(old, new, times))
+    Ok(if occurrences == 0 { Cow::Borrowed(text) } else { Cow::Owned(text.replacen(old, new, times)) })
 }
 
 fn join(separator: &str, parts: &[Value]) -> Result<String> {

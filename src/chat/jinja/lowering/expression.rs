@@ -50,6 +50,53 @@ impl<'s> Writer<'_, 's> {
         self.places.push((start..self.out.len(), expression.span.clone()));
     }
 
+    /// An expression whose value is printed and nothing else: long text in it is not put together first.
+    pub(super) fn printed(&mut self, expression: &Expr<'s>) {
+        // Where text is escaped, it matters what its parts were.
+        if self.survey.escapes {
+            return self.expression(expression);
+        }
+        let start = self.out.len();
+        match &expression.kind {
+            ExprKind::Binary(BinaryOp::Add, operands) => {
+                self.printed(&operands.0);
+                let _ = write!(self.out, "|{}(", intrinsics::ADD_PRINTED);
+                self.expression(&operands.1);
+                self.put(")");
+            }
+            ExprKind::Concat(parts) => self.concat(parts, intrinsics::CONCAT_PRINTED),
+            ExprKind::Condition { test, then, otherwise } => {
+                self.condition(test, then, otherwise.as_deref(), Self::printed);
+            }
+            _ => return self.expression(expression),
+        }
+        self.places.push((start..self.out.len(), expression.span.clone()));
+    }
+
+    fn concat(&mut self, parts: &[Expr<'s>], filter: &str) {
+        if let [first, rest @ ..] = parts {
+            self.filter(first, filter, &rest.iter().collect::<Vec<_>>());
+        }
+    }
+
+    fn condition(
+        &mut self,
+        test: &Expr<'s>,
+        then: &Expr<'s>,
+        otherwise: Option<&Expr<'s>>,
+        write: impl Fn(&mut Self, &Expr<'s>),
+    ) {
+        self.put("(");
+        write(self, then);
+        self.put(" if ");
+        self.expression(test);
+        if let Some(otherwise) = otherwise {
+            self.put(" else ");
+            write(self, otherwise);
+        }
+        self.put(")");
+    }
+
     /// An expression to look into or to call, which binds tighter than a filter does.
     fn base(&mut self, expression: &Expr<'s>) {
         let plain = match &expression.kind {
@@ -125,21 +172,9 @@ impl<'s> Writer<'_, 's> {
             ExprKind::Unary(operator, operand) => self.unary(*operator, operand),
             ExprKind::Binary(operator, operands) => self.binary(*operator, &operands.0, &operands.1),
             ExprKind::Compare(first, rest) => self.comparison(first, rest),
-            ExprKind::Concat(parts) => {
-                if let [first, rest @ ..] = parts.as_slice() {
-                    self.filter(first, intrinsics::CONCAT, &rest.iter().collect::<Vec<_>>());
-                }
-            }
+            ExprKind::Concat(parts) => self.concat(parts, intrinsics::CONCAT),
             ExprKind::Condition { test, then, otherwise } => {
-                self.put("(");
-                self.expression(then);
-                self.put(" if ");
-                self.expression(test);
-                if let Some(otherwise) = otherwise {
-                    self.put(" else ");
-                    self.expression(otherwise);
-                }
-                self.put(")");
+                self.condition(test, then, otherwise.as_deref(), Self::expression);
             }
             ExprKind::Attribute(of, name) => self.attribute(of, name),
             ExprKind::Item(of, key) if is_plain_key(key) => {

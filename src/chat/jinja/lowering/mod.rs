@@ -93,7 +93,7 @@ impl<'s> Writer<'_, 's> {
             StatementKind::Text(text) => self.text(text),
             StatementKind::Output(value) => {
                 self.put("{{ ");
-                self.expression(value);
+                self.printed(value);
                 self.put(" }}");
             }
             StatementKind::Set(Target::Field(namespace, name), value) => {

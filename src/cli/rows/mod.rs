@@ -1,0 +1,106 @@
+//! Rows of JSON lines in, one answer a row out: in parallel, in order, holding no more than a few blocks of them.
+//!
+//! A worker reads a block of lines itself, answers it, and writes its answers when their turn has come. So no row passes from
+//! one thread to another, and the memory of a row is the worker's own.
+
+mod blocks;
+mod turns;
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::progress::Progress;
+use super::{Failure, Global};
+use blocks::Blocks;
+use turns::{Answers, Turns};
+
+/// One line of the input, without its end.
+pub struct Line<'b> {
+    /// Its number, from 1; empty lines count.
+    pub number: u64,
+    /// Its bytes; its own if there is no other line in its block, as it may be a long one.
+    pub bytes: Cow<'b, [u8]>,
+}
+
+/// The state of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has its answer.
+    Answered,
+    /// Its answer says what is wrong.
+    Failed,
+}
+
+/// The counts of all rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many there were.
+    pub rows: u64,
+    /// How many of them failed.
+    pub failed: u64,
+}
+
+enum Fault {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+/// Answers every line of `input`, a file or `-`, on standard output.
+///
+/// `worker` makes one answerer for each thread; an answerer appends the answer's line, with its end, to the text.
+pub fn answer<A>(input: &str, global: &Global, worker: impl Fn() -> A + Sync) -> Result<Tally, Failure>
+where
+    A: FnMut(Line<'_>, &mut Vec<u8>) -> Outcome,
+{
+    let (reader, length): (Box<dyn Read + Send>, Option<u64>) = match input {
+        "-" => (Box::new(io::stdin()), None),
+        path => {
+            let file = File::open(path).map_err(|error| super::input::cannot_read(path, &error))?;
+            let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+            (Box::new(file), length)
+        }
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let blocks = Mutex::new(Blocks::new(reader));
+    let turns = Turns::new(io::stdout(), Progress::new(global, "rows", length), workers);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| work(&blocks, &turns, worker()));
+        }
+    });
+    turns.end().map_err(|error| match error {
+        Fault::Read(error) => super::input::cannot_read(input, &error).into(),
+        Fault::Write(error) => Failure::Io(error),
+    })
+}
+
+/// Answers blocks until there are no more, or nobody wants their answers.
+fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
+where
+    A: FnMut(Line<'_>, &mut Vec<u8>) -> Outcome,
+{
+    let _stops = turns.stop_on_panic();
+    loop {
+        let block = match blocks.lock().unwrap_or_else(PoisonError::into_inner).next_block() {
+            Ok(Some(block)) => block,
+            Ok(None) => return,
+            Err(error) => return turns.fail(Fault::Read(error)),
+        };
+        if !turns.wait_for_room(block.turn) {
+            return;
+        }
+        let (turn, length) = (block.turn, block.length);
+        let (mut text, mut tally) = (Vec::new(), Tally::default());
+        block.for_each_line(|line| {
+            if !line.bytes.trim_ascii().is_empty() {
+                tally.rows += 1;
+                tally.failed += u64::from(answerer(line, &mut text) == Outcome::Failed);
+            }
+        });
+        turns.deliver(turn, Answers { text, tally, length });
+    }
+}

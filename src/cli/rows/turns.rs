@@ -1,0 +1,206 @@
+//! The order of the answers: who is early leaves them to the worker whose turn it is.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::{Fault, Tally};
+use crate::cli::progress::Progress;
+
+/// How many blocks each worker may be ahead of the slowest.
+const AHEAD: usize = 4;
+
+/// The answers of one block.
+pub(super) struct Answers {
+    pub text: Vec<u8>,
+    pub tally: Tally,
+    /// The number of input bytes they answer.
+    pub length: u64,
+}
+
+/// Writes answers in the order of their blocks.
+pub(super) struct Turns<W> {
+    state: Mutex<State<W>>,
+    /// Whose turn it is has changed, or there are no more turns.
+    moved: Condvar,
+    ahead: u64,
+}
+
+struct State<W> {
+    /// Absent while a worker writes to it, which nobody waits for.
+    out: Option<(W, Progress)>,
+    /// The block whose answers are written next.
+    turn: u64,
+    /// Answers that came early.
+    early: BTreeMap<u64, Answers>,
+    /// How many workers wait for room.
+    waiting: usize,
+    tally: Tally,
+    /// Whether more answers are of no use.
+    stopped: bool,
+    fault: Option<Fault>,
+}
+
+impl<W: Write> Turns<W> {
+    pub fn new(out: W, progress: Progress, workers: usize) -> Self {
+        let state = State {
+            out: Some((out, progress)),
+            turn: 0,
+            early: BTreeMap::new(),
+            waiting: 0,
+            tally: Tally::default(),
+            stopped: false,
+            fault: None,
+        };
+        Self { state: Mutex::new(state), moved: Condvar::new(), ahead: (AHEAD * workers) as u64 }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the answers of this block may be kept; false if they will not be wanted.
+    pub fn wait_for_room(&self, turn: u64) -> bool {
+        let mut state = self.state();
+        while !state.stopped && turn >= state.turn + self.ahead {
+            state.waiting += 1;
+            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+        !state.stopped
+    }
+
+    /// Leaves the answers of a block, and writes those whose turn it is unless another worker does.
+    pub fn deliver(&self, turn: u64, answers: Answers) {
+        let mut state = self.state();
+        state.early.insert(turn, answers);
+        let Some((mut out, mut progress)) = state.out.take() else { return };
+        while !state.stopped
+            && let Some(answers) = state.take_next()
+        {
+            let rows = state.tally.rows;
+            let is_awaited = state.waiting > 0;
+            drop(state);
+            if is_awaited {
+                self.moved.notify_all();
+            }
+            progress.make_room();
+            let written = out.write_all(&answers.text).and_then(|()| out.flush());
+            progress.advance(answers.length, rows);
+            state = self.state();
+            if let Err(error) = written {
+                state.stopped = true;
+                state.fault = Some(Fault::Write(error));
+                self.moved.notify_all();
+            }
+        }
+        state.out = Some((out, progress));
+    }
+
+    /// Keeps the first reason for which not everything could be read or written.
+    pub fn fail(&self, fault: Fault) {
+        self.state().fault.get_or_insert(fault);
+    }
+
+    /// Ends the waiting of all workers should this one panic, because its turn would never be over.
+    pub fn stop_on_panic(&self) -> Stop<'_, W> {
+        Stop(self)
+    }
+
+    /// The counts of all rows, once the workers are done.
+    pub fn end(self) -> Result<Tally, Fault> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.fault.map_or(Ok(state.tally), Err)
+    }
+}
+
+impl<W> State<W> {
+    /// The answers whose turn it is, if they are there.
+    fn take_next(&mut self) -> Option<Answers> {
+        let answers = self.early.remove(&self.turn)?;
+        self.turn += 1;
+        self.tally.rows += answers.tally.rows;
+        self.tally.failed += answers.tally.failed;
+        Some(answers)
+    }
+}
+
+pub(super) struct Stop<'t, W: Write>(&'t Turns<W>);
+
+impl<W: Write> Drop for Stop<'_, W> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.state().stopped = true;
+            self.0.moved.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Color, Global};
+
+    fn answers(text: &str) -> Answers {
+        Answers { text: text.as_bytes().to_vec(), tally: Tally { rows: 1, failed: 0 }, length: 1 }
+    }
+
+    fn turns<W: Write>(out: W) -> Turns<W> {
+        Turns::new(out, Progress::new(&Global { color: Color::Never, quiet: true }, "rows", None), 1)
+    }
+
+    #[test]
+    fn answers_are_written_in_turn_whoever_comes_first() {
+        let mut out = Vec::new();
+        let turns = turns(&mut out);
+        for (turn, text) in [(2, "c"), (1, "b"), (0, "a"), (4, "e"), (3, "d")] {
+            assert!(turns.wait_for_room(turn));
+            turns.deliver(turn, answers(text));
+        }
+        assert!(turns.end().is_ok_and(|tally| tally.rows == 5));
+        assert_eq!(out, b"abcde");
+    }
+
+    #[test]
+    fn who_is_far_ahead_waits() {
+        let turns = turns(Vec::new());
+        thread::scope(|scope| {
+            let early = scope.spawn(|| turns.wait_for_room(AHEAD as u64));
+            while turns.state().waiting == 0 {
+                thread::yield_now();
+            }
+            assert!(!early.is_finished());
+            turns.deliver(0, answers("a"));
+            assert!(early.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn nobody_waits_once_answers_cannot_be_written_or_a_worker_is_gone() {
+        /// Takes nothing.
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(std::io::Error::other("full"))
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let full = turns(Full);
+        full.deliver(0, answers("a"));
+        assert!(!full.wait_for_room(99));
+        assert!(matches!(full.end(), Err(Fault::Write(error)) if error.to_string() == "full"));
+
+        let turns = turns(Vec::new());
+        thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                let _stops = turns.stop_on_panic();
+                panic!("the worker is gone");
+            });
+            assert!(!turns.wait_for_room(99));
+            assert!(worker.join().is_err());
+        });
+    }
+}
