@@ -32,7 +32,7 @@ def test_what_becomes_of_a_row_that_cannot_be_read():
 
 
 def test_every_kind_of_value_comes_through():
-    values = {
+    values: dict[str, object] = {
         "none": None,
         "yes": True,
         "big": 10**30,

@@ -154,7 +154,7 @@ async def client(port, arrived, name):
 
 
 def test_a_server_streams_to_many_clients_at_once(served):
-    arrived = []
+    arrived: list[str] = []
 
     async def two():
         return await asyncio.gather(*(client(served, arrived, name) for name in "ab"))

@@ -8,6 +8,7 @@ import json
 import pickle
 import sys
 import threading
+from typing import Any
 
 import backchat
 import pytest
@@ -28,7 +29,7 @@ SPEC = {
     },
 }
 OUTPUT = '<think>Hm</think>Äh, yes.<call>{"name": "f", "args": {"a": 1}}</call><end>'
-MESSAGE = {
+MESSAGE: dict[str, Any] = {
     "role": "assistant",
     "thinking": "Hm",
     "content": "Äh, yes.",
@@ -114,15 +115,15 @@ def test_required_fields():
     ("call", "error", "words"),
     [
         (lambda: backchat.ResponseParser(SPEC), ValueError, "requires `prefix`"),
-        (lambda: backchat.ResponseParser(SPEC, "", mode="fast"), ValueError, "stable"),
-        (lambda: backchat.ResponseParser(SPEC, "", errors="ignore"), ValueError, "raise"),
-        (lambda: backchat.ResponseParser(7, ""), TypeError, "not int"),
+        (lambda: backchat.ResponseParser(SPEC, "", mode="fast"), ValueError, "stable"),  # type: ignore[arg-type]
+        (lambda: backchat.ResponseParser(SPEC, "", errors="ignore"), ValueError, "raise"),  # type: ignore[arg-type]
+        (lambda: backchat.ResponseParser(7, ""), TypeError, "not int"),  # type: ignore[arg-type]
         (lambda: backchat.Template({"fields": {1: {}}}), TypeError, "not int"),
         (lambda: backchat.Template("{"), backchat.TemplateError, "JSON"),
         (lambda: backchat.Template({"fields": {}}), backchat.TemplateError, "start_anchor"),
         (lambda: backchat.parse_response("\ud800", SPEC, prefix=""), UnicodeEncodeError, "surrogates"),
-        (lambda: backchat.parse_response(b"x", SPEC, prefix=""), TypeError, "bytes"),
-        (lambda: backchat.nothing, AttributeError, "nothing"),
+        (lambda: backchat.parse_response(b"x", SPEC, prefix=""), TypeError, "bytes"),  # type: ignore[arg-type]
+        (lambda: backchat.nothing, AttributeError, "nothing"),  # type: ignore[attr-defined]
     ],
 )
 def test_wrong_use_says_what_is_wrong(call, error, words):
@@ -275,8 +276,10 @@ def test_threads_share_a_template():
                 wrong.append(1)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert wrong == []
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import backchat
 import pytest
@@ -95,7 +96,8 @@ CUTS = st.lists(st.integers(1, 6), min_size=1, max_size=6)
 
 def pieces(text, lengths):
     """The text, cut into pieces of these lengths over and over."""
-    start, found = 0, []
+    start = 0
+    found: list[str] = []
     while start < len(text):
         length = lengths[len(found) % len(lengths)]
         found.append(text[start : start + length])
@@ -113,7 +115,7 @@ def parsed(template, prefix, chunks, **options):
         message, last = parser.finalize()
     except backchat.ParseError as error:
         return str(error), None
-    joined = []
+    joined: list[dict[str, Any]] = []
     for event in events + last:
         if event["type"] == "region_chunk" and joined and joined[-1]["type"] == "region_chunk":
             joined[-1] = {**event, "text": joined[-1]["text"] + event["text"]}
@@ -203,7 +205,7 @@ def test_wrong_types_are_type_errors(value, spec):
     parser = backchat.ResponseParser(SPEC, "")
     for call in (
         lambda: parser.feed(value),
-        lambda: parser.feed(None),
+        lambda: parser.feed(None),  # type: ignore[arg-type]
         lambda: backchat.ResponseParser(SPEC, value),
         lambda: backchat.parse_response(value, SPEC, prefix=""),
         lambda: backchat.parse_response("", SPEC, prefix=value),
@@ -251,7 +253,7 @@ def test_a_parser_that_is_in_use_refuses_a_second_thread():
             thread.join()
             return 1
 
-    parser._coerce_tool_calls([Number()])
+    parser._coerce_tool_calls([Number()])  # type: ignore[attr-defined]
     assert refused == ["Already borrowed"]
     parser.feed(OUTPUT)
     assert parser.finalize()[0] == MESSAGE
@@ -284,8 +286,10 @@ def test_two_threads_at_once_break_nothing():
                 wrong.append(str(error))
 
     threads = [threading.Thread(target=feed) for _ in range(2)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert set(wrong) <= {"Already borrowed"}
     parser.feed("<end>")
     assert parser.finalize()[0]["content"] == "ab" * (2 * calls - len(wrong))

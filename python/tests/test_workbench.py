@@ -17,8 +17,8 @@ TOOLS = json.loads((ROOT / "examples/weather/tools.json").read_text())
 
 
 def command(*arguments):
-    arguments = [sys.executable, "-m", "backchat", *map(str, arguments)]
-    told = subprocess.run(arguments, check=False, capture_output=True, text=True)
+    whole = [sys.executable, "-m", "backchat", *map(str, arguments)]
+    told = subprocess.run(whole, check=False, capture_output=True, text=True)
     assert told.returncode in (0, 1), told.stderr
     return told.stdout
 
@@ -51,11 +51,12 @@ def test_a_derived_template_reads_what_its_chat_template_renders():
     derivation = backchat.derive(text)
     assert derivation.status == "proved" and derivation.proved == derivation.total > 0
     assert derivation.evidence.startswith("# ") and derivation.failures == []
-    assert backchat.prove(text, derivation.response_template).status == "proved"
+    template = derivation.response_template
+    assert template is not None and backchat.prove(text, template).status == "proved"
     answer = {"role": "assistant", "content": "Yes."}
     prompt = backchat.render(text, MESSAGES, add_generation_prompt=True).text
     whole = backchat.render(text, [*MESSAGES, answer]).text
-    assert backchat.parse_response(whole[len(prompt) :], derivation.response_template, prefix=prompt) == answer
+    assert backchat.parse_response(whole[len(prompt) :], template, prefix=prompt) == answer
     masked = backchat.mask(text, [*MESSAGES, answer], offsets=[[0, len(prompt)], [len(prompt), len(whole)]])
     assert masked.mask == [0, 1] and masked.text == whole
     assert backchat.unrender(text, whole).messages == [*MESSAGES, answer]

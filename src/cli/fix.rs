@@ -4,12 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use similar::TextDiff;
-
 use super::chat_options::{NOW, assignment, source_failure, time};
 use super::{Failure, Global};
 use crate::chat::{RenderOptions, source};
 use crate::chats::{self, Patched};
+use crate::diagnostic::diff::unified;
 use crate::diagnostic::{Diagnostic, Place, escape, escape_lines};
 use crate::json::Value;
 use crate::template::source::replace_file;
@@ -94,7 +93,7 @@ fn report(patched: &Patched, before: &str) {
     ));
     if !patched.rewritten.is_empty() {
         super::note("some expressions had to be rewritten to place the blocks:");
-        let diff = TextDiff::from_lines(before, &patched.template).unified_diff().context_radius(1).to_string();
+        let diff = unified(before, &patched.template, 1, None);
         // A closed standard error is ignored.
         let _ = io::stderr().write_all(escape_lines(&diff).as_bytes());
     }

@@ -5,8 +5,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use similar::TextDiff;
-
 use super::chat_options::{NOW, source_failure, template_name};
 use super::diagnostic_outputs::{Found, Outputs};
 use super::doctor::compile;
@@ -15,6 +13,7 @@ use super::{Failure, Global, input};
 use crate::chat::source::Source;
 use crate::chat::{self, ChatTemplate};
 use crate::derive;
+use crate::diagnostic::diff::unified;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources};
 use crate::doctor;
 use crate::json::Value;
@@ -225,8 +224,7 @@ impl Lint {
             found = self.find(&now, targets, config, chat_template);
         }
         if self.diff {
-            let diff = TextDiff::from_lines(&before, &text);
-            let shown = diff.unified_diff().header(&now.file, &now.file).to_string();
+            let shown = unified(&before, &text, 3, Some(&now.file));
             let mut out = io::stdout().lock();
             out.write_all(Global::printable(&shown, &out).as_bytes())?;
         } else if text != before {

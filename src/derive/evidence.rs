@@ -1,7 +1,6 @@
 //! Evidence: two renders that differ in one thing, and the bytes in which they differ.
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
-
+use crate::diagnostic::diff::{self, DiffTag};
 use crate::json::Value;
 use crate::wire::conversation::{Answer, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
@@ -40,7 +39,7 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
     let a: Vec<&str> = pieces(a);
     let b: Vec<&str> = pieces(b);
     let join = |pieces: &[&str], range: std::ops::Range<usize>| pieces.get(range).unwrap_or(&[]).concat();
-    capture_diff_slices(Algorithm::Myers, &a, &b)
+    diff::operations(&a, &b)
         .into_iter()
         .filter(|op| op.tag() != DiffTag::Equal)
         .map(|op| Change {

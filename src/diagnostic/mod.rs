@@ -1,5 +1,7 @@
 //! Diagnostics: one type for every finding and error, rendered in several formats. Hostile text is escaped.
 
+#[cfg(feature = "derive")]
+pub(crate) mod diff;
 mod escape;
 mod place;
 mod render;

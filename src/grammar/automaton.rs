@@ -1,8 +1,10 @@
 //! Regular text as deterministic automata over code points, so that constraints on the same text are an intersection.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::ops::Range;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
 
 use crate::pattern::Regular;
 
@@ -403,19 +405,43 @@ impl Automaton {
     fn minimized(self) -> Self {
         let mut class: Vec<usize> = self.states.iter().map(|state| usize::from(state.accepts)).collect();
         let mut count = 0;
+        // What tells the states of a round apart: their classes, and edges to classes, which lie one after another.
+        let (mut kinds, mut edges): (Vec<(usize, Range<usize>)>, Vec<Edge>) = (Vec::new(), Vec::new());
+        let mut known: HashTable<(u64, usize)> = HashTable::new();
+        let hasher = foldhash::fast::FixedState::default();
         loop {
-            let mut known: Map<(usize, Vec<Edge>), usize> = Map::default();
+            kinds.clear();
+            edges.clear();
+            known.clear();
             let mut next = Vec::with_capacity(class.len());
             for (at, state) in self.states.iter().enumerate() {
-                let mut own = State::default();
+                let start = edges.len();
                 for edge in &state.edges {
-                    own.push(edge.low, edge.high, class.get(edge.to).copied().unwrap_or(0));
+                    let to = class.get(edge.to).copied().unwrap_or(0);
+                    let own = edges.get_mut(start..).and_then(<[Edge]>::last_mut);
+                    match own.filter(|last| last.to == to && last.high + 1 == edge.low) {
+                        Some(last) => last.high = edge.high,
+                        None => edges.push(Edge { to, ..*edge }),
+                    }
                 }
-                let number = known.len();
-                let key = (class.get(at).copied().unwrap_or(0), own.edges);
-                next.push(*known.entry(key).or_insert(number));
+                let old = class.get(at).copied().unwrap_or(0);
+                let (others, own) = edges.split_at(start);
+                let hash = hasher.hash_one((old, own));
+                let is_same = |(_, number): &(u64, usize)| {
+                    kinds
+                        .get(*number)
+                        .is_some_and(|(class, place)| *class == old && others.get(place.clone()) == Some(own))
+                };
+                let found = known.find(hash, is_same).map(|(_, number)| *number);
+                next.push(found.unwrap_or(kinds.len()));
+                if found.is_some() {
+                    edges.truncate(start);
+                } else {
+                    known.insert_unique(hash, (hash, kinds.len()), |(hash, _)| *hash);
+                    kinds.push((old, start..edges.len()));
+                }
             }
-            let found = known.len();
+            let found = kinds.len();
             class = next;
             if found == count || found == self.states.len() {
                 break;

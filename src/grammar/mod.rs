@@ -18,6 +18,7 @@ mod request;
 mod rules;
 mod schema;
 mod special;
+mod strings;
 mod style;
 mod turn;
 

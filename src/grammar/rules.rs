@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::automaton::Automaton;
-use super::style::FreeString;
+use super::strings::Strings;
 
 /// One part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +31,17 @@ pub(crate) struct Rule {
 pub(crate) struct Text {
     pub name: String,
     pub automaton: Automaton,
+}
+
+/// A quoted text of any content, once it is made.
+#[derive(Clone, Debug)]
+pub(crate) struct FreeString {
+    pub strings: Strings,
+    /// Inside a JSON string.
+    pub inside: bool,
+    /// What it keeps clear of.
+    pub clear: Automaton,
+    pub node: Node,
 }
 
 /// The rules of one grammar.
@@ -145,11 +156,20 @@ impl Rules {
         }
         let count = self.names.entry(name.clone()).or_default();
         *count += 1;
-        if *count > 1 {
-            let numbered = format!("{name}-n{count}");
-            return self.name(&numbered);
+        let mut number = *count;
+        if number == 1 {
+            return name;
         }
-        name
+        // The number comes after the cut: long names that begin alike would never differ.
+        loop {
+            let numbered = format!("{name}-n{number}");
+            if !self.names.contains_key(&numbered) {
+                self.names.insert(numbered.clone(), 1);
+                self.names.insert(name, number);
+                return numbered;
+            }
+            number += 1;
+        }
     }
 
     /// Adds a rule under this name, or one like it.

@@ -1,7 +1,8 @@
 //! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
 
 use super::automaton::{Automaton, except};
-use super::rules::{Node, Rules};
+use super::rules::{FreeString, Node, Rules};
+use super::strings::Strings;
 use crate::json::Value;
 use crate::pattern::Regular;
 use crate::python;
@@ -22,16 +23,6 @@ pub(crate) struct Style {
     pub sorted: bool,
     /// All of it is inside a JSON string.
     pub inside: bool,
-}
-
-/// How strings are quoted.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Strings {
-    Json,
-    /// In either quote, escaped as Python does.
-    Python,
-    /// Between two marks, as they are.
-    Marked(String, String),
 }
 
 /// The text between the tokens of a value.
@@ -59,21 +50,6 @@ const JSON_ESCAPES: [(char, &str); 8] = [
 
 const PYTHON_ESCAPES: [(char, &str); 6] =
     [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
-
-/// A quoted text of any content, once it is made.
-#[derive(Clone, Debug)]
-pub(crate) struct FreeString {
-    strings: Strings,
-    inside: bool,
-    clear: Automaton,
-    node: Node,
-}
-
-impl FreeString {
-    fn is_of(&self, style: &Style, clear: &Automaton) -> bool {
-        self.strings == style.strings && self.inside == style.inside && self.clear == *clear
-    }
-}
 
 impl Style {
     /// JSON with some white space.
@@ -154,7 +130,9 @@ impl Style {
     pub fn string(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
         // Most strings of a request are free, and what keeps them clear of marks is the dearest part of its grammar.
         let is_free = *text == Automaton::anything();
-        let known = rules.free_strings.iter().find(|known| is_free && known.is_of(self, clear));
+        let is_same =
+            |known: &&FreeString| known.strings == self.strings && known.inside == self.inside && known.clear == *clear;
+        let known = rules.free_strings.iter().filter(|_| is_free).find(is_same);
         if let Some(known) = known {
             return Some(known.node.clone());
         }

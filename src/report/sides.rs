@@ -1,8 +1,7 @@
 //! Two texts side by side, with what differs between them marked.
 
-use similar::{DiffTag, TextDiff};
-
 use super::html::Html;
+use crate::diagnostic::diff::{self, DiffTag};
 use crate::diagnostic::{escape_json, shortened};
 use crate::json::Value;
 
@@ -64,14 +63,13 @@ fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
 /// Two values as pretty JSON, compared line by line.
 pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: &Value) {
     let [first, second] = [first, second].map(pretty);
-    let diff = TextDiff::from_lines(&first, &second);
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     let places = |range: std::ops::Range<usize>, lines: &[usize]| {
         let at = |line: usize| lines.get(line).copied().unwrap_or(0);
         at(range.start)..at(range.end)
     };
     let (lines, others) = (line_starts(&first), line_starts(&second));
-    for op in diff.ops() {
+    for op in diff::operations(&diff::lines(&first), &diff::lines(&second)) {
         let (one, other) = (places(op.old_range(), &lines), places(op.new_range(), &others));
         let (one, other) = (first.get(one).unwrap_or(""), second.get(other).unwrap_or(""));
         match op.tag() {

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use similar::{DiffOp, TextDiff};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::slice::slice;
 use super::theme::Theme;
+use crate::diagnostic::diff::{self, DiffOp};
 use crate::diagnostic::escape;
 
 /// Equal lines shown before and after a change.
@@ -26,9 +26,8 @@ enum Part<'t> {
 /// The rows of a comparison, at most `width` columns wide: side by side, or the lines of one text above the other's.
 pub fn rows(expected: &str, found: &str, width: usize, side_by_side: bool, theme: Theme) -> Vec<Line<'static>> {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
-    let diff = TextDiff::from_slices(&old, &new);
     let mut rows = Vec::new();
-    for part in parts(diff.ops(), &old, &new) {
+    for part in parts(&diff::operations(&old, &new), &old, &new) {
         match part {
             Part::Gap(count) => rows.push(Line::styled(format!("  … {count} equal lines"), theme.quiet())),
             Part::Same(lines) if side_by_side => {

@@ -520,6 +520,29 @@ fn the_same_request_gives_the_same_bytes_in_every_format() {
 }
 
 #[test]
+fn long_names_that_begin_alike_have_rules_of_their_own() {
+    let model = Model::named("hermes");
+    let name = |at: usize| format!("the_server_of_the_calendar_of_the_team_finds_{at}");
+    let schema =
+        r#"{"type": "object", "properties": {"p": {"type": "array", "items": {"type": "string", "maxLength": 5}}}}"#;
+    let tools: Vec<String> =
+        (0..12).map(|at| format!(r#"{{"name": "{}", "parameters": {schema}}}"#, name(at))).collect();
+    let tools = value(&format!("[{}]", tools.join(",")));
+    let request = Request::default().tools(&tools).choice(&Choice::Required);
+    let grammar = grammar::build(&model.template, &model.wire, &request).unwrap();
+    for at in [0, 1, 11] {
+        let text = format!("<tool_call>\n{{\"name\": \"{}\", \"arguments\": {{}}}}\n</tool_call>", name(at));
+        assert_eq!(verdict(&grammar, &text), "accept", "{text}");
+    }
+    let text = grammar.to_gbnf();
+    let rules: Vec<&str> = text.lines().filter_map(|line| line.split_once(" ::= ")).map(|(name, _)| name).collect();
+    let mut names = rules.clone();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), rules.len(), "{rules:?}");
+}
+
+#[test]
 fn hostile_requests_end_in_bounded_time() {
     let model = Model::named("hermes");
     let nested = format!("{}{{}}{}", r#"{"type": "array", "items": "#.repeat(150), "}".repeat(150));

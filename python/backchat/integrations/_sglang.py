@@ -6,7 +6,8 @@ from typing import Any
 
 from sglang.srt.parser import response_template
 
-from backchat.integrations._served import ResponseParser, template_for
+from backchat.integrations._served import template_for
+from backchat.integrations.sglang import ResponseParser
 
 
 def _prepare(tokenizer: Any) -> None:

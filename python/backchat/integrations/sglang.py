@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-from backchat.integrations._served import ResponseParser
+from typing import TYPE_CHECKING, Any
+
+import backchat
+from backchat.integrations import _served
+from backchat.integrations._spec import spec_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ResponseParser", "plugin", "register"]
 
 NAME = "backchat"
+
+
+class ResponseParser(_served.ResponseParser):
+    """Backchat's parser in SGLang's contract: only text that no transform changes comes in chunks that are not `dirty`."""
+
+    def __new__(cls, response_template: Any, prefix: str | None = None, **options: Any) -> Self:
+        parser = super().__new__(cls, response_template, prefix, **options)
+        spec = spec_of(response_template)
+        fields = (spec.to_dict() if isinstance(spec, backchat.Template) else spec)["fields"]
+        parser._verbatim = {
+            name
+            for name, field in fields.items()
+            if field.get("content", "text") == "text" and field.get("transform") is None
+        }
+        parser._mark(parser.initial_events)
+        return parser
+
+    _verbatim: set[str]
+
+    def _mark(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for event in events:
+            if event["type"] == "region_chunk":
+                event["dirty"] = event["field"] not in self._verbatim
+        return events
+
+    def feed(self, text: str) -> list[dict[str, Any]]:
+        """Take the next piece of the model's text; give what happened in it."""
+        return self._mark(super().feed(text))
+
+    def finalize(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """End the message: give it and the last events."""
+        message, events = super().finalize()
+        return message, self._mark(events)
 
 
 def register() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from backchat.integrations._served import ResponseParser
 
 __all__ = ["ResponseParser", "plugin", "register"]
@@ -21,3 +23,16 @@ def register() -> None:
 
 #: What vLLM calls in each of its processes.
 plugin = register
+
+
+def _inside_vllm() -> bool:
+    """Whether vLLM has loaded its managers, as it has when `--tool-parser-plugin` names this module."""
+    managers = (("vllm.tool_parsers", "ToolParserManager"), ("vllm.reasoning", "ReasoningParserManager"))
+    return all(
+        hasattr(getattr(sys.modules.get(module), name, None), "register_lazy_module") for module, name in managers
+    )
+
+
+# A plug-in that vLLM is told by name is only imported, never called.
+if _inside_vllm():
+    register()

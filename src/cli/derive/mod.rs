@@ -13,6 +13,7 @@ use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
 use crate::derive::{self, Derivation, Options, Sample, Status};
+use crate::diagnostic::diff::unified;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use crate::json::{self, Object, Value};
 use crate::report;
@@ -469,11 +470,7 @@ fn differences(known: &Value, draft: &Value) -> Vec<String> {
     if a == b {
         return Vec::new();
     }
-    let diff = similar::TextDiff::from_lines(&a, &b);
-    diff.iter_all_changes()
-        .filter(|change| change.tag() != similar::ChangeTag::Equal)
-        .map(|change| format!("{}{}", change.tag(), change.value().trim_end_matches('\n')))
-        .collect()
+    unified(&a, &b, 0, None).lines().filter(|line| !line.starts_with(['@', '\\'])).map(str::to_owned).collect()
 }
 
 /// Samples from JSON lines, or one from a whole text.

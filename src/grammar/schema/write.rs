@@ -7,7 +7,8 @@ use crate::grammar::automaton::{Automaton, LAST, MOST_STATES};
 use crate::grammar::notes::Effect;
 use crate::grammar::number::{any_number, any_whole};
 use crate::grammar::rules::Node;
-use crate::grammar::style::{Strings, Style};
+use crate::grammar::strings::Strings;
+use crate::grammar::style::Style;
 use crate::json::Value;
 use crate::pattern::{Regular, of_schema};
 

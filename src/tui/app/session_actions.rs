@@ -3,6 +3,7 @@
 use super::super::action::Effect;
 use super::App;
 use super::overlay::Overlay;
+use crate::diagnostic::diff::unified;
 use crate::diagnostic::{Format, escape, render};
 use crate::json::Value;
 use crate::replay::{Recording, quoted};
@@ -107,9 +108,7 @@ impl App {
 
 /// What changes from a text to another, in lines that are safe to show.
 fn difference(old: &str, new: &str) -> Vec<String> {
-    let diff = similar::TextDiff::from_lines(old, new);
-    let diff = diff.unified_diff().context_radius(3).to_string();
-    diff.lines().map(|line| escape(line).into_owned()).collect()
+    unified(old, new, 3, None).lines().map(|line| escape(line).into_owned()).collect()
 }
 
 /// All about an event, in lines that are safe to show.

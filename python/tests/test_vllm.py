@@ -1,0 +1,59 @@
+"""How vLLM takes the plug-in: by its entry point, or by a module's name on the command line."""
+
+import importlib
+import sys
+from importlib.metadata import entry_points
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+MODULE = "backchat.integrations.vllm"
+
+
+class Manager:
+    """What vLLM's two managers do with a parser that is not imported before it is chosen."""
+
+    def __init__(self):
+        self.lazy_parsers: dict[str, tuple[str, str]] = {}
+
+    def register_lazy_module(self, name, module_path, class_name):
+        self.lazy_parsers[name] = (module_path, class_name)
+
+
+@pytest.fixture
+def vllm(monkeypatch):
+    """A vLLM that has loaded its managers; gives what each of them knows."""
+    tools, reasoning = Manager(), Manager()
+    monkeypatch.setitem(sys.modules, "vllm", ModuleType("vllm"))
+    monkeypatch.setitem(sys.modules, "vllm.tool_parsers", SimpleNamespace(ToolParserManager=tools))
+    monkeypatch.setitem(sys.modules, "vllm.reasoning", SimpleNamespace(ReasoningParserManager=reasoning))
+    return tools.lazy_parsers, reasoning.lazy_parsers
+
+
+@pytest.fixture
+def forgotten(monkeypatch):
+    """As in a process that has not imported the plug-in."""
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+
+
+KNOWN = (
+    {"backchat": ("backchat.integrations._vllm", "ToolParser")},
+    {"backchat": ("backchat.integrations._vllm", "ReasoningParser")},
+)
+
+
+def test_a_module_named_on_the_command_line_registers_itself(vllm, forgotten):
+    importlib.import_module(MODULE)
+    assert vllm == KNOWN
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_nothing_of_vllm_is_imported_before_it_asks():
+    importlib.import_module(MODULE)
+    assert not any(name == "vllm" or name.startswith("vllm.") for name in sys.modules)
+
+
+def test_the_entry_point_registers(vllm):
+    (plugin,) = entry_points(group="vllm.general_plugins", name="backchat")
+    plugin.load()()
+    assert vllm == KNOWN
