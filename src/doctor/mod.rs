@@ -8,7 +8,7 @@ mod facts;
 pub(crate) mod messages;
 mod probe;
 mod tell;
-mod traps;
+pub(crate) mod traps;
 
 use std::rc::Rc;
 
