@@ -136,7 +136,6 @@ const CIRCLES: &[(&str, &str)] = &[
     ("derive", "not done: the proof and its tolerance, the readers and the choice"),
     ("grammar", "not done: rules and the styles of values"),
     ("json", "one idea: a value holds objects, which hold values"),
-    ("report", "not done: the pages of a replay and their cuts"),
     ("wire", "not done: inference and hidden reasoning"),
 ];
 
