@@ -193,19 +193,11 @@ impl Replay {
 
     /// The events of every output as a table, one for each answer that is asked for.
     fn print(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
-        if !global.is_quiet() {
-            if self.prefix.is_none() && outputs.takes_prefix() {
-                note(NO_PREFIX);
-            }
-            if self.at.is_some() {
-                note("--at is for the screen; the table shows every event");
-            }
-        }
         let mut out = io::stdout().lock();
         let several = outputs.names().len() > 1;
         let mut read = 0;
         let mut gap = "";
-        let mut told = HashSet::new();
+        let mut known = HashSet::new();
         for (index, name) in outputs.names().iter().enumerate() {
             let material = match outputs.material(index) {
                 Ok(material) => material,
@@ -213,7 +205,7 @@ impl Replay {
                     // What is wrong with a template that outputs share is said once.
                     problem
                         .diagnostics
-                        .retain(|found| told.insert(format!("{:?}", (found.id, &found.message, &found.place))));
+                        .retain(|found| known.insert(format!("{:?}", (found.id, &found.message, &found.place))));
                     if !problem.diagnostics.is_empty() {
                         Failure::from(problem).report(global);
                     }
@@ -222,6 +214,9 @@ impl Replay {
                 Err(problem) => return Err(problem.into()),
             };
             read += 1;
+            if read == 1 && !global.is_quiet() {
+                self.tell_assumptions(outputs);
+            }
             let sides = self.sides(&material);
             for (side, template, mode) in &sides {
                 let heads = [Some(name.as_str()).filter(|_| several), Some(side.as_str()).filter(|_| sides.len() > 1)];
@@ -236,6 +231,15 @@ impl Replay {
         }
         out.flush()?;
         Ok(ExitCode::from(if read == 0 { 2 } else { 0 }))
+    }
+
+    fn tell_assumptions(&self, outputs: &OutputSet) {
+        if self.prefix.is_none() && outputs.takes_prefix() {
+            note(NO_PREFIX);
+        }
+        if self.at.is_some() {
+            note("--at is for the screen; the table shows every event");
+        }
     }
 
     /// The answers that are asked for: what each is called, its template and its mode.
