@@ -144,7 +144,7 @@ pub fn common_prefix(one: &str, other: &str) -> usize {
 pub fn fit_around(text: &str, at: usize, width: usize) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     // A third of the room is left for what comes after it.
-    if whole(before, width - width / 3).is_some() || whole(text, width).is_some() {
+    if width == 0 || whole(before, width - width / 3).is_some() || whole(text, width).is_some() {
         return fit(text, width);
     }
     let mut start = before.len();
@@ -282,7 +282,8 @@ mod tests {
             ("日本語日本語日本", "日本語日本語x", 9, "…語日本"),
             ("aé", "aè", 9, "aé"),
             (&format!("{long}!"), &format!("{long}?"), 6, "…xx!"),
-            ("abc", "", 0, ""),
+            ("abc", "ab", 0, ""),
+            ("abc", "ab", 1, "…"),
         ] {
             assert_eq!(fit_around(text, common_prefix(text, other), width), shown, "{width}");
         }
