@@ -22,7 +22,7 @@ const ROOMY: usize = 50;
 /// Some events of a recording: a row of the list.
 struct Row {
     first: usize,
-    /// Behind the last.
+    /// After the last.
     end: usize,
 }
 
