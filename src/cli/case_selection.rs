@@ -60,9 +60,19 @@ impl Cases {
     }
 
     /// The paths as they were given, for a message.
-    pub fn named(&self) -> String {
+    fn named(&self) -> String {
         let paths: Vec<_> = self.paths.iter().map(|path| path.display().to_string()).collect();
         crate::diagnostic::escape(&paths.join(", ")).into_owned()
+    }
+
+    /// Why there is no case to look at.
+    pub fn nothing(&self, files: &[FixtureFile]) -> String {
+        let paths = self.named();
+        match (files, &self.filter) {
+            ([], _) => format!("no fixtures in {paths}; start with `backchat check --new MODEL`"),
+            (_, Some(filter)) => format!("no case in {paths} has `{}` in its name", crate::diagnostic::escape(filter)),
+            _ => format!("no case in {paths} was selected"),
+        }
     }
 
     fn stand_in(&self) -> Result<Option<TemplateSource>, SourceError> {

@@ -17,12 +17,16 @@ use crate::json::{self, Object, Value};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat render models/mine --messages chat.json --add-generation-prompt
-  backchat render chat_template.jinja --messages chat.json --tools tools.json --set enable_thinking=false
+  backchat render models/mine --messages chat.json --set enable_thinking=false
+  backchat render chat_template.jinja --messages chat.json --tools tools.json
   backchat render chat_template.jinja --jsonl rows.jsonl
 
 A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer
 is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. A row's context gets no default
-variables unless an option asks for them.")]
+variables unless an option asks for them.
+
+Exit codes: 0 rendered, 2 could not run.
+With --jsonl: 0 if every row has an answer; an error is one.")]
 pub struct Render {
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, ORG/NAME in the Hugging
     /// Face cache, or `-`

@@ -11,7 +11,9 @@ use super::{Failure, Global};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   backchat schema > response-template.schema.json
-  backchat schema grammar > grammar.schema.json")]
+  backchat schema grammar > grammar.schema.json
+
+Exit codes: 0 printed, 2 could not run.")]
 pub struct Schema {
     /// The format to describe
     #[arg(value_enum, default_value_t = Subject::ResponseTemplate)]

@@ -9,7 +9,7 @@ mod facts;
 pub(crate) mod messages;
 mod probe;
 mod slice;
-mod traps;
+pub(crate) mod traps;
 
 use std::rc::Rc;
 

@@ -1,42 +1,60 @@
 //! Facts that cost people time, as advice with an id.
 
 use super::Report;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::Value;
+
+/// A trap: its id, and how bad it is. What templates do on purpose is a note: it must not fail the CI of a model.
+pub(crate) struct Trap {
+    pub id: &'static str,
+    pub severity: Severity,
+}
+
+pub(crate) const HISTORY_DROPS_REASONING: Trap = Trap { id: "CT001", severity: Severity::Note };
+pub(crate) const BROKEN_TOOL_LOOP: Trap = Trap { id: "CT002", severity: Severity::Note };
+pub(crate) const UNTRAINED_STOP: Trap = Trap { id: "CT003", severity: Severity::Warning };
+pub(crate) const NULL_PRINTED_AS_NONE: Trap = Trap { id: "CT004", severity: Severity::Warning };
+pub(crate) const TOOLS_NEVER_SHOWN: Trap = Trap { id: "CT005", severity: Severity::Note };
 
 /// The traps of a template, each once.
 pub fn traps(report: &Report) -> Vec<Diagnostic> {
     let is = |name: &str, value: &Value| report.fact(name).is_some_and(|fact| fact.value == *value);
     let word = |name: &str, word: &str| is(name, &word.into());
     let mut found = Vec::new();
-    let mut warn = |id, message: &str, help: &str| found.push(Diagnostic::warning(id, message).help(help));
+    let mut tell = |trap: Trap, message: &str, help: &str| {
+        found.push(Diagnostic::new(trap.severity, trap.id, message).help(help));
+    };
     if is("reasoning_kept_after_user", &false.into()) {
-        warn(
-            "CT001",
+        tell(
+            HISTORY_DROPS_REASONING,
             "reasoning of earlier turns is dropped from history",
             "train on one turn at a time, or keep the history with a variable of the template",
         );
     }
     if is("prefix_tool", &false.into()) {
-        warn(
-            "CT002",
+        tell(
+            BROKEN_TOOL_LOOP,
             "the render of a chat with a tool result does not begin with the render before the result",
             "a trainer that appends results to a render trains on a different text; `--explain prefix_tool` shows where",
         );
     }
     if is("stop_masked", &false.into()) {
-        warn(
-            "CT003",
+        tell(
+            UNTRAINED_STOP,
             "the generation blocks leave out the marker that ends the turn, so a model never learns to stop",
             "end the block after that marker; `backchat fix --generation` does so for a template without blocks",
         );
     }
     if word("null_content_beside_call", "printed") {
-        warn("CT004", "null content beside a call is printed as the word None", "send \"\" instead of null");
+        tell(
+            NULL_PRINTED_AS_NONE,
+            "null content beside a call is printed as the word None",
+            "send \"\" instead of null",
+        );
     }
     if word("tools", "dropped") {
-        warn(
-            "CT005",
+        tell(
+            TOOLS_NEVER_SHOWN,
             "tools are accepted and never shown",
             "the model does not see them; describe them in a system message, or use another template",
         );

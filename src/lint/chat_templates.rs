@@ -1,6 +1,4 @@
-//! Lints chat templates. `doctor` finds the traps in renders; each rule has its level and its page.
-//!
-//! Things that templates do on purpose, such as dropping old reasoning, are notes: they must not fail a model's CI.
+//! Lints chat templates. `doctor` finds the traps in renders and says how bad they are; each has a page among the rules.
 
 use super::rule::Source;
 use super::rules::RULES;
@@ -15,7 +13,7 @@ pub fn lint_chat_template(template: &ChatTemplate, options: &Options, file: &str
     rules
         .flat_map(|rule| {
             let of_rule = found.iter().filter(|trap| trap.id == rule.id);
-            of_rule.map(|trap| Diagnostic { severity: rule.severity, ..trap.clone() }.at(Place::file(file)))
+            of_rule.map(|trap| trap.clone().at(Place::file(file)))
         })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! The page of a check: every case, and those that do not hold with what they expect and what they got.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::html::Html;
@@ -7,12 +8,15 @@ use super::notes;
 use super::page::{Head, Mood, Section, page};
 use super::sides;
 use crate::check::{Entry, Meaning, Report, Status, differences};
-use crate::diagnostic::shortened;
+use crate::diagnostic::{Diagnostic, Place, shortened};
 use crate::json::{Object, Value};
 use crate::parser::Mode;
 
 /// The longest output that a case shows, in characters.
 const OUTPUT: usize = 20_000;
+
+/// How many findings the row of a case shows.
+const FINDINGS: usize = 5;
 
 /// How many cases are shown in full, of those that do not hold and of those that hold with a remark.
 const MOST: usize = 200;
@@ -29,21 +33,22 @@ pub fn check(name: &str, reports: &[Report<'_>]) -> String {
     let cases = if reports.len() == 1 { "case" } else { "cases" };
     let line = format!("{} {cases}: {passed} passed, {failed} failed, {not_run} could not run", reports.len());
     let head = Head { title: "Check of", name, badge, line: &line };
-    let told = |holds: bool| {
+    let listed = |holds: bool| {
         let fits = move |report: &&Report<'_>| (report.status == Status::Passed) == holds;
-        let told = reports.iter().enumerate().filter(move |(_, report)| fits(report) && !report.diagnostics.is_empty());
-        told.take(MOST)
+        let listed =
+            reports.iter().enumerate().filter(move |(_, report)| fits(report) && !report.diagnostics.is_empty());
+        listed.take(MOST)
     };
-    let shown: HashSet<usize> = told(false).chain(told(true)).map(|(index, _)| index).collect();
+    let shown: HashSet<usize> = listed(false).chain(listed(true)).map(|(index, _)| index).collect();
     let mut sections = vec![Section::new("cases", "Cases", move |html| table(html, reports, &shown))];
-    if told(false).next().is_some() {
+    if listed(false).next().is_some() {
         sections.push(Section::new("failures", "Failures", move |html| {
-            told(false).for_each(|(index, report)| case(html, index, report, true));
+            listed(false).for_each(|(index, report)| case(html, index, report, true));
         }));
     }
-    if told(true).next().is_some() {
+    if listed(true).next().is_some() {
         sections.push(Section::new("doubts", "Passed with notes", move |html| {
-            told(true).for_each(|(index, report)| case(html, index, report, false));
+            listed(true).for_each(|(index, report)| case(html, index, report, false));
         }));
     }
     page(&head, sections)
@@ -57,21 +62,14 @@ fn mark(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// A row for each case, with its first problem.
+/// A row for each case, with its findings.
 fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
     html.of_class("div", "wide", |html| {
-        html.of_class("table", "", |html| {
-            html.of_class("tr", "", |html| {
-                for title in ["", "case", "file", "findings"] {
-                    html.element("th", &[("scope", "col")], |html| html.text(title));
-                }
-            });
+        html.table("", "", &["result", "case", "file", "findings"], |html| {
             for (index, report) in reports.iter().enumerate() {
                 let (class, sign, words) = mark(report.status);
                 html.of_class("tr", "", |html| {
-                    html.of_class("td", class, |html| {
-                        html.element("span", &[("role", "img"), ("aria-label", words)], |html| html.text(sign));
-                    });
+                    html.tag("td", class, &format!("{sign} {words}"));
                     html.element("th", &[("scope", "row")], |html| {
                         let name = report.entry.name();
                         match shown.contains(&index) {
@@ -80,15 +78,29 @@ fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
                         }
                     });
                     html.tag("td", "place", &report.entry.file());
-                    html.of_class("td", "", |html| {
-                        if let Some(worst) = report.diagnostics.iter().max_by_key(|found| found.severity) {
-                            html.prose(&shortened(&worst.message, OUTPUT / 100));
-                        }
-                    });
+                    html.of_class("td", "", |html| findings(html, report));
                 });
             }
         });
     });
+}
+
+/// What was found, the worst first; of many, the first ones.
+fn findings(html: &mut Html, report: &Report<'_>) {
+    let mut found: Vec<&Diagnostic> = report.diagnostics.iter().collect();
+    found.sort_by_key(|found| Reverse(found.severity));
+    // A label without a place is one more difference.
+    let texts = found.iter().flat_map(|found| {
+        let more = found.labels.iter().filter(|label| label.place == Place::default());
+        std::iter::once(&found.message).chain(more.map(|label| &label.message))
+    });
+    let texts: Vec<&String> = texts.collect();
+    for text in texts.iter().take(FINDINGS) {
+        html.of_class("p", "", |html| html.prose(&shortened(text, OUTPUT / 100)));
+    }
+    if let Some(more) = texts.len().checked_sub(FINDINGS).filter(|more| *more > 0) {
+        html.tag("p", "fold", &format!("… {more} more"));
+    }
 }
 
 /// A case with all there is to say.
@@ -97,7 +109,7 @@ fn case(html: &mut Html, index: usize, report: &Report<'_>, is_open: bool) {
     let open: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
     html.element("details", open, |html| {
         html.of_class("summary", "", |html| {
-            html.element("span", &[("class", &format!("mark {class}")), ("aria-label", words)], |html| html.text(sign));
+            html.tag("strong", class, &format!("{sign} {words}"));
             html.text(" ");
             html.text(&report.entry.id());
         });

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::html::Html;
-use super::replay::{Output, Side, stepper};
+use super::output::{Output, Side};
 use super::sides;
+use super::stepper::stepper;
 use crate::content::coerce::Tools;
 use crate::json::Value;
 use crate::parser::Mode;

@@ -104,23 +104,18 @@ fn body<'a>(
 /// The verdict of each reader on the draft.
 fn readers(html: &mut Html, readers: &[Reading]) {
     html.of_class("div", "wide", |html| {
-        html.of_class("table", "", |html| {
-            html.of_class("tr", "", |html| {
-                for title in ["reader", "accepts it", "problems", "alternative draft"] {
-                    html.element("th", &[("scope", "col")], |html| html.text(title));
-                }
-            });
+        html.table("", "", &["reader", "accepts it", "problems", "alternative draft"], |html| {
             for reading in readers {
                 let takes = reading.refusals.is_empty();
                 html.of_class("tr", "", |html| {
                     html.element("th", &[("scope", "row")], |html| html.text(&reading.reader.title()));
                     html.tag("td", if takes { "good" } else { "bad" }, if takes { "✓ yes" } else { "✗ no" });
-                    html.of_class("td", "", |html| {
+                    html.cell("problems", |html| {
                         for text in reading.refusals.iter().chain(&reading.costs) {
                             html.of_class("p", "", |html| html.prose(text));
                         }
                     });
-                    html.of_class("td", "", |html| {
+                    html.cell("alternative draft", |html| {
                         if let Some((target, effect)) = reading.other {
                             html.tag("code", "", &format!("--target {target}"));
                             html.text(" ");

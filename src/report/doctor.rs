@@ -51,7 +51,7 @@ pub fn doctor(name: &str, examined: &Examined<'_>) -> String {
     let exhibits = exhibits(report);
     let mut sections = Vec::new();
     if !traps.is_empty() || examined.blocks.is_some() {
-        let write = |html: &mut Html| told(html, &traps, examined.blocks.as_ref());
+        let write = |html: &mut Html| warnings(html, &traps, examined.blocks.as_ref());
         sections.push(Section::new("traps", "Traps", write));
     }
     sections.push(Section::new("facts", "Facts", |html| facts(html, report, &exhibits)));
@@ -82,7 +82,7 @@ fn exhibits(report: &Report) -> Vec<&Rc<Exhibit>> {
     exhibits
 }
 
-fn told(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize, String>>) {
+fn warnings(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize, String>>) {
     notes::list(html, traps);
     match blocks {
         Some(Ok(count)) => html.of_class("p", "good", |html| {
@@ -100,12 +100,7 @@ fn told(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize, Str
 /// The facts: what is lost first, what is taken last, then how renders behave.
 fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
     html.of_class("div", "wide", |html| {
-        html.of_class("table", "", |html| {
-            html.of_class("tr", "", |html| {
-                for title in ["what", "the template", "fact", "renders"] {
-                    html.element("th", &[("scope", "col")], |html| html.text(title));
-                }
-            });
+        html.table("", "", &["what", "the template", "fact", "renders"], |html| {
             let group = |fact: &Fact| GROUPS.iter().position(|(word, ..)| fact.value.as_str() == Some(word));
             let mut order: Vec<&Fact> = report.facts.iter().collect();
             order.sort_by_key(|fact| group(fact).unwrap_or(GROUPS.len()));
@@ -117,8 +112,8 @@ fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
                 html.of_class("tr", "", |html| {
                     html.element("th", &[("scope", "row")], |html| html.text(doctor::words(fact.name)));
                     html.tag("td", class, &words);
-                    html.of_class("td", "fact", |html| html.tag("code", "", fact.name));
-                    html.of_class("td", "", |html| links(html, fact, exhibits));
+                    html.cell("fact", |html| html.tag("code", "", fact.name));
+                    html.cell("renders", |html| links(html, fact, exhibits));
                 });
             }
         });

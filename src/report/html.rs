@@ -42,6 +42,28 @@ impl Html {
         self.of_class(tag, class, |html| html.text(text));
     }
 
+    /// A table: what it shows, if that needs a word, the titles of its columns, and its rows.
+    pub fn table(&mut self, class: &str, caption: &str, titles: &[&str], rows: impl FnOnce(&mut Self)) {
+        self.of_class("table", class, |html| {
+            if !caption.is_empty() {
+                html.tag("caption", "", caption);
+            }
+            html.of_class("thead", "", |html| {
+                html.of_class("tr", "", |html| {
+                    for title in titles {
+                        html.element("th", &[("scope", "col")], |html| html.text(title));
+                    }
+                });
+            });
+            html.of_class("tbody", "", rows);
+        });
+    }
+
+    /// A cell of a table, with the title that it shows if there is no room for columns.
+    pub fn cell(&mut self, title: &str, inside: impl FnOnce(&mut Self)) {
+        self.element("td", &[("data-title", title)], inside);
+    }
+
     /// An element that has no inside, such as `meta`.
     pub fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.start(tag, attributes);

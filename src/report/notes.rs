@@ -6,9 +6,9 @@ use crate::diagnostic::{Diagnostic, Place, Severity};
 
 /// The section of notes, if there are any. What fails has a place of its own on the page.
 pub(super) fn section(diagnostics: &[Diagnostic]) -> Option<Section<'_>> {
-    let is_told = |diagnostic: &&Diagnostic| diagnostic.id != "derive-unproved";
-    let told: Vec<&Diagnostic> = diagnostics.iter().filter(is_told).collect();
-    (!told.is_empty()).then(|| Section::new("notes", "Limits and losses", |html| list(html, told)))
+    let is_listed = |diagnostic: &&Diagnostic| diagnostic.id != "derive-unproved";
+    let listed: Vec<&Diagnostic> = diagnostics.iter().filter(is_listed).collect();
+    (!listed.is_empty()).then(|| Section::new("notes", "Limits and losses", |html| list(html, listed)))
 }
 
 /// Diagnostics as a list, each with its help.

@@ -95,20 +95,16 @@ pub(super) fn grid(html: &mut Html, proof: &Proof) {
         cells.entry(cell).or_default().push(index);
     }
     html.of_class("div", "wide", |html| {
-        html.of_class("table", "grid", |html| {
-            html.tag("caption", "", "Each cell opens its conversation.");
-            html.of_class("tr", "", |html| {
-                html.element("th", &[("scope", "col")], |html| html.text("said, after …"));
-                for column in &columns {
-                    html.element("th", &[("scope", "col")], |html| html.text(column));
-                }
-            });
+        let titles: Vec<&str> = std::iter::once("said, after …").chain(columns.iter().copied()).collect();
+        html.table("grid", "Each cell opens its conversation.", &titles, |html| {
             for (row, said) in rows.iter().enumerate() {
                 html.of_class("tr", "", |html| {
                     html.element("th", &[("scope", "row")], |html| html.text(said));
-                    for column in 0..columns.len() {
+                    for (column, after) in columns.iter().enumerate() {
                         let found = cells.get(&(row, column)).map_or(&[][..], Vec::as_slice);
-                        html.of_class("td", "", |html| found.iter().for_each(|index| mark(html, proof, *index)));
+                        html.cell(&format!("after {after}"), |html| {
+                            found.iter().for_each(|index| mark(html, proof, *index))
+                        });
                     }
                 });
             }

@@ -120,7 +120,7 @@ const paintMessage = (side, [, , settled, , , , count, region, field]) => {
   side.message.textContent = text;
 };
 
-// What stands between backticks is code, as long as they come in pairs.
+// Text between backticks is code if the backticks come in pairs.
 const prose = (text) => {
   const parts = text.split("`");
   return parts.length % 2 ? parts.map((part, i) => (i % 2 ? element("code", {}, part) : part)) : [text];
@@ -196,7 +196,8 @@ for (const root of document.querySelectorAll("[data-step]")) {
   }
   const slider = element("input", { type: "range", min: 0, max: last, value: last, "aria-label": "Step" });
   slider.addEventListener("input", () => show(Number(slider.value)));
-  const place = element("output", {}, `step ${last} of ${last}`);
+  // The slider says the same; a screen reader reads what happened instead.
+  const place = element("output", { "aria-live": "off" }, `step ${last} of ${last}`);
   controls.append(slider, place);
   root.prepend(controls);
   for (const side of sides) side.now[0].parentElement.setAttribute("aria-live", "polite");

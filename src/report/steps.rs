@@ -46,7 +46,7 @@ impl Steps {
         self.moments.partition_point(|known| *known <= moment).saturating_sub(1)
     }
 
-    /// Everything that the script needs of one side. `marked` are rows that deserve a look.
+    /// Everything that the script needs of one side. `marked` are steps that deserve a look.
     pub fn data(&self, recording: &Recording, runs: &[Run], marked: &[usize]) -> Value {
         let mut places: Vec<usize> = runs.iter().map(|run| run.span.end).collect();
         for moment in &self.moments {
@@ -81,14 +81,11 @@ impl Steps {
         let steps = Value::List(steps.collect());
         let runs = runs.iter().flat_map(|run| [offset(run.span.end), number(code(run.part))]);
         let fields = recording.template().fields().iter().map(|field| shown(&field.name));
-        let marked = marked.iter().filter_map(|row| {
-            let last = recording.row(*row).end.checked_sub(1)?;
-            Some(number(self.of(recording.moment_of_event(last))))
-        });
+        let marked = marked.iter().map(|step| number(*step));
         Value::from([
             ("runs", Value::List(runs.collect())),
             ("fields", Value::List(fields.collect())),
-            ("words", Value::List(words.told)),
+            ("words", Value::List(words.sentences)),
             ("message", Value::List(message.operations)),
             ("marked", Value::List(marked.collect())),
             ("steps", steps),
@@ -119,15 +116,15 @@ fn shown(text: &str) -> Value {
 /// Sentences, each stored once.
 #[derive(Default)]
 struct Words {
-    told: Vec<Value>,
+    sentences: Vec<Value>,
     known: HashMap<String, usize>,
 }
 
 impl Words {
     fn number(&mut self, sentence: String) -> usize {
-        let next = self.told.len();
+        let next = self.sentences.len();
         *self.known.entry(sentence).or_insert_with_key(|sentence| {
-            self.told.push(shown(sentence));
+            self.sentences.push(shown(sentence));
             next
         })
     }

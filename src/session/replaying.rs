@@ -123,6 +123,20 @@ impl Session {
         }
     }
 
+    /// Moves to the next place worth a look: of one side, the next event that is wrong; of two, where they part, and from
+    /// there to their end, where the messages show what became of it.
+    pub fn show_next_difference(&mut self) {
+        let has_parted = self.playback.difference.zip(self.side()).is_some_and(|(difference, side)| {
+            side.moment >= difference.first && !side.recording.has_ended(side.moment)
+        });
+        if has_parted {
+            self.set_moment(|recording, _| recording.end());
+            self.notice = Some("the end of both sides; x goes back to where they part".to_owned());
+        } else {
+            self.show_difference();
+        }
+    }
+
     /// Moves to where the two sides part, or to the next event that is not as expected.
     pub fn show_difference(&mut self) {
         if self.playback.sides.len() < 2 {

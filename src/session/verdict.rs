@@ -15,7 +15,7 @@ pub enum Verdict {
     Excused,
     /// Nothing is expected; every region gave a value, nothing is missing, and no event looks wrong.
     InOrder,
-    /// Nothing is expected, and an event looks wrong.
+    /// Nothing is expected, and an event looks wrong or a required field is missing.
     Odd,
     /// It cannot be read.
     Broken,
@@ -39,8 +39,7 @@ pub(super) fn verdict_of(material: &Material, recording: &Recording) -> Verdict 
     match &material.expected {
         Some(expected) if is_finished && recording.message(recording.end()) == *expected => Verdict::Passed,
         Some(_) if material.is_excused => Verdict::Excused,
-        None if !recording.is_in_order() => Verdict::Failed,
-        None if !recording.suspicious_events().is_empty() => Verdict::Odd,
+        None if !recording.is_in_order() || !recording.suspicious_events().is_empty() => Verdict::Odd,
         None => Verdict::InOrder,
         Some(_) => Verdict::Failed,
     }

@@ -99,17 +99,25 @@ pub fn is_mark(c: char, whitespace: bool) -> bool {
     matches!(c, '\n' | '\t' | ' ') && whitespace || matches!(escape(c.encode_utf8(&mut bytes)), Cow::Owned(_))
 }
 
+/// As much of a text as is looked at to fill a line: marks that combine take no room.
+fn head(text: &str, width: usize) -> &str {
+    text.char_indices().nth(width * 4 + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+}
+
+/// A text on one line, safe to show. None if it is wider than `width` columns.
+pub fn whole(text: &str, width: usize) -> Option<Cow<'_, str>> {
+    let head = head(text, width);
+    Some(escape(head)).filter(|safe| head.len() == text.len() && safe.width() <= width)
+}
+
 /// A text on one line, safe to show, at most `width` columns wide.
 pub fn fit(text: &str, width: usize) -> String {
-    // What is far too long need not be escaped as a whole; marks that combine take no room.
-    let head = text.char_indices().nth(width * 4 + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
-    let safe = escape(head);
-    if safe.width() <= width && head.len() == text.len() {
+    if let Some(safe) = whole(text, width) {
         return safe.into_owned();
     }
     let mut out = String::new();
     let mut used = 0;
-    for c in safe.chars() {
+    for c in escape(head(text, width)).chars() {
         used += c.width().unwrap_or(0);
         if used + 1 > width {
             break;
@@ -120,6 +128,35 @@ pub fn fit(text: &str, width: usize) -> String {
         out.push('…');
     }
     out
+}
+
+/// How many bytes two texts have in common at their beginning, in whole characters.
+pub fn common_prefix(one: &str, other: &str) -> usize {
+    let mut same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
+    while !one.is_char_boundary(same) {
+        same -= 1;
+    }
+    same
+}
+
+/// A text on one line, safe to show, at most `width` columns wide; begins a little before the byte `at` if that would not
+/// be seen otherwise.
+pub fn fit_around(text: &str, at: usize, width: usize) -> String {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    // A third of the room is left for what comes after it.
+    if width == 0 || whole(before, width - width / 3).is_some() || whole(text, width).is_some() {
+        return fit(text, width);
+    }
+    let mut start = before.len();
+    let mut used = 0;
+    for (here, c) in before.char_indices().rev() {
+        used += escape(c.encode_utf8(&mut [0; 4])).width();
+        if used > width / 3 {
+            break;
+        }
+        start = here;
+    }
+    format!("…{}", fit(text.get(start..).unwrap_or(after), width.saturating_sub(1)))
 }
 
 /// The end of a text on one line, safe to show, at most `width` columns wide.
@@ -229,6 +266,26 @@ mod tests {
         }
         for (text, width, shown) in [("abc", 3, "abc"), ("abcd", 3, "…cd"), ("日本", 3, "…本")] {
             assert_eq!(fit_end(text, width), shown);
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_around_where_it_differs() {
+        let long = "x".repeat(1_000_000);
+        for (text, other, width, shown) in [
+            ("abcdef", "abcdxx", 6, "abcdef"),
+            ("abcdefghij", "abx", 6, "abcde…"),
+            ("abcdefghij", "abcdefghi", 6, "…hij"),
+            ("abcdefghijklmnop", "abcdefghijklxxxx", 9, "…jklmnop"),
+            ("abcdefghijklmnopqrstuvw", "abcdefghijklx", 9, "…jklmnop…"),
+            ("ab\ncd\n\n\nefghi", "ab\ncd\n\n\nx", 9, "…\\nefghi"),
+            ("日本語日本語日本", "日本語日本語x", 9, "…語日本"),
+            ("aé", "aè", 9, "aé"),
+            (&format!("{long}!"), &format!("{long}?"), 6, "…xx!"),
+            ("abc", "ab", 0, ""),
+            ("abc", "ab", 1, "…"),
+        ] {
+            assert_eq!(fit_around(text, common_prefix(text, other), width), shown, "{width}");
         }
     }
 

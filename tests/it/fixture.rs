@@ -126,6 +126,24 @@ fn a_case_is_found_by_its_name() {
     assert_eq!(fixture::find(&format!("{name}")).unwrap_err()[0].message, "the file does not hold exactly one case");
 }
 
+#[test]
+fn a_file_that_is_no_fixture_is_one_problem() {
+    let file = read("notes.fixture", "Notes\n\nfirst: one\nsecond: two\nand\nso\non\n");
+    let problems = &file.cases[0].as_ref().unwrap_err().diagnostics;
+    let said: Vec<(&str, bool)> =
+        problems.iter().map(|problem| (problem.message.as_str(), problem.help.is_some())).collect();
+    assert_eq!(
+        said,
+        [
+            ("the file has no section `=== NAME`: it is not a fixture", true),
+            ("`Notes` is not `key: value`", true),
+            ("unknown key `first`", false),
+            ("unknown key `second`", true),
+        ]
+    );
+    assert_eq!(problems[3].help.as_deref(), Some("3 more lines before the first section cannot be read either"));
+}
+
 /// What blessing makes of a text: each case gets the message `{"b": 2}`.
 fn blessed(name: &str, text: &str, error: &[&str], events: &str) -> String {
     let file = read(name, text);

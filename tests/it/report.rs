@@ -55,6 +55,7 @@ fn two_templates_stand_side_by_side() {
     let page = outline(&page(&folder, &arguments));
     assert!(page.contains("figcaption template.json\n") && page.contains("figcaption other.json\n"), "{page}");
     assert_eq!(page.matches("≠ first difference").count(), 2, "{page}");
+    assert!(page.contains("the two ways to read the output give different messages"), "{page}");
 }
 
 #[test]
@@ -99,6 +100,15 @@ fn a_check_shows_what_does_not_hold() {
                    === message\n{\"role\": \"assistant\", \"content\": \"Ho.\"}\n";
     fs::write(folder.join("cases.fixture"), fixture).unwrap();
     insta::assert_snapshot!("check", outline(&page(&folder, &["check", "cases.fixture"])));
+    // Every finding of a case is in its row.
+    let fixture =
+        "template: template.json\n=== prefix\n<bot>\n=== output\nHi.<stop>\n=== message\n{}\n=== error\nmalformed a\n";
+    fs::write(folder.join("two.fixture"), fixture).unwrap();
+    let two = outline(&page(&folder, &["check", "two.fixture"]));
+    let row = &two[..two.find("h2         Failures").unwrap()];
+    for said in ["content: expected nothing, found \"Hi.\"", "malformed a is expected"] {
+        assert!(row.contains(said), "{said} in {row}");
+    }
     // An answer that depends on the cut is shown with both messages.
     let template = r#"{"start_anchor": "<bot>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#;
     fs::write(folder.join("template.json"), template).unwrap();

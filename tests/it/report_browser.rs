@@ -42,6 +42,11 @@ fn driven(page: &str, script: &str) -> String {
 
 /// What a script writes into the element `said`, as JSON.
 fn said(folder: &Path, page: &str, script: &str) -> Option<Value> {
+    said_at(1280, folder, page, script)
+}
+
+/// The same in a window of another width.
+fn said_at(width: u16, folder: &Path, page: &str, script: &str) -> Option<Value> {
     let file = folder.join("driven.html");
     let script = format!(
         "const press = key => dispatchEvent(new KeyboardEvent('keydown', {{key}}));\
@@ -49,7 +54,7 @@ fn said(folder: &Path, page: &str, script: &str) -> Option<Value> {
          e.textContent = JSON.stringify(it); document.body.append(e); }};{script}"
     );
     fs::write(&file, driven(page, &script)).unwrap();
-    let output = chromium(&file, &["--dump-dom"])?;
+    let output = chromium(&file, &["--dump-dom", &format!("--window-size={width},900")])?;
     assert_eq!(complaints(&output), Vec::<String>::new());
     let dom = String::from_utf8(output.stdout).unwrap();
     let at = dom.rfind("<pre id=\"said\">").unwrap_or_else(|| panic!("the script ran to its end: {dom}"));
@@ -148,6 +153,48 @@ fn both_sides_step_together_and_the_difference_is_found() {
     let future = "[\"</think>Yes.<stop>\", \"</think>Yes.<stop>\"]";
     let event = "[\"chunk ≠ first difference\", \"chunk ≠ first difference\"]";
     assert_eq!(said.to_string(), format!("[{future}, {event}]"));
+}
+
+#[test]
+fn where_two_sides_part_leads_on_to_their_end() {
+    let folder = folder("onwards");
+    fs::write(folder.join("other.json"), pages::TEMPLATE.replace("</think>", "</thought>")).unwrap();
+    fs::write(folder.join("output.txt"), "<think>Hm.</think>Yes.<stop>").unwrap();
+    let arguments = ["replay", "template.json", "output.txt", "--prefix", "prompt.txt", "--with", "other.json"];
+    let script = "
+        const at = [];
+        for (const key of 'xxx') { press(key); at.push(document.querySelector('.controls output').textContent); }
+        say(at.map(text => text.replace(/\\d+ of (\\d+)/, (all, last) => all === `${last} of ${last}` ? 'last' : 'before')));";
+    let Some(said) = said(&folder, &page(&folder, &arguments), script) else { return };
+    assert_eq!(said.to_string(), "[\"step before\", \"step last\", \"step before\"]");
+}
+
+#[test]
+fn tables_fit_a_telephone() {
+    let folder = folder("narrow");
+    let chat = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                {% if add_generation_prompt %}<assistant>{% endif %}";
+    fs::write(folder.join("chat.jinja"), chat).unwrap();
+    fs::write(folder.join("output.txt"), "<think>Hm.</think>Yes.<stop>").unwrap();
+    let case = "template: template.json\n=== case a_name_without_any_space_that_is_longer_than_the_screen_of_a_telephone\n\
+                === prefix\n<bot>\n=== output\nHi.<stop>\n=== message\n{}\n";
+    fs::write(folder.join("cases.fixture"), case).unwrap();
+    let script = "
+        const boxes = [document.documentElement, ...document.querySelectorAll('.wide, .events')];
+        say([innerWidth, boxes.length, boxes.filter(box => box.scrollWidth > box.clientWidth).length]);";
+    for arguments in [
+        &["doctor", "chat.jinja"][..],
+        &["derive", "chat.jinja"],
+        &["check", "cases.fixture"],
+        &["replay", "template.json", "output.txt", "--prefix", "prompt.txt"],
+    ] {
+        let Some(said) = said_at(390, &folder, &page(&folder, arguments), script) else { return };
+        let said: Vec<String> = said.as_list().unwrap().iter().map(Value::to_string).collect();
+        // A window of Chromium has a least width, which is that of large telephones.
+        assert!(said[0].parse::<u16>().unwrap() <= 500, "{said:?}");
+        assert_eq!(said[2], "0", "{arguments:?}");
+        assert_ne!(said[1], "1", "{arguments:?} has a table");
+    }
 }
 
 #[test]

@@ -47,6 +47,13 @@ fn without_a_terminal_the_pending_differences_are_listed() {
     assert_eq!(fs::read_to_string(folder.path().join("a.fixture")).unwrap(), CASES, "no file is written");
     let (code, out, err) = review(folder.path(), &["--filter", "good"]);
     assert_eq!((code, out.as_str(), err.as_str()), (0, "", "nothing is pending\n"));
+    for (arguments, said) in [
+        (&["--filter", "no such case"][..], "no case in . has `no such case` in its name\n"),
+        (&["--filter", "no such case", "-q"], ""),
+    ] {
+        let (code, _, err) = review(folder.path(), arguments);
+        assert_eq!((code, err.as_str()), (4, said), "as `check` does");
+    }
     let (code, _, err) = review(folder.path(), &["-q", "nowhere"]);
     assert_eq!(code, 2);
     assert!(err.contains("cannot read the file"), "{err}");
@@ -96,9 +103,9 @@ mod in_a_terminal {
         session.sees("2/3  a.fixture#no thought");
         let accepted = CASES.replace(
             "{\"role\": \"assistant\", \"thought\": \"a\", \"content\": \"Hallo\"}",
-            "{\n  \"role\": \"assistant\",\n  \"thought\": \"a\",\n  \"content\": \"Hello\"\n}",
+            "{\"role\": \"assistant\", \"thought\": \"a\", \"content\": \"Hello\"}",
         );
-        assert_eq!(cases(folder.path()), accepted, "only the one expectation is written");
+        assert_eq!(cases(folder.path()), accepted, "only the one value is written");
         session.press("r");
         session.sees("3/3  a.fixture#unsaid");
         session.sees("1 accepted, 1 rejected");
@@ -122,6 +129,8 @@ mod in_a_terminal {
         assert!(cases(folder.path()).ends_with(
             "=== case unsaid\n=== output\nBye<end>\n=== message\n{\n  \"role\": \"assistant\",\n  \"content\": \"Bye\"\n}\n"
         ));
+        let kept = "{\"role\": \"assistant\",   \"content\": \"Hello\", \"thought\": \"b\"}\n";
+        assert!(cases(folder.path()).contains(kept), "{}", cases(folder.path()));
         assert_eq!(review(folder.path(), &[]).0, 0);
         let mut session = start(folder.path());
         session.sees("nothing is pending");
@@ -164,7 +173,7 @@ mod in_a_terminal {
         session.press("a");
         session.sees("2/3");
         assert!(cases(folder.path()).contains("A greeting, edited."));
-        assert!(cases(folder.path()).contains("\"content\": \"Hello\"\n}\n"));
+        assert!(cases(folder.path()).contains("\"thought\": \"a\", \"content\": \"Hello\"}\n"));
         session.press("q");
         assert_eq!(session.ends().code(), Some(1));
     }

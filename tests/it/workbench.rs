@@ -110,7 +110,7 @@ fn a_fixture_is_walked_and_blessed() {
     session.press("q");
     assert_eq!(session.ends().code(), Some(0));
     let blessed = fs::read_to_string(&fixture).unwrap();
-    assert!(blessed.ends_with("=== message\n{\n  \"thought\": \"a\",\n  \"content\": \"c\"\n}\n"), "{blessed}");
+    assert!(blessed.ends_with("=== message\n{\"thought\": \"a\", \"content\": \"c\"}\n"), "{blessed}");
     assert!(blessed.starts_with(&cases[..cases.find("=== case bad").unwrap()]), "every other byte is as it was");
     let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
         .args(["replay", "cases.fixture#bad"])
@@ -400,6 +400,8 @@ fn every_answer_that_is_asked_for_is_printed() {
     assert_eq!(error, "note: --at is for the screen; the table shows every event\n");
     let (_, error) = run(&["template.json", "output.txt"]);
     assert_eq!(error, "note: without --prefix, the prompt is assumed to end at the start anchor\n");
+    let (_, error) = run(&["template.json", "missing.txt"]);
+    assert!(error.starts_with("error[unreadable-file]"), "what is assumed does not matter here: {error}");
     let (_, error) = run(&["moved.fixture"]);
     assert_eq!(error.matches("cannot read the file").count(), 1, "{error}");
 }

@@ -199,14 +199,7 @@ impl Check {
     /// The error if there is no case to check.
     fn nothing(&self, files: &[FixtureFile], global: &Global) -> ExitCode {
         if !global.is_quiet() {
-            let paths = self.cases.named();
-            match (files, &self.cases.filter) {
-                ([], _) => {
-                    super::say!("no fixtures in {paths}; start with `backchat check --new MODEL`")
-                }
-                (_, Some(filter)) => super::say!("no case in {paths} has `{}` in its name", diagnostic::escape(filter)),
-                _ => super::say!("no case in {paths} was selected"),
-            }
+            super::say!("{}", self.cases.nothing(files));
         }
         match self.no_tests {
             NoTests::Fail => ExitCode::from(4),

@@ -192,14 +192,6 @@ impl Replay {
 
     /// The events of every output as a table, one for each answer that is asked for.
     fn print(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
-        if !global.is_quiet() {
-            if self.prefix.is_none() && outputs.takes_prefix() {
-                note(NO_PREFIX);
-            }
-            if self.at.is_some() {
-                note("--at is for the screen; the table shows every event");
-            }
-        }
         let mut out = io::stdout().lock();
         let several = outputs.names().len() > 1;
         let mut read = 0;
@@ -221,6 +213,9 @@ impl Replay {
                 Err(problem) => return Err(problem.into()),
             };
             read += 1;
+            if read == 1 && !global.is_quiet() {
+                self.tell_assumptions(outputs);
+            }
             let sides = self.sides(&material);
             for (side, template, mode) in &sides {
                 let heads = [Some(name.as_str()).filter(|_| several), Some(side.as_str()).filter(|_| sides.len() > 1)];
@@ -235,6 +230,15 @@ impl Replay {
         }
         out.flush()?;
         Ok(ExitCode::from(if read == 0 { 2 } else { 0 }))
+    }
+
+    fn tell_assumptions(&self, outputs: &OutputSet) {
+        if self.prefix.is_none() && outputs.takes_prefix() {
+            note(NO_PREFIX);
+        }
+        if self.at.is_some() {
+            note("--at is for the screen; the table shows every event");
+        }
     }
 
     /// The answers that are asked for: what each is called, its template and its mode.

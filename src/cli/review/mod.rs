@@ -23,7 +23,8 @@ byte of the file), `r` rejects (the template has to change), `s` skips, `o` open
 quits.
 If stdout is not a terminal, the pending differences are listed and no file is written.
 
-Exit codes: 0 nothing is pending, 1 differences are pending, 2 a case or the command could not run.")]
+Exit codes: 0 nothing is pending, 1 differences are pending, 2 a case or the command could not run,
+4 no case was selected.")]
 pub struct Review {
     #[command(flatten)]
     cases: Cases,
@@ -47,6 +48,12 @@ impl Review {
         let files = self.cases.files()?;
         let mut entries = Entry::all(&files, &[]);
         entries.retain(|entry| self.cases.selects(entry));
+        if entries.is_empty() {
+            if !global.is_quiet() {
+                super::say!("{}", self.cases.nothing(&files));
+            }
+            return Ok(ExitCode::from(4));
+        }
         let reports = check::run(&entries, &Loaded::new(&entries), &settings, false, &|_| ());
         let not_run = reports.iter().filter(|report| report.status == Status::NotRun).count();
         let items: Vec<Item> = reports.iter().filter_map(Item::of).collect();

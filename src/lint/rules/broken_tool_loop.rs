@@ -1,12 +1,12 @@
 //! CT002: a chat with a tool's result does not begin with the render before it. `doctor` finds it in renders.
 
-use crate::diagnostic::Severity;
+use crate::doctor::traps::BROKEN_TOOL_LOOP;
 use crate::lint::rule::{Page, Rule, Source};
 
 pub(in crate::lint) static RULE: Rule = Rule {
-    id: "CT002",
+    id: BROKEN_TOOL_LOOP.id,
     name: "broken-tool-loop",
-    severity: Severity::Note,
+    severity: BROKEN_TOOL_LOOP.severity,
     page: Page {
         what: "A chat with a tool's result does not begin with the render of the chat before the result.",
         why: "Trainers and engines append results to what is already rendered. The text they build is not the text of the chat template, and cached prefixes do not match.",

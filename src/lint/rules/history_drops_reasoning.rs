@@ -1,12 +1,12 @@
 //! CT001: the chat template drops the reasoning of earlier turns. `doctor` finds it in renders.
 
-use crate::diagnostic::Severity;
+use crate::doctor::traps::HISTORY_DROPS_REASONING;
 use crate::lint::rule::{Page, Rule, Source};
 
 pub(in crate::lint) static RULE: Rule = Rule {
-    id: "CT001",
+    id: HISTORY_DROPS_REASONING.id,
     name: "history-drops-reasoning",
-    severity: Severity::Note,
+    severity: HISTORY_DROPS_REASONING.severity,
     page: Page {
         what: "The chat template drops the reasoning of earlier turns.",
         why: "A trainer that renders a whole conversation trains its earlier answers without the reasoning that led to them.",

@@ -1,12 +1,12 @@
 //! CT004: null content is printed as the word None. `doctor` finds it in renders.
 
-use crate::diagnostic::Severity;
+use crate::doctor::traps::NULL_PRINTED_AS_NONE;
 use crate::lint::rule::{Page, Rule, Source};
 
 pub(in crate::lint) static RULE: Rule = Rule {
-    id: "CT004",
+    id: NULL_PRINTED_AS_NONE.id,
     name: "null-printed-as-none",
-    severity: Severity::Warning,
+    severity: NULL_PRINTED_AS_NONE.severity,
     page: Page {
         what: "Null content beside a call is printed as the word None.",
         why: "APIs send null if a message only calls tools. The model reads and learns the word.",

@@ -1,12 +1,12 @@
 //! CT005: the chat template takes tools and never shows them. `doctor` finds it in renders.
 
-use crate::diagnostic::Severity;
+use crate::doctor::traps::TOOLS_NEVER_SHOWN;
 use crate::lint::rule::{Page, Rule, Source};
 
 pub(in crate::lint) static RULE: Rule = Rule {
-    id: "CT005",
+    id: TOOLS_NEVER_SHOWN.id,
     name: "tools-never-shown",
-    severity: Severity::Note,
+    severity: TOOLS_NEVER_SHOWN.severity,
     page: Page {
         what: "The chat template takes tools and never shows them.",
         why: "A request with tools renders without an error, and the model does not know that it has any.",

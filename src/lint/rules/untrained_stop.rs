@@ -1,12 +1,12 @@
 //! CT003: the generation blocks leave out the marker that ends the turn. `doctor` finds it in renders.
 
-use crate::diagnostic::Severity;
+use crate::doctor::traps::UNTRAINED_STOP;
 use crate::lint::rule::{Page, Rule, Source};
 
 pub(in crate::lint) static RULE: Rule = Rule {
-    id: "CT003",
+    id: UNTRAINED_STOP.id,
     name: "untrained-stop",
-    severity: Severity::Warning,
+    severity: UNTRAINED_STOP.severity,
     page: Page {
         what: "The generation blocks leave out the marker that ends the turn.",
         why: "A model trained with this mask never learns to stop.",

@@ -106,7 +106,7 @@ impl App {
             A::Rechunk => self.layout.overlay = Some(Overlay::choose(Choice::Chunking)),
             A::SearchCut => self.session.start_cut_search(),
             A::SwitchMode => self.session.switch_mode(),
-            A::ToDifference => self.session.show_difference(),
+            A::ToDifference => self.session.show_next_difference(),
             A::NextOutput => self.session.turn_to(true, count),
             A::PreviousOutput => self.session.turn_to(false, count),
             A::Outputs => self.layout.overlay = Some(Overlay::Outputs { selected: self.session.library.output }),

@@ -91,6 +91,6 @@ fn the_proof_leaves_room_for_the_keys_that_matter() {
         edited(&mut bench, &TEMPLATE.replace("\"</think>\"", "\"</thinks>\""));
         bench.press("l");
         let last = bench.screen(width, height).lines().last().unwrap().to_owned();
-        assert!(last.starts_with("✗ 45 of 48: ") && last.contains("? help"), "{last}");
+        assert!(last.starts_with("✗ 45 of 48: ") && last.contains("p proof") && last.contains("? help"), "{last}");
     }
 }

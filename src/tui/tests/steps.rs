@@ -274,17 +274,53 @@ fn an_expectation_is_shown_beside_what_came() {
         screen.contains(r#"{"city": "Oslo"} expected {"city": "Rome"}"#.replace("} e", "}  e").as_str()),
         "{screen}"
     );
-    assert!(screen.contains("`tool_calls`: expected │ actual"), "{screen}");
+    assert!(screen.contains("`tool_calls`: expected "), "{screen}");
     let small = bench.screen(80, 24);
     assert!(small.contains("\"Oslo\"} ≠ ") && small.contains("`tool_calls`: - expected, + actual"), "{small}");
     assert!(small.contains("-   \"city\": \"Rome\"") && small.contains("+   \"city\": \"Oslo\""), "{small}");
     bench.press("⏎");
-    let details = bench.screen(80, 24);
-    assert!(details.contains("`tool_calls`: expected │ actual"), "{details}");
+    for (width, height) in [(80, 24), (200, 50)] {
+        let details = bench.screen(width, height);
+        let column = |row: &str| row.chars().enumerate().filter(|(_, c)| *c == '│').nth(1).map(|(at, _)| at);
+        let mut rows = details.lines().skip_while(|row| !row.contains("`tool_calls`: expected"));
+        let head = rows.next().unwrap().trim_start_matches(|c| c != '│');
+        let first = rows.next().unwrap().trim_start_matches(|c| c != '│');
+        assert!(head.contains("│  actual"), "{details}");
+        assert_eq!(column(head), column(first), "{details}");
+    }
     bench.press("⎋G");
     let end = bench.screen(200, 50);
-    assert!(end.contains("the message: expected │ actual"), "{end}");
+    assert!(end.contains("the message: expected ") && end.contains("│  actual"), "{end}");
     bench.world.borrow_mut().expected = json::read(&expected.replace("Rome", "Oslo")).unwrap().as_object().cloned();
     bench.app.reload();
-    assert!(!bench.screen(200, 50).contains("expected │ actual"), "and nothing of it once it is right");
+    assert!(!bench.screen(200, 50).contains("│  actual"), "and nothing of it once it is right");
+}
+
+#[test]
+fn two_sides_are_cut_around_where_they_part() {
+    let text = format!("x</think>{} and then it ends<stop>", "the same words ".repeat(300));
+    let mut bench = bench(&[text.leak()], &start());
+    // Only the reference takes an end of what came so far for the end of the text.
+    bench.press("rncut:4531⏎mm");
+    let screen = bench.screen(80, 24);
+    for row in ["C … it ends               │≠5 chunk     C ×2 …it ends<stop>", "C … it ends\"              │≠6"]
+    {
+        assert!(screen.contains(row), "{screen}");
+    }
+    let streams: Vec<Vec<&str>> = screen.lines().skip(2).take(4).map(|row| row.split('│').collect()).collect();
+    assert!(streams.iter().all(|sides| sides[0].trim_end() == sides[1].trim_end()), "one text, one place: {screen}");
+}
+
+#[test]
+fn where_two_sides_part_leads_on_to_their_end() {
+    let mut bench = opened();
+    bench.press("r1mmg");
+    let Some(difference) = bench.app.session.playback.difference else { panic!("the sides say the same") };
+    for (notice, at_end) in [("the two sides part", false), ("the end of both", true), ("the two sides part", false)] {
+        bench.press("x");
+        assert!(bench.notice().starts_with(notice), "{}", bench.notice());
+        let side = bench.app.session.side().unwrap();
+        assert_eq!(side.recording.has_ended(side.moment), at_end);
+        assert!(at_end || side.moment == difference.first);
+    }
 }

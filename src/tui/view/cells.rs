@@ -7,14 +7,15 @@ use ratatui::text::Line;
 
 use super::super::line::fit;
 
-/// The rooms of one side and the other; the whole where there is one side only.
+/// The rooms of one side and the other, equally wide, so that one text has the same rows in both; the whole where there
+/// is one side only.
 pub fn halves(area: Rect, sides: usize) -> Vec<Rect> {
     if sides < 2 {
         return vec![area];
     }
     let left = area.width.saturating_sub(1) / 2;
-    let right = Rect { x: area.x + left + 1, width: area.width.saturating_sub(left + 1), ..area };
-    vec![Rect { width: left, ..area }, right]
+    let side = Rect { width: left, ..area };
+    vec![side, Rect { x: area.x + left + 1, ..side }]
 }
 
 /// Writes a text that is safe to show, on one line.

@@ -1,5 +1,7 @@
 //! The events, one a row; adjacent chunks of a region as one, unless every one is asked for.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -7,24 +9,20 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::app::App;
-use super::super::line::fit;
+use super::super::line::{common_prefix, fit, fit_around};
 use super::super::panes::Pane;
 use super::cells::{halves, letters, put_fitted, put_line};
 use super::drawn::EventsPlace;
-use crate::diagnostic::escape;
 use crate::replay::{Kind, Recording};
 use crate::session::Side;
 
 /// From this width on, there is room for a word between an actual and an expected value.
 const ROOMY: usize = 50;
 
-/// How much of a text or a value is looked at, in characters: more than any screen shows of it.
-const READ: usize = 2000;
-
 /// Some events of a recording: a row of the list.
 struct Row {
     first: usize,
-    /// Behind the last.
+    /// After the last.
     end: usize,
 }
 
@@ -152,13 +150,17 @@ impl Shown<'_> {
             width => format!("{} {name:<width$}  ", self.letter),
         };
         let used = head.chars().count() + kind_word.chars().count() + field.chars().count();
-        let text = text(recording, row);
-        let other = self.differs.then(|| self.other_text(at)).flatten();
-        let room = usize::from(width).saturating_sub(used);
+        let Said { count, text } = said(recording, row);
+        let room = usize::from(width).saturating_sub(used + count.width());
         let (text, expected) = match self.expected(row) {
             Some(expected) => beside(&text, &expected, room),
-            None => (from_difference(&text, other.as_deref(), room), String::new()),
+            None => {
+                let other = self.differs.then(|| self.other(at)).flatten();
+                let same = other.map_or(0, |other| common_prefix(&text, &other.text));
+                (fit_around(&text, same, room), String::new())
+            }
         };
+        let text = count + &text;
         let mut line = Line::from(vec![
             Span::styled(head, if self.differs || self.is_wrong(row) { theme.bad() } else { base }),
             Span::styled(kind_word, kind),
@@ -175,17 +177,17 @@ impl Shown<'_> {
     }
 
     /// What the same row of the other side says.
-    fn other_text(&self, at: usize) -> Option<String> {
+    fn other(&self, at: usize) -> Option<Said<'_>> {
         let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
         let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
-        (at < list.count()).then(|| text(&other.recording, &list.row(at)))
+        (at < list.count()).then(|| said(&other.recording, &list.row(at)))
     }
 
     /// What was expected in place of a wrong value.
     fn expected(&self, row: &Row) -> Option<String> {
         let expected = self.app.session.library.material.expected.as_ref().filter(|_| self.is_wrong(row))?;
         let value = self.side.recording.expected_value(expected, row.first);
-        Some(value.map_or_else(|| "nothing".to_owned(), |value| escape(&value.to_string()).into_owned()))
+        Some(value.map_or_else(|| "nothing".to_owned(), |value| value.to_string()))
     }
 
     /// Whether the message is another than expected because of the row.
@@ -201,65 +203,46 @@ impl Shown<'_> {
     }
 }
 
-/// The beginning of a value's JSON, safe to show.
-fn shortened(json: &str) -> String {
-    let head = json.char_indices().nth(READ).map_or(json, |(end, _)| json.get(..end).unwrap_or(json));
-    escape(head).into_owned()
+/// What a row says beside its kind and its field.
+struct Said<'r> {
+    /// How many chunks it joins; empty for one.
+    count: String,
+    /// A text or a value, whole and as it is.
+    text: Cow<'r, str>,
 }
 
-/// What the row says beside its kind and its field.
-fn text(recording: &Recording, row: &Row) -> String {
-    let Some(event) = recording.event(row.first) else { return String::new() };
-    match (event.kind, event.value) {
+fn said<'r>(recording: &'r Recording, row: &Row) -> Said<'r> {
+    let mut count = String::new();
+    let Some(event) = recording.event(row.first) else { return Said { count, text: Cow::default() } };
+    let text = match (event.kind, event.value) {
         (Kind::Chunk, _) => {
             let last = recording.event(row.end.saturating_sub(1)).map_or(event.span.end, |last| last.span.end);
-            let count = match row.end - row.first {
-                1 => String::new(),
-                count => format!("×{count} "),
-            };
-            let text = recording.slice(event.span.start..last);
-            let head = text.char_indices().nth(READ).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
-            format!("{count}{}", escape(head))
+            if row.end - row.first > 1 {
+                count = format!("×{} ", row.end - row.first);
+            }
+            recording.slice(event.span.start..last).into()
         }
         (_, Some(Ok(value))) => match recording.replaced(row.first) {
-            Some(lost) => format!("{} in place of {}", shortened(&value.json()), shortened(&lost.to_string())),
-            None => shortened(&value.json()),
+            Some(lost) => format!("{} in place of {lost}", value.json()).into(),
+            None => value.json(),
         },
-        (_, Some(Err(reason))) => escape(reason).into_owned(),
-        (_, None) => escape(recording.slice(event.span)).into_owned(),
-    }
-}
-
-/// A text cut to its room; where it differs from another too late to be seen, from a little before that.
-fn from_difference(text: &str, other: Option<&str>, width: usize) -> String {
-    let same = other.map_or(0, |other| text.chars().zip(other.chars()).take_while(|(a, b)| a == b).count());
-    if text.width() <= width || same < width.saturating_sub(1) {
-        return fit(text, width);
-    }
-    let skipped = same.saturating_sub(width / 3);
-    let rest: String = text.chars().skip(skipped).collect();
-    fit(&format!("…{rest}"), width)
+        (_, Some(Err(reason))) => reason.into(),
+        (_, None) => recording.slice(event.span).into(),
+    };
+    Said { count, text }
 }
 
 /// An actual and an expected text in the room of one, both from a little before where they differ.
 fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
     let between = if width >= ROOMY { "  expected " } else { " ≠ " };
     let room = width.saturating_sub(between.width());
-    let left = actual.width().min(room - room / 2).max(room.saturating_sub(expected.width()));
-    let same = actual.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
-    let shown = around(actual, same, left);
-    let right = around(expected, same, room.saturating_sub(shown.width()));
+    // What is longer than the room need not be measured.
+    let columns = |text: &str| fit(text, room).width();
+    let left = columns(actual).min(room - room / 2).max(room.saturating_sub(columns(expected)));
+    let same = common_prefix(actual, expected);
+    let shown = fit_around(actual, same, left);
+    let right = fit_around(expected, same, room.saturating_sub(shown.width()));
     (shown, format!("{between}{right}"))
-}
-
-/// A text cut to its room, from a little before a character on.
-fn around(text: &str, at: usize, width: usize) -> String {
-    let skipped = at.saturating_sub(width / 3);
-    if text.width() <= width || skipped == 0 {
-        return fit(text, width);
-    }
-    let rest: String = text.chars().skip(skipped).collect();
-    fit(&format!("…{rest}"), width)
 }
 
 #[cfg(test)]
@@ -276,19 +259,6 @@ mod tests {
         ] {
             let (left, right) = beside(actual, expected, width);
             assert_eq!(left + &right, shown, "{width}");
-        }
-    }
-
-    #[test]
-    fn a_text_is_cut_around_where_it_differs() {
-        for (text, other, width, shown) in [
-            ("abcdef", Some("abcdxx"), 6, "abcdef"),
-            ("abcdefghij", None, 6, "abcde…"),
-            ("abcdefghij", Some("abx"), 6, "abcde…"),
-            ("abcdefghijklmnop", Some("abcdefghijklxxxx"), 9, "…jklmnop"),
-            ("abcdefghijklmnopqrstuvw", Some("abcdefghijklx"), 9, "…jklmnop…"),
-        ] {
-            assert_eq!(from_difference(text, other, width), shown, "{text} {other:?}");
         }
     }
 }

@@ -232,8 +232,9 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     if let Some(count) = app.layout.count {
         return put(buffer, area.x, area.y, area.width, &count.to_string(), theme.strong());
     }
-    let proved = proof(buffer, area, app);
-    keys(buffer, Rect { x: area.x + proved, width: area.width - proved, ..area }, app);
+    let keys = keys(app);
+    let proved = proof(buffer, area, app, keys.least());
+    keys.draw(buffer, Rect { x: area.x + proved, width: area.width - proved, ..area });
 }
 
 /// A time to wait, as precise as an estimate can be.
@@ -245,24 +246,56 @@ fn about(left: Duration) -> String {
     }
 }
 
-/// The result of the proof, at most in two thirds of the bar; gives the room it takes.
-fn proof(buffer: &mut Buffer, area: Rect, app: &App) -> u16 {
+/// The result of the proof, beside the keys that matter: its figures, and as much else as there is room for; gives the
+/// room it takes.
+fn proof(buffer: &mut Buffer, area: Rect, app: &App, keys: usize) -> u16 {
     let Some(proof) = app.session.proof() else { return 0 };
     let counted = format!("{} of {}", proof.passed, proof.cases);
-    let (text, style) = match &proof.wrong {
-        None => (format!("✓ {counted}"), app.layout.theme.good()),
-        Some(wrong) => (format!("✗ {counted}: {wrong}"), app.layout.theme.bad()),
+    let (figures, text, style) = match &proof.wrong {
+        None => (String::new(), format!("✓ {counted}"), app.layout.theme.good()),
+        Some(wrong) => (format!("✗ {counted}: "), format!("✗ {counted}: {wrong}"), app.layout.theme.bad()),
     };
-    let text = format!("{}  ", fit(&text, usize::from(area.width) * 2 / 3));
+    let width = usize::from(area.width);
+    let room = width.saturating_sub(keys + GAP.width()).max(figures.width().max(width / 3));
+    let text = format!("{}{GAP}", fit(&text, room));
     put(buffer, area.x, area.y, area.width, &text, style);
     u16::try_from(text.width()).unwrap_or(area.width).min(area.width)
 }
 
-/// The keys of the table that have a short name, as many as there is room for; the help is always among them.
-fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
-    let shown = |short: &str, key: &str| {
-        vec![Span::styled(key.to_owned(), app.layout.theme.key()), Span::raw(format!(" {short}  "))]
-    };
+/// Between two things in the bar.
+const GAP: &str = "  ";
+
+/// The keys of the table that have a short name.
+struct Keys {
+    /// What is wrong is what one came for.
+    first: Vec<Line<'static>>,
+    others: Vec<Line<'static>>,
+    /// The help, and the key that quits.
+    last: Vec<Line<'static>>,
+}
+
+impl Keys {
+    /// The room of the keys that matter.
+    fn least(&self) -> usize {
+        self.first.iter().chain(&self.last).map(Line::width).sum()
+    }
+
+    /// As many as there is room for; the last are always among them.
+    fn draw(self, buffer: &mut Buffer, area: Rect) {
+        let last: usize = self.last.iter().map(Line::width).sum();
+        let mut room = usize::from(area.width).saturating_sub(last);
+        let mut line = Line::default();
+        for key in self.first.into_iter().chain(self.others) {
+            let Some(rest) = room.checked_sub(key.width()) else { break };
+            room = rest;
+            line.extend(key);
+        }
+        line.extend(self.last.into_iter().flatten());
+        buffer.set_line(area.x, area.y, &line, area.width);
+    }
+}
+
+fn keys(app: &App) -> Keys {
     let serves = |action: Action| match action {
         Action::NextOutput => app.session.library.names.len() > 1,
         Action::Edit => app.session.editing.can_edit,
@@ -271,26 +304,18 @@ fn keys(buffer: &mut Buffer, area: Rect, app: &App) {
         Action::ToDifference => app.session.playback.difference.is_some() || !app.session.playback.wrong.is_empty(),
         _ => true,
     };
-    let mut listed: Vec<_> = KEYS.iter().filter(|key| !key.short.is_empty() && serves(key.action)).collect();
-    // What is wrong is what one came for.
-    listed.sort_by_key(|binding| !matches!(binding.action, Action::ToDifference | Action::Failures));
-    let (last, first): (Vec<_>, Vec<_>) =
-        listed.into_iter().partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
-    let spans = |binding: &&super::super::keys::Binding| {
+    let mut keys = Keys { first: Vec::new(), others: Vec::new(), last: Vec::new() };
+    for binding in KEYS.iter().filter(|binding| !binding.short.is_empty() && serves(binding.action)) {
         let key = binding.keys.first().map(|key| key.name()).unwrap_or_default();
-        shown(binding.short, &key)
-    };
-    let last: Vec<Span<'_>> = last.iter().flat_map(spans).collect();
-    let mut room = usize::from(area.width).saturating_sub(last.iter().map(Span::width).sum());
-    let mut line: Vec<Span<'_>> = Vec::new();
-    for binding in &first {
-        let spans = spans(binding);
-        let width: usize = spans.iter().map(Span::width).sum();
-        let Some(rest) = room.checked_sub(width) else { break };
-        room = rest;
-        line.extend(spans);
+        let shown =
+            Line::from(vec![Span::styled(key, app.layout.theme.key()), Span::raw(format!(" {}{GAP}", binding.short))]);
+        match binding.action {
+            // The proof says what is wrong with the template; it comes before what is wrong with this output.
+            Action::Failures => keys.first.insert(0, shown),
+            Action::ToDifference => keys.first.push(shown),
+            Action::Help | Action::Quit => keys.last.push(shown),
+            _ => keys.others.push(shown),
+        }
     }
-    line.extend(last);
-    let line = Line::from(line);
-    buffer.set_line(area.x, area.y, &line, area.width);
+    keys
 }

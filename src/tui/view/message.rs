@@ -4,10 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 use super::super::app::App;
 use super::super::diff;
-use super::super::line::{fit_end, wrap};
+use super::super::line::{fit_end, whole, wrap};
 use super::super::panes::Pane;
 use super::super::theme::Theme;
 use super::cells::{halves, put_line};
@@ -92,13 +93,23 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
 /// From this width on, an expected value is shown beside the actual one.
 pub const WIDE: usize = 70;
 
-/// An expected value and the actual one, in rows.
+/// An expected value and the actual one, in rows; side by side, in halves no wider than they need.
 pub fn comparison(departure: &Departure, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let is_wide = width >= WIDE;
-    let order = if is_wide { "expected │ actual" } else { "- expected, + actual" };
-    let head = Line::styled(format!(" {}: {order}", escape(&departure.title)), theme.bad());
-    let rows = diff::rows(&departure.expected, &departure.actual, width, is_wide, theme);
-    std::iter::once(head).chain(rows).collect()
+    let title = escape(&departure.title);
+    if width < WIDE {
+        let head = Line::styled(format!(" {title}: - expected, + actual"), theme.bad());
+        let rows = diff::rows(&departure.expected, &departure.actual, width, false, theme);
+        return std::iter::once(head).chain(rows).collect();
+    }
+    // Texts begin after a sign and a space.
+    let left = format!("  {title}: expected");
+    let lines = departure.expected.lines().chain(departure.actual.lines());
+    let needed = lines.map(|line| whole(line, width).map_or(width, |line| line.width() + 3)).max();
+    let width = width.min(2 * needed.unwrap_or(0).max(left.width() + 1) + 1);
+    let half = diff::half(width);
+    let head = format!("{}{}│  actual", left, " ".repeat(half.saturating_sub(left.width())));
+    let rows = diff::rows(&departure.expected, &departure.actual, width, true, theme);
+    std::iter::once(Line::styled(head, theme.bad())).chain(rows).collect()
 }
 
 /// The key of the message that the last event gave a value to.

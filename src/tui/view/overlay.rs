@@ -212,7 +212,8 @@ fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
     };
     let counts = [
         (count(&[Verdict::Passed, Verdict::Excused]), "passed"),
-        (count(&[Verdict::Failed, Verdict::Broken]), "failed"),
+        (count(&[Verdict::Failed]), "failed"),
+        (count(&[Verdict::Broken]), "unreadable"),
         (count(&[Verdict::Odd]), "looking wrong"),
         (count(&[Verdict::InOrder]), "in order"),
     ];
@@ -226,22 +227,22 @@ fn outputs(out: &mut Frame<'_>, area: Rect, app: &mut App, selected: usize) {
         .enumerate()
         .map(|(at, name)| {
             let (mark, style) = match app.session.library.verdicts.get(at).copied().flatten() {
-                Some(Verdict::Passed) => ("✓ passed ", app.layout.theme.good()),
+                Some(Verdict::Passed) => ("✓ passed", app.layout.theme.good()),
                 Some(Verdict::Excused) => ("✓ allowed", app.layout.theme.good()),
                 Some(Verdict::InOrder) => ("· in order", app.layout.theme.quiet()),
-                Some(Verdict::Odd) => ("! look here", app.layout.theme.bad()),
-                Some(Verdict::Failed) => ("✗ failed ", app.layout.theme.bad()),
-                Some(Verdict::Broken) => ("✗ unread ", app.layout.theme.bad()),
+                Some(Verdict::Odd) => ("! looks wrong", app.layout.theme.bad()),
+                Some(Verdict::Failed) => ("✗ failed", app.layout.theme.bad()),
+                Some(Verdict::Broken) => ("✗ unreadable", app.layout.theme.bad()),
                 None => ("", app.layout.theme.quiet()),
             };
             let here = if at == app.session.library.output { "▶" } else { " " };
-            let name = fit_end(name, usize::from(area.width).saturating_sub(19));
-            let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<12}"), style), Span::raw(name)]);
+            let name = fit_end(name, usize::from(area.width).saturating_sub(21));
+            let line = Line::from(vec![Span::raw(here), Span::styled(format!("{mark:<14}"), style), Span::raw(name)]);
             if at == selected { line.patch_style(app.layout.theme.current()) } else { line }
         })
         .collect();
     let title = format!("Outputs: {}", counts.join(", "));
-    page_with(out, area, app, &title, "enter opens, n: next failed, esc closes", &lines, top);
+    page_with(out, area, app, &title, "enter opens, n: next problem, esc closes", &lines, top);
 }
 
 /// A line of a difference in its color; any other as it is.

@@ -41,11 +41,14 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     // The text right before the position is what just happened.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
-    let top = match index {
-        0 => app.layout.drawn.follow(Pane::Stream, app.layout.panes.scrolled(Pane::Stream), here, count, area.height),
-        _ => app.layout.drawn.rows(Pane::Stream).0,
-    };
-    let Some(wrapping) = app.layout.drawn.wrappings.get(index) else { return };
+    if index == 0 {
+        app.layout.drawn.follow(Pane::Stream, app.layout.panes.scrolled(Pane::Stream), here, count, area.height);
+    }
+    let top = app.layout.drawn.rows(Pane::Stream).0;
+    let wrappings = &app.layout.drawn.wrappings;
+    let (Some(first), Some(wrapping)) = (wrappings.first(), wrappings.get(index)) else { return };
+    // The other side shows the same text; its rows may begin elsewhere.
+    let top = if index == 0 { top } else { wrapping.row_of(first.row(top).start) };
     let last = (top + usize::from(area.height)).min(count);
     let window = wrapping.row(top).start..wrapping.row(last.saturating_sub(1)).end;
     let painter = Painter {
