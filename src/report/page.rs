@@ -9,7 +9,7 @@ const SCRIPT: &str = include_str!("report.js");
 /// are those of the two files, which `tests/it/report.rs` computes.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-H+TNSWmNh7iaCpX0zTQTerUVM2LVwumTZ3oT6aJwj0M='; \
-    script-src 'sha256-k46bzUlFt5KJb64L9K/TA4LWIHqcFeoxwpJsN8yzmhg='; \
+    script-src 'sha256-a8alNXzSO4AdEqmZ4yuqI+r8bNqdRtrl5KYCtJW8ZMA='; \
     base-uri 'none'; form-action 'none'";
 
 /// How a page's subject fares, the best first.

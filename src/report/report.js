@@ -142,6 +142,10 @@ for (const root of document.querySelectorAll("[data-step]")) {
   const sides = [...root.querySelectorAll("figure")].map((figure) => {
     const [pre, message] = figure.querySelectorAll("pre");
     const events = figure.querySelector(".events");
+    for (const [pane, name] of [[pre, "Output"], [message, "Message"]]) {
+      pane.setAttribute("role", "region");
+      pane.setAttribute("aria-label", name);
+    }
     return {
       pre,
       message,
