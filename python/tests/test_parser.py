@@ -37,6 +37,17 @@ MESSAGE: dict[str, Any] = {
 }
 
 
+def joined(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events with the chunks of a region as one."""
+    found: list[dict[str, Any]] = []
+    for event in events:
+        if event["type"] == "region_chunk" and found and found[-1]["type"] == "region_chunk":
+            found[-1] = {**event, "text": found[-1]["text"] + event["text"]}
+        else:
+            found.append(event)
+    return found
+
+
 def test_a_whole_output():
     assert backchat.parse_response(OUTPUT, SPEC, prefix="<bot>") == MESSAGE
     assert list(backchat.parse_response(OUTPUT, SPEC, prefix="<bot>")) == list(MESSAGE)

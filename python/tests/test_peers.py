@@ -17,6 +17,7 @@ import backchat
 import pytest
 from backchat.integrations import sglang, vllm
 from backchat.integrations._spec import spec_of
+from test_parser import joined
 
 ROOT = Path(__file__).parents[2]
 PEERS = {
@@ -107,13 +108,7 @@ def follow(make, template, prefix, pieces):
     for piece in pieces:
         events += parser.feed(piece)
     message, last = parser.finalize()
-    joined: list[dict[str, Any]] = []
-    for event in events + last:
-        if event["type"] == "region_chunk" and joined and joined[-1]["type"] == "region_chunk":
-            joined[-1] = {**event, "text": joined[-1]["text"] + event["text"]}
-        else:
-            joined.append(event)
-    return message, joined
+    return message, joined(events + last)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,11 +5,10 @@ import json
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import backchat
 import pytest
-from test_parser import MESSAGE, OUTPUT, SPEC
+from test_parser import MESSAGE, OUTPUT, SPEC, joined
 
 hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import given, settings
@@ -115,13 +114,7 @@ def parsed(template, prefix, chunks, **options):
         message, last = parser.finalize()
     except backchat.ParseError as error:
         return str(error), None
-    joined: list[dict[str, Any]] = []
-    for event in events + last:
-        if event["type"] == "region_chunk" and joined and joined[-1]["type"] == "region_chunk":
-            joined[-1] = {**event, "text": joined[-1]["text"] + event["text"]}
-        else:
-            joined.append(event)
-    return message, joined
+    return message, joined(events + last)
 
 
 @given(CASES, CUTS)
