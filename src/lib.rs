@@ -137,6 +137,7 @@ mod targets;
 #[cfg(feature = "workbench")]
 pub mod targets;
 pub mod template;
+mod text;
 // The screen of the command; not part of the library either.
 #[cfg(feature = "tui")]
 #[doc(hidden)]

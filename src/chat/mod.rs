@@ -10,7 +10,6 @@ mod builtins;
 mod engine;
 mod jinja;
 mod render;
-mod slice;
 pub mod source;
 mod switches;
 mod values;

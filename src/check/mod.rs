@@ -11,7 +11,6 @@ mod pending;
 mod reading;
 mod round_trip;
 mod scaffold;
-mod slice;
 mod splits;
 mod suite;
 mod truncation;

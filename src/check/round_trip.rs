@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compare::differences;
 use super::fixture::{Case, RoundTrip};
 use super::reading::Reading;
-use super::slice::slice;
 use super::splits::WHOLE;
 use crate::chat::{self, ChatTemplate, RenderOptions};
 use crate::chats::Unrenderer;
@@ -15,6 +14,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
 use crate::parser::{Options, Parser};
 use crate::template::Template;
+use crate::text::slice;
 use crate::wire::Wire;
 
 /// A chat template as its source gives it.

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use super::reading::{Reading, join};
-use super::slice::slice;
 use crate::json::{Object, Value};
 use crate::parser::{Event, Parser};
+use crate::text::slice;
 
 /// The problem of a truncated text.
 #[derive(Clone, Debug, PartialEq, Eq)]

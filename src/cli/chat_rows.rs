@@ -9,22 +9,24 @@ use crate::json::{self, Object, Value};
 
 type Compiled = Result<Arc<ChatTemplate>, String>;
 
-/// Compiled templates, by their source.
+/// Compiled templates, by their source and whether they are those for tools.
 #[derive(Default)]
-pub(super) struct Templates(Mutex<HashMap<String, Compiled>>);
+pub(super) struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
 
 impl Templates {
-    /// The template that a row names, else the one of the command line.
-    pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>) -> Compiled {
+    /// The template that a row names, else the one of the command line; of several in its source the one that `name` says,
+    /// or that is `for_tools`.
+    pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
         let place = text(row, "template")?.or(otherwise);
         let place = place.ok_or("the row has no `template`, and neither has the command line")?;
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
+        let key = (place.to_owned(), for_tools);
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         known.unwrap_or_else(|| {
             let compiled = source::open(place, name).map_err(|error| format!("{place}: {error}")).and_then(|source| {
-                let source = source.for_tools();
+                let source = if for_tools { source.for_tools() } else { source };
                 ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
             });
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(place.to_owned(), compiled.clone());
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, compiled.clone());
             compiled
         })
     }
@@ -90,7 +92,8 @@ pub(super) fn report(tally: rows::Tally, global: &Global) {
     }
 }
 
-fn read(line: &[u8]) -> Result<Object, String> {
+/// The object of a row.
+pub(super) fn read(line: &[u8]) -> Result<Object, String> {
     let text =
         std::str::from_utf8(line).map_err(|error| format!("the row is not UTF-8: byte {}", error.valid_up_to()))?;
     match json::read(text) {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::slice::slice;
 use crate::chat::Rendered;
 use crate::diagnostic::escape_lines;
 use crate::json::{Object, Value};
+use crate::text::slice;
 
 const RESET: &str = "\u{1b}[0m";
 /// The template's own text.

@@ -137,7 +137,7 @@ impl Doctor {
         let tally = rows::answer(file, global, || {
             |line: rows::Line<'_>, out: &mut Vec<u8>| {
                 chat_rows::answer(&line.bytes, out, |row| {
-                    let template = templates.of_row(row, None, self.template_name.as_deref())?;
+                    let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
                     let variables = chat_rows::variables(row, &self.set)?;
                     let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
                     let report = doctor::examine(&template, &Options { variables, now: Some(now) });

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
-use super::slice::slice;
 use super::{Failure, Global, input, rows, special_tokens};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
@@ -16,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Place, Sources, escape};
 use crate::grammar::{self, Builder, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
+use crate::text::slice;
 use crate::wire::Wire;
 
 /// Write the grammar of a model's valid outputs, for an engine that constrains sampling

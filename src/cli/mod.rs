@@ -41,7 +41,6 @@ mod review;
 mod rows;
 mod schema;
 mod signals;
-mod slice;
 mod special_tokens;
 mod unrender;
 

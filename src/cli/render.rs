@@ -1,17 +1,15 @@
 //! `render`: conversations to text, byte for byte as transformers renders them; a row of `--jsonl` gets one answer.
 
-use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chat_options::{assignment, source_failure, template_name, time};
 use super::mask::{self, MaskPart};
-use super::{Failure, Global, colored_chat, input, rows};
+use super::{Failure, Global, chat_rows, colored_chat, input, rows};
 use crate::chat::source::{self, Source, SourceError};
 use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::json::{self, Object, Value};
+use crate::json::{Object, Value};
 
 /// Render conversations with a chat template, byte for byte as transformers does
 #[derive(Debug, clap::Args)]
@@ -186,105 +184,36 @@ impl Render {
         if let Some(source) = &self.source {
             self.announce(&self.open(source).map_err(source_failure)?, global);
         }
-        let templates = Templates::default();
-        let rows::Tally { rows, failed } = rows::answer(file, global, || {
-            |line: rows::Line, out: &mut Vec<u8>| self.answer(&line.bytes, &templates, out)
+        let templates = chat_rows::Templates::default();
+        let tally = rows::answer(file, global, || {
+            |line: rows::Line, out: &mut Vec<u8>| {
+                chat_rows::answer(&line.bytes, out, |row| self.answer(row, &templates))
+            }
         })?;
-        if failed > 0 && !global.is_quiet() {
-            super::say!("note: {failed} of {rows} rows failed");
-        }
+        chat_rows::report(tally, global);
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Appends the answer to a row.
-    fn answer(&self, line: &[u8], templates: &Templates, out: &mut Vec<u8>) -> rows::Outcome {
-        let mut answer = Object::new();
-        let outcome = match read_row(line).and_then(|row| {
-            answer.insert("id".to_owned(), row.get("id").cloned().unwrap_or_default());
-            self.render_row(&row, templates)
-        }) {
-            Ok(Answered::Masked(entries)) => {
-                answer.extend(entries);
-                rows::Outcome::Answered
-            }
-            Ok(Answered::Rendered(rendered)) => {
-                let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
-                let spans = rendered.assistant_spans.iter();
-                let spans = spans.map(|(start, end)| Value::List(vec![bound(*start), bound(*end)])).collect();
-                answer.insert("text".to_owned(), rendered.text.into());
-                answer.insert("assistant_spans".to_owned(), Value::List(spans));
-                rows::Outcome::Answered
-            }
-            Err(message) => {
-                answer.entry("id".to_owned()).or_default();
-                answer.insert("error".to_owned(), message.into());
-                rows::Outcome::Failed
-            }
-        };
-        out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
-        out.push(b'\n');
-        outcome
-    }
-
-    fn render_row(&self, row: &Object, templates: &Templates) -> Result<Answered, String> {
-        let text = |key: &str| match row.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(other) => Err(format!("`{key}` should be a string, not {}", other.kind())),
-        };
+    fn answer(&self, row: &Object, templates: &chat_rows::Templates) -> Result<Object, String> {
         let Some(Value::Object(context)) = row.get("context") else {
             return Err("the row has no `context`, or it is not an object".to_owned());
         };
         let mut context = context.clone();
         self.vary(&mut context);
-        let place = text("template")?.or(self.source.as_deref());
-        let place = place.ok_or("the row has no `template`, and neither has the command line")?;
-        let with_tools = context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null));
-        let template = templates.get(place, with_tools, || self.open(place))?;
-        let now = text("now")?.map(str::to_owned).or_else(|| self.now.clone());
-        let options = RenderOptions { now, watch: false };
+        let for_tools = context.get("tools").is_some_and(|tools| !matches!(tools, Value::Null));
+        let template = templates.of_row(row, self.source.as_deref(), self.template_name.as_deref(), for_tools)?;
+        let now = chat_rows::text(row, "now")?.map(str::to_owned).or_else(|| self.now.clone());
+        let options = RenderOptions::default().now(now);
         if !self.mask.is_empty() {
-            let masked = mask::answer(&template, &context, &options, &self.mask, row.get("offsets"))?;
-            return Ok(Answered::Masked(masked));
+            return mask::answer(&template, &context, &options, &self.mask, row.get("offsets"));
         }
-        template.render(&context, &options).map(Answered::Rendered).map_err(|error| error.to_string())
-    }
-}
-
-/// The request of a row.
-enum Answered {
-    Rendered(chat::Rendered),
-    Masked(Object),
-}
-
-type Compiled = Result<Arc<ChatTemplate>, String>;
-
-/// Compiled templates, by their source and whether there are tools.
-#[derive(Default)]
-struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
-
-impl Templates {
-    fn get(&self, place: &str, with_tools: bool, open: impl FnOnce() -> Result<Source, SourceError>) -> Compiled {
-        let key = (place.to_owned(), with_tools);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        known.unwrap_or_else(|| {
-            let compiled = open().map_err(|error| format!("{place}: {error}")).and_then(|source| {
-                let source = if with_tools { source.for_tools() } else { source };
-                ChatTemplate::compile(&source.template).map(Arc::new).map_err(|error| error.to_string())
-            });
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, compiled.clone());
-            compiled
-        })
-    }
-}
-
-/// A row of JSON lines.
-fn read_row(line: &[u8]) -> Result<Object, String> {
-    let text =
-        std::str::from_utf8(line).map_err(|error| format!("the row is not UTF-8: byte {}", error.valid_up_to()))?;
-    match json::read(text) {
-        Ok(Value::Object(row)) => Ok(row),
-        Ok(other) => Err(format!("a row should be an object, not {}", other.kind())),
-        Err(error) => Err(format!("the row is not valid JSON: {error}")),
+        let rendered = template.render(&context, &options).map_err(|error| error.to_string())?;
+        let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
+        let spans = rendered.assistant_spans.iter();
+        let spans = spans.map(|(start, end)| Value::List(vec![bound(*start), bound(*end)])).collect();
+        Ok(Object::from_iter([
+            ("text".to_owned(), rendered.text.into()),
+            ("assistant_spans".to_owned(), Value::List(spans)),
+        ]))
     }
 }

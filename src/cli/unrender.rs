@@ -106,7 +106,7 @@ impl Unrender {
             |line: rows::Line<'_>, out: &mut Vec<u8>| {
                 chat_rows::answer(&line.bytes, out, |row| {
                     let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
-                    let template = templates.of_row(row, None, self.template_name.as_deref())?;
+                    let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
                     let variables = chat_rows::variables(row, &self.set)?;
                     let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
                     let read = known.get(row, template, variables, now).unrender(text);

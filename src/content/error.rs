@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::slice::slice;
+use crate::text::slice;
 
 /// Why a region's body gives no value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@
 
 use std::borrow::Cow;
 
-use super::slice::slice;
 use super::{Mode, Reason};
 use crate::json::Value;
 use crate::python::text::is_word;
 use crate::template::JsonArgs;
+use crate::text::slice;
 
 pub(super) fn to_json<'t>(text: &'t str, args: &JsonArgs, mode: Mode) -> Result<Cow<'t, str>, Reason> {
     match mode {

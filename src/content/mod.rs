@@ -14,7 +14,6 @@ pub(crate) mod json;
 mod json_dialect;
 mod kv_lines;
 pub(crate) mod number;
-mod slice;
 mod transform;
 mod xml_inline;
 

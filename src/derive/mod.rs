@@ -18,7 +18,6 @@ mod prove;
 mod readers;
 mod recorded;
 mod report;
-mod slice;
 
 pub use crate::targets::Target;
 pub(crate) use evidence::Evidence;

@@ -6,7 +6,6 @@ mod escape;
 mod place;
 mod render;
 mod shell;
-mod slice;
 mod sources;
 mod text;
 mod words;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::slice::slice;
+use crate::text::slice;
 
 /// A position in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::slice::slice;
+use crate::text::slice;
 
 /// The beginning of a text that may be long, of at most this many characters, and an ellipsis if it is longer.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {

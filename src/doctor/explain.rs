@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::facts::common_start;
 use super::messages::needle;
-use super::slice::slice;
 use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
+use crate::text::slice;
 
 /// The subject of a fact, in words.
 pub(crate) fn words(name: &str) -> &'static str {
@@ -91,14 +91,7 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
     });
     out += "\nBehaves\n";
     for fact in rest {
-        let value = match &fact.value {
-            Value::Null => "does not apply".to_owned(),
-            Value::Bool(true) => "yes".to_owned(),
-            Value::Bool(false) => "no".to_owned(),
-            Value::List(items) if items.is_empty() => "none".to_owned(),
-            Value::Object(entries) if entries.is_empty() => "none".to_owned(),
-            other => other.to_string(),
-        };
+        let value = value_words(&fact.value);
         let _ = writeln!(out, "  {:<26} {}: {value}", fact.name, words(fact.name));
         if let Some(departure) = departure(fact, template, options) {
             let _ = writeln!(out, "  {:<26} {departure}", "");
@@ -206,4 +199,16 @@ fn remedy(fact: &Fact, template: &ChatTemplate, options: &Options) -> Option<Str
             one.starts_with(&other).then(|| format!("{name}={value}"))
         })
     })
+}
+
+/// The value of a fact about behavior, in words.
+pub(crate) fn value_words(value: &Value) -> String {
+    match value {
+        Value::Null => "does not apply".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::List(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(entries) if entries.is_empty() => "none".to_owned(),
+        other => other.to_string(),
+    }
 }

@@ -5,8 +5,8 @@ use super::messages::{
     Arguments, REASONING_KEYS, answer, call, calling, later, needle, result, said, system, text_part, tools, user, with,
 };
 use super::probe::{Chat, Outcome, Probe};
-use super::slice::slice;
 use crate::json::Value;
+use crate::text::slice;
 
 /// The treatment of one part of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ mod explain;
 mod facts;
 pub(crate) mod messages;
 mod probe;
-mod slice;
 pub(crate) mod traps;
 
 use std::rc::Rc;
@@ -16,7 +15,7 @@ use std::rc::Rc;
 use crate::chat::{ChatTemplate, RenderError};
 use crate::json::{Object, Value};
 
-pub(crate) use explain::{departure, words};
+pub(crate) use explain::{departure, value_words, words};
 pub use explain::{explain, summary};
 pub(crate) use facts::common_start;
 pub use probe::Exhibit;

@@ -9,7 +9,6 @@ mod map;
 mod number;
 mod place;
 mod read;
-mod slice;
 mod value;
 mod write;
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::place::Below;
-use super::slice::slice;
 use super::{Map, Number, Object, Places, Value};
+use crate::text::slice;
 
 /// Why a text is not JSON, and the position.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use super::Value;
-use super::slice::slice;
+use crate::text::slice;
 
 /// Writes the value as one line of JSON, with Python's `, ` and `: `; NaN and infinities are `null`.
 impl Display for Value {

@@ -1,8 +1,7 @@
 //! Makes the changes that findings offer. No change is made twice, and none that overlaps another.
 
-use std::ops::Range;
-
 use crate::diagnostic::{Diagnostic, Edit};
+use crate::text::slice;
 
 /// The text with the fixes of some findings, and how many of them were made. Of fixes that touch the same bytes the first
 /// one is made; whoever lints again is offered the others.
@@ -26,14 +25,6 @@ pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
         out.push_str(&edit.text);
         at = edit.span.end;
     }
-    out.push_str(slice(text, at..text.len()));
+    out.push_str(slice(text, at..));
     (out, made)
-}
-
-/// Some of the text. Edits are spans of the text that was linted and do not overlap, so that what lies between them is a
-/// slice of it; findings about another text are a bug, which debug builds report.
-fn slice(text: &str, span: Range<usize>) -> &str {
-    let found = text.get(span.clone());
-    debug_assert!(found.is_some(), "{span:?} does not slice a text of {} bytes", text.len());
-    found.unwrap_or("")
 }

@@ -1,8 +1,8 @@
 //! The constructs of a pattern, for advice about it.
 
 use super::Pattern;
-use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
+use crate::text::slice;
 
 /// Something a pattern uses that not every engine has, or means the same by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

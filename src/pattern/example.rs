@@ -8,8 +8,8 @@ use foldhash::fast::FixedState;
 
 use super::Pattern;
 use super::class::Class;
-use super::slice::slice;
 use super::tree::{Greed, Node};
+use crate::text::slice;
 
 /// How many texts are kept at any time.
 const MOST: usize = 48;

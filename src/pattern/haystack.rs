@@ -1,6 +1,6 @@
 //! The text a search may look at. Places count from the start of the whole text, even after its beginning is gone.
 
-use super::slice::slice;
+use crate::text::slice;
 
 /// The state after the last character so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

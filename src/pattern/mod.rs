@@ -27,7 +27,6 @@ mod regular;
 mod runs;
 mod scan;
 mod search;
-mod slice;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -35,10 +34,10 @@ mod tree;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::text::slice;
 use haystack::{Edge, Haystack};
 use prefilter::Prefilter;
 use program::Program;
-use slice::slice;
 use tree::Node;
 
 pub(crate) use constructs::{Construct, Explosion};

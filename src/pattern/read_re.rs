@@ -10,8 +10,8 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::PatternError;
 use super::class::{self, Class};
 use super::read_regex::Reading;
-use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
+use crate::text::slice;
 
 /// How deeply groups may be nested.
 const MAX_DEPTH: usize = 200;

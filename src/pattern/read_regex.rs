@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::PatternError;
 use super::class::{self, Class};
-use super::slice::slice;
 use super::tree::{Assertion, Greed, Node};
+use crate::text::slice;
 
 /// How deeply groups may be nested.
 const MAX_DEPTH: usize = 200;

@@ -5,8 +5,8 @@ use super::machine::{Attempt, BYTES_PER_UNIT, Frame, MEMO};
 use super::memo::{Extent, Facts, has_place, note_stretch};
 use super::next_bytes::NextBytes;
 use super::program::{Run, SHORT_RUN};
-use super::slice::slice;
 use super::tree::Greed;
+use crate::text::slice;
 
 /// The extra cost of walking a byte backward, in units of work.
 const BACKWARD: usize = 2;

@@ -8,7 +8,7 @@ use crate::parser::{Mode, Options, ParseError, Parser};
 use crate::template::Template;
 
 use super::recording::Recording;
-use super::slice::slice;
+use crate::text::slice;
 
 /// How many cuts are tried at most.
 const MOST: usize = 50_000;

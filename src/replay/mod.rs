@@ -33,7 +33,6 @@ mod navigation;
 mod record;
 mod recording;
 mod segments;
-mod slice;
 #[cfg(test)]
 mod tests;
 

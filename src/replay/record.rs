@@ -7,10 +7,10 @@ use super::compact_value::CompactValue;
 use super::recording::{
     Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
-use super::slice::slice;
 use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
 use crate::template::Template;
+use crate::text::slice;
 
 /// A run to record.
 #[derive(Clone, Debug)]

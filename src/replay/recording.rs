@@ -10,7 +10,7 @@ use crate::template::{Field, Template};
 
 use super::compact_value::CompactValue;
 use super::moment::Moment;
-use super::slice::slice;
+use crate::text::slice;
 
 /// A recorded parse.
 ///

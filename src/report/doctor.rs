@@ -107,7 +107,7 @@ fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
             for fact in order {
                 let (words, class) = match group(fact).and_then(|group| GROUPS.get(group)) {
                     Some((_, words, class)) => ((*words).to_owned(), *class),
-                    None => (value_words(&fact.value), ""),
+                    None => (doctor::value_words(&fact.value), ""),
                 };
                 html.of_class("tr", "", |html| {
                     html.element("th", &[("scope", "row")], |html| html.text(doctor::words(fact.name)));
@@ -125,18 +125,6 @@ fn links(html: &mut Html, fact: &Fact, exhibits: &[&Rc<Exhibit>]) {
         let Some(index) = exhibits.iter().position(|known| Rc::ptr_eq(known, exhibit)) else { continue };
         html.element("a", &[("href", &format!("#c{index}"))], |html| html.text(&format!("{}", index + 1)));
         html.text(" ");
-    }
-}
-
-/// The value of a fact about behavior, in words.
-fn value_words(value: &Value) -> String {
-    match value {
-        Value::Null => "does not apply".to_owned(),
-        Value::Bool(true) => "yes".to_owned(),
-        Value::Bool(false) => "no".to_owned(),
-        Value::List(items) if items.is_empty() => "none".to_owned(),
-        Value::Object(entries) if entries.is_empty() => "none".to_owned(),
-        other => other.to_string(),
     }
 }
 

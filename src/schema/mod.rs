@@ -9,7 +9,6 @@ mod jmespath;
 mod load;
 mod node;
 mod parse;
-mod slice;
 pub mod source;
 mod substitute;
 mod tool_call;

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::node::{Additional, Node, Parser, Regex};
-use super::slice::slice;
 use super::substitute::substitute;
 use super::{ErrorKind, Schema, SchemaError, tool_call};
 use crate::content::{Mode, Reason, json as loads, number};
 use crate::json::{Number, Object, Value};
 use crate::pattern::{Pattern, Taken, TooMuchWork};
+use crate::text::slice;
 
 /// The steps that patterns may take in one parse, whatever the text, and for each byte of it.
 const STEPS: u64 = 20_000_000;

@@ -1,7 +1,7 @@
 //! `re.sub` of Python: the replacement's own syntax, and every match replaced.
 
-use super::slice::slice;
 use crate::pattern::{Pattern, Taken, TooMuchWork};
+use crate::text::slice;
 
 /// A replacement that was read.
 #[derive(Clone, Debug)]

@@ -5,7 +5,6 @@ mod keys;
 mod load;
 mod model;
 mod schema;
-mod slice;
 pub mod source;
 mod transform;
 mod write;

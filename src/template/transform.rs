@@ -1,8 +1,8 @@
 //! The shape a field gives to its value: JSON with placeholders, each replaced by a value whose type is kept.
 
-use super::slice::slice;
 use crate::json::{Map, Value};
 use crate::python::text::is_word;
+use crate::text::slice;
 
 /// The shape a field gives to its value.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,10 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::slice::slice;
 use super::theme::Theme;
 use crate::diagnostic::diff::{self, DiffOp};
 use crate::diagnostic::escape;
+use crate::text::slice;
 
 /// Equal lines shown before and after a change.
 const CONTEXT: usize = 3;

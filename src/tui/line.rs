@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::slice::slice;
 use crate::diagnostic::escape;
+use crate::text::slice;
 
 /// A character as the screen shows it, on its own line.
 pub fn glyph(c: char, whitespace: bool) -> Cow<'static, str> {

@@ -13,7 +13,6 @@ mod panes;
 pub mod review;
 mod screen;
 mod signals;
-mod slice;
 mod term;
 mod theme;
 mod view;

@@ -6,9 +6,9 @@ use super::arguments::split;
 use super::text::{to_str, write_repr, write_str};
 use super::{Kind, Result, error, type_name};
 use crate::chat::engine::limits;
-use crate::chat::slice::slice;
 use crate::chat::values::markup;
 use crate::python::number::{scientific, write_exponent, write_float};
+use crate::text::slice;
 
 /// How one value is to be written.
 #[derive(Default)]

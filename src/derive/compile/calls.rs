@@ -5,8 +5,8 @@ use super::choices::{Guard, Inside, Region, Section, Space};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
-use crate::derive::slice::slice;
 use crate::json::{Object, Value};
+use crate::text::slice;
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs, Place, Wire};
 

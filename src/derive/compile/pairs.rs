@@ -1,8 +1,8 @@
 //! The parser of a region that holds a call's arguments.
 
 use super::pattern::{escape, spaced, word_before};
-use crate::derive::slice::slice;
 use crate::json::{Object, Value};
+use crate::text::slice;
 use crate::wire::marks;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
 

@@ -1,9 +1,9 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
-use crate::derive::slice::slice;
 use crate::diagnostic::shortened;
 use crate::json::Object;
 use crate::parser::{Event, Span};
+use crate::text::slice;
 use crate::wire::conversation::Answer;
 
 use super::reading::{Part, changed_argument};

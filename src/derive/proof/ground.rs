@@ -1,7 +1,7 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
-use crate::derive::slice::slice;
+use crate::text::slice;
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
 use crate::wire::marks;
 use crate::wire::probe::{Prober, Setting, call, needle};

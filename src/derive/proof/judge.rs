@@ -7,12 +7,12 @@ use super::case::Case;
 use super::conversations::tools;
 use super::reading::{Part, answer_of, changed_argument, difference, message_of, reasoning_field};
 use super::verdict::{Failure, Loss};
-use crate::derive::slice::slice;
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
 use crate::parser::{Event, Options, ParseError, Parser, Tools};
 use crate::python;
 use crate::template::Template;
+use crate::text::slice;
 use crate::wire::conversation::Message;
 use crate::wire::probe::Prober;
 

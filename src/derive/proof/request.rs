@@ -3,8 +3,8 @@
 //! The proof finds this out by itself, so that it proves any response template and shares no belief with a draft.
 
 use crate::chat::ChatTemplate;
-use crate::derive::slice::slice;
 use crate::json::Object;
+use crate::text::slice;
 use crate::wire::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
 use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::template_usage::{self, TemplateUsage};

@@ -6,10 +6,10 @@ mod repair;
 
 use std::sync::Arc;
 
-use crate::derive::slice::slice;
 use crate::json::Value;
 use crate::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use crate::template::Template;
+use crate::text::slice;
 
 pub(super) use repair::{Bench, Lessons, learn};
 

@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
 use super::position;
-use crate::diagnostic::slice::slice;
 use crate::diagnostic::{Diagnostic, Place, Severity, Sources, escape};
+use crate::text::slice;
 
 /// How many characters of a long line are shown before, inside and after the place.
 const BEFORE: usize = 60;

@@ -1,7 +1,7 @@
 //! An expression as tokens.
 
 use crate::json::{self, Value};
-use crate::schema::slice::slice;
+use crate::text::slice;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {

@@ -13,10 +13,10 @@ use self::problems::Problem;
 use self::values::{At, Checker};
 use super::keys;
 use super::model::Parts;
-use super::slice::slice;
 use super::{Field, Template};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::json::{self, Path, Value};
+use crate::text::slice;
 
 pub(crate) use self::problems::Source;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::diagnostic::{Diagnostic, Edit, Place, Severity};
 use crate::json::{Path, Places, Value, offset_as_written};
-use crate::template::slice::slice;
+use crate::text::slice;
 
 /// The text a template was read from, and the positions of its values.
 #[derive(Clone, Copy)]

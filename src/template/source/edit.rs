@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Place};
 use crate::json::{self, Entry, Path, Value};
 use crate::template::load::invalid_json;
-use crate::template::slice::slice;
+use crate::text::slice;
 
 /// The text of a file whose root object gets another value for a key; a missing key is added.
 pub(super) fn edit(text: &str, key: &str, value: &Value) -> Result<String, Diagnostic> {

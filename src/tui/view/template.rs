@@ -10,9 +10,9 @@ use ratatui::text::{Line, Span};
 use super::super::app::App;
 use super::super::line::fit;
 use super::super::panes::Pane;
-use super::super::slice::slice;
 use super::cells::put_line;
 use crate::json::{self, Path, Places};
+use crate::text::slice;
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let (text, places) = shown(app);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::line::clusters;
-use super::super::slice::slice;
+use crate::text::slice;
 
 /// Where the rows of a text begin, for the width it was last shown in.
 #[derive(Default)]

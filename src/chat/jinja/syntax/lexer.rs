@@ -1,8 +1,8 @@
 //! Cuts a template's text into tokens, and removes the white space that tags strip.
 
 use super::error::SyntaxError;
-use crate::chat::slice::slice;
 use crate::python::space::is_space;
+use crate::text::slice;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {

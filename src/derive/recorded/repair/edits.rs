@@ -3,9 +3,9 @@
 use super::align::Shown;
 use super::layout::{self, Layout};
 use super::merge::{self, delimiter, escape};
-use crate::derive::slice::slice;
 use crate::json::{Object, Value};
 use crate::pattern::Pattern;
+use crate::text::slice;
 use crate::wire::marks;
 
 /// A template that reads more, and what that is.

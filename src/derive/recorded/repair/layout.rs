@@ -1,7 +1,7 @@
 //! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
 
 use super::align::{Body, Call, Shown};
-use crate::derive::slice::slice;
+use crate::text::slice;
 use crate::wire::marks;
 
 /// One way to write calls.

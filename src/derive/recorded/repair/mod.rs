@@ -13,11 +13,11 @@ use std::collections::HashSet;
 
 use super::compare;
 use super::{Sample, read_as};
-use crate::derive::slice::slice;
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode};
 use crate::template::Template;
+use crate::text::slice;
 use align::Said;
 use edits::{Edit, Sighting};
 
