@@ -543,7 +543,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_repeats_is_cut_at_marks() {
+    fn repeated_text_is_cut_at_marks() {
         let table = [
             ("<calls><call>", "</call><call>", "</call></calls>", ("<calls>", "<call>", "</call>", "", "</calls>")),
             ("<call>\n", "\n</call>\n<call>\n", "\n</call>", ("", "<call>\n", "\n</call>", "\n", "")),

@@ -257,3 +257,154 @@ pub(crate) fn json_type(value: &Value) -> &'static str {
         Value::Object(_) => "object",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: RequestShape = RequestShape::USUAL;
+    const PARTS: RequestShape = RequestShape { content_parts: true, ..USUAL };
+
+    fn call(name: &str, arguments: Object) -> Call {
+        Call { id: "c1".to_owned(), name: name.to_owned(), arguments }
+    }
+
+    fn add() -> Answer {
+        Answer::calls(vec![call("add", Object::from_iter([("n".to_owned(), 1.into())]))])
+    }
+
+    #[test]
+    fn a_request_shape_decides_the_form_of_content_and_calls() {
+        let called =
+            r#""tool_calls": [{"id": "c1", "type": "function", "function": {"name": "add", "arguments": {"n": 1}}}]"#;
+        let called_as_text = called.replace(r#"{"n": 1}"#, r#""{\"n\": 1}""#);
+        let table = [
+            (USUAL, Answer::content("Hi"), r#""content": "Hi""#.to_owned()),
+            (PARTS, Answer::content("Hi"), r#""content": [{"type": "text", "text": "Hi"}]"#.to_owned()),
+            (USUAL, add(), format!(r#""content": "", {called}"#)),
+            // Absent content is not a list with an empty part: it has a form of its own.
+            (PARTS, add(), format!(r#""content": "", {called}"#)),
+            (RequestShape { absent: Absent::Null, ..USUAL }, add(), format!(r#""content": null, {called}"#)),
+            (RequestShape { absent: Absent::Missing, ..USUAL }, add(), called.to_owned()),
+            (RequestShape { arguments_text: true, ..USUAL }, add(), format!(r#""content": "", {called_as_text}"#)),
+        ];
+        for (shape, answer, expected) in table {
+            let written = shape.messages(&[Message::Assistant(answer)], None).to_string();
+            assert_eq!(written, format!(r#"[{{"role": "assistant", {expected}}}]"#), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn reasoning_is_handed_over_only_where_the_template_reads_it() {
+        let key = ReasoningInput::Key("thinking".to_owned());
+        let block = ReasoningInput::Block { kind: "thought".to_owned(), key: "text".to_owned() };
+        let both = || Answer::content("Hi").with_reasoning("Hm");
+        let alone = || Answer::default().with_reasoning("Hm");
+        let table = [
+            (Some(&key), both(), r#""content": "Hi", "thinking": "Hm""#),
+            (Some(&key), alone(), r#""content": "", "thinking": "Hm""#),
+            (Some(&block), both(), r#""content": [{"type": "thought", "text": "Hm"}, {"type": "text", "text": "Hi"}]"#),
+            (Some(&block), alone(), r#""content": [{"type": "thought", "text": "Hm"}]"#),
+            (Some(&block), Answer::content("Hi"), r#""content": "Hi""#),
+            (None, both(), r#""content": "Hi""#),
+        ];
+        for (reasoning_input, answer, expected) in table {
+            let written = USUAL.messages(&[Message::Assistant(answer)], reasoning_input).to_string();
+            assert_eq!(written, format!(r#"[{{"role": "assistant", {expected}}}]"#), "{reasoning_input:?}");
+        }
+    }
+
+    #[test]
+    fn a_result_names_the_call_it_answers() {
+        let result = Message::Tool { id: "c1".to_owned(), name: "add".to_owned(), content: "2".to_owned() };
+        let expected = r#"[{"role": "tool", "tool_call_id": "c1", "name": "add", "content": "2"}]"#;
+        assert_eq!(USUAL.messages(&[result], None).to_string(), expected);
+    }
+
+    #[test]
+    fn the_tools_of_a_conversation_are_those_it_calls_each_once() {
+        let other = call("now", Object::new());
+        let messages = [
+            Message::User("Hi".to_owned()),
+            Message::Assistant(Answer::calls(vec![add().calls[0].clone(), other])),
+            Message::Assistant(add()),
+        ];
+        let names = |tools: &Value, path: &[&str]| -> Vec<String> {
+            let name = |tool: &Value| path.iter().fold(tool.clone(), |value, key| value.get(key).unwrap().clone());
+            tools.as_list().unwrap().iter().map(|tool| name(tool).as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&USUAL.tools(&messages), &["function", "name"]), ["add", "now"]);
+        let bare = RequestShape { bare_tools: true, ..USUAL };
+        assert_eq!(names(&bare.tools(&messages), &["name"]), ["add", "now"]);
+        assert_eq!(USUAL.tools(&messages[..1]), Value::List(Vec::new()));
+    }
+
+    #[test]
+    fn a_parameter_has_the_json_schema_type_of_its_argument() {
+        let table = [
+            ("null", Value::Null),
+            ("boolean", true.into()),
+            ("integer", 1.into()),
+            ("number", crate::json::read("1.5").unwrap()),
+            ("string", "a".into()),
+            ("array", Value::List(Vec::new())),
+            ("object", Value::Object(Object::new())),
+        ];
+        let arguments = table.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let tools = USUAL.tools(&[Message::Assistant(Answer::calls(vec![call("f", arguments)]))]);
+        let function = tools.as_list().unwrap()[0].get("function").unwrap();
+        let properties = function.get("parameters").unwrap().get("properties").unwrap();
+        for (name, _) in table {
+            assert_eq!(properties.get(name).unwrap().get("type"), Some(&name.into()), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_request_shape_is_tried_once_and_the_usual_one_first() {
+        let shapes: Vec<RequestShape> = RequestShape::all().collect();
+        assert_eq!(shapes.first(), Some(&USUAL));
+        // Two forms each of content, arguments and tools, three of absent content.
+        assert_eq!(shapes.len(), 24);
+        for (at, shape) in shapes.iter().enumerate() {
+            assert!(!shapes[..at].contains(shape), "{shape:?} comes twice");
+        }
+    }
+
+    #[test]
+    fn a_request_shape_is_described_by_how_it_differs_from_the_usual_one() {
+        let unusual =
+            RequestShape { content_parts: true, arguments_text: true, absent: Absent::Null, bare_tools: true };
+        let described = "arguments as JSON text, content as a list of parts, absent content as null, tools without the \
+                         function wrapper";
+        assert_eq!(unusual.describe(), described);
+        assert_eq!(USUAL.describe(), "arguments as an object");
+    }
+
+    #[test]
+    fn reasoning_is_recognized_by_its_name() {
+        for (name, is_reasoning) in [
+            ("reasoning_content", true),
+            ("Thinking", true),
+            ("<|begin_of_thought|>", true),
+            ("analysis", true),
+            ("content", false),
+            ("<tool_call>", false),
+            ("", false),
+        ] {
+            assert_eq!(speaks_of_reasoning(name), is_reasoning, "{name}");
+            assert_eq!(ReasoningInput::Key(name.to_owned()).is_named_for_reasoning(), is_reasoning, "{name}");
+        }
+        // A block is named by its type, not by the key of its text.
+        let block = ReasoningInput::Block { kind: "text".to_owned(), key: "thinking".to_owned() };
+        assert!(!block.is_named_for_reasoning());
+    }
+
+    #[test]
+    fn the_unread_variant_of_a_key_differs_in_nothing_but_the_key() {
+        let key = ReasoningInput::Key("thinking".to_owned());
+        assert_eq!(key.unread(), ReasoningInput::Key("qzunread".to_owned()));
+        let block = ReasoningInput::Block { kind: "thought".to_owned(), key: "text".to_owned() };
+        let unread = ReasoningInput::Block { kind: "thought".to_owned(), key: "qzunread".to_owned() };
+        assert_eq!(block.unread(), unread);
+    }
+}

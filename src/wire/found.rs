@@ -44,3 +44,36 @@ impl Wire {
         &self.written
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::support::chat_template;
+    use super::*;
+
+    fn find(source: &str, variables: &[(&str, &str)]) -> Option<Wire> {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+        Wire::find(&ChatTemplate::compile(source).unwrap(), &variables, None)
+    }
+
+    #[test]
+    fn a_template_that_shows_no_content_has_no_wire() {
+        for source in ["", "{{ messages[0].content }}", "{{ raise_exception('no') }}"] {
+            assert!(find(source, &[]).is_none(), "{source:?}");
+        }
+    }
+
+    #[test]
+    fn the_variables_hold_for_every_render() {
+        let source = chat_template("{{ m.content }}{{ eos_token }}");
+        let wire = find(&source, &[("eos_token", "</s>")]).unwrap();
+        assert_eq!(wire.structure().end, "</s>");
+        assert_eq!(wire.written().stops, ["</s>"]);
+    }
+
+    #[test]
+    fn a_wire_is_assumed_only_if_it_is_said_so() {
+        let wire = find(&chat_template("{{ m.content }}"), &[]).unwrap();
+        assert!(!wire.is_assumed());
+        assert!(wire.assumed().is_assumed());
+    }
+}

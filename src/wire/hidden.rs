@@ -106,3 +106,112 @@ fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
         Some(found)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::structure::History;
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    fn prompt(header: &str, prefill: &str) -> Prompt {
+        Prompt {
+            after: History::User,
+            setting: Setting::new(),
+            header: header.to_owned(),
+            prefill: prefill.to_owned(),
+            before: String::new(),
+            header_in_prompt_only: false,
+        }
+    }
+
+    fn marks(reasoning: Option<&Reasoning>) -> Option<(&str, &str)> {
+        reasoning.map(|reasoning| (&*reasoning.open, &*reasoning.close))
+    }
+
+    #[test]
+    fn a_mark_that_makes_the_content_before_it_vanish_or_move_closes_reasoning() {
+        let strips = "{{ m.content.split('</think>')[-1] }}";
+        let moves = "{% if '</think>' in m.content %}<think>{{ m.content.split('</think>')[0] }}</think>\n\
+                     {{ m.content.split('</think>')[1] }}{% else %}{{ m.content }}{% endif %}";
+        let replaces = "{{ m.content.replace('</think>', '') }}";
+        let literals = ["</think>".to_owned()];
+        for (answer, prefill, found) in [
+            (strips, "", Some(("<think>", "</think>"))),
+            // What a prompt writes of the turn opens what the mark closes.
+            (strips, "<thought>\n", Some(("<thought>", "</think>"))),
+            // A template may write the thought in a form of its own.
+            (moves, "", Some(("<think>", "</think>"))),
+            // Nothing vanishes but the mark itself.
+            (replaces, "", None),
+            ("{{ m.content }}", "", None),
+        ] {
+            with_prober(&chat_template(answer), |prober| {
+                let prompts = [prompt("<|assistant|>", prefill)];
+                let removed = removed(prober, &literals, &prompts);
+                assert_eq!(marks(removed.as_ref()), found, "{answer} {prefill:?}");
+                assert!(removed.is_none_or(|reasoning| reasoning.source == Source::Removed));
+            });
+        }
+    }
+
+    #[test]
+    fn the_shortest_text_that_makes_content_vanish_is_the_mark() {
+        with_prober(&chat_template("{{ m.content.split('</think>')[-1] }}"), |prober| {
+            let literals = ["</think></b>".to_owned(), "</think>".to_owned(), "<think>".to_owned()];
+            let removed = removed(prober, &literals, &[]);
+            assert_eq!(marks(removed.as_ref()), Some(("<think>", "</think>")));
+        });
+    }
+
+    #[test]
+    fn a_prompt_that_opens_a_thought_shows_its_mark() {
+        for (prefill, found) in [
+            ("<think>\n", Some(("<think>", "</think>"))),
+            ("<|begin_of_thought|>", Some(("<|begin_of_thought|>", "<|end_of_thought|>"))),
+            // A prompt that closes the thought at once shows the closing mark, too.
+            ("<think>\n\n<|think_end|>\n\n", Some(("<think>", "<|think_end|>"))),
+            // The mark has to say that it is about reasoning.
+            ("<answer>", None),
+            ("thinking:", None),
+            ("", None),
+        ] {
+            let opened = opened(&[prompt("<|assistant|>", prefill)]);
+            assert_eq!(marks(opened.as_ref()), found, "{prefill:?}");
+            assert!(opened.is_none_or(|reasoning| reasoning.source == Source::Guessed));
+        }
+    }
+
+    #[test]
+    fn a_setting_may_ask_for_reasoning_between_marks_that_it_names() {
+        let asking =
+            |system: &str| format!("{{% if mode == 'on' %}}{system}{{% endif %}}{}", chat_template("{{ m.content }}"));
+        let setting = |name: &str| Setting::from([(name.to_owned(), "on".into())]);
+        let think = asking("Write <think></think> first, then <answer></answer>.");
+        let calls = asking("Write <do></do>.");
+        with_prober(&think, |prober| {
+            let asked = asked(prober, &[Setting::new(), setting("mode")]).unwrap();
+            assert_eq!(marks(Some(&asked)), Some(("<think>", "</think>")));
+            assert_eq!((asked.source, &asked.setting), (Source::Asked, &setting("mode")));
+            assert_eq!(asked.answer_marks, ["<answer>", "</answer>"]);
+        });
+        // Neither the setting nor the mark says that it is about reasoning.
+        with_prober(&calls, |prober| assert!(asked(prober, &[setting("mode")]).is_none()));
+        let named = calls.replace("mode", "reasoning");
+        with_prober(&named, |prober| {
+            assert_eq!(marks(asked(prober, &[setting("reasoning")]).as_ref()), Some(("<do>", "</do>")));
+        });
+    }
+
+    #[test]
+    fn the_opening_mark_is_the_one_whose_counterpart_closes() {
+        for (close, open) in [
+            ("</think>", Some("<think>")),
+            ("[/THINK]", Some("[THINK]")),
+            ("<|end_of_thought|>", Some("<|start_of_thought|>")),
+            ("think", None),
+            ("---", None),
+        ] {
+            assert_eq!(opening(close).as_deref(), open, "{close}");
+        }
+    }
+}

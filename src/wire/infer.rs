@@ -378,3 +378,6 @@ fn place(
         (None, _) => Place::Dropped,
     };
 }
+
+#[cfg(test)]
+mod tests;

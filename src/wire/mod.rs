@@ -16,6 +16,8 @@ mod pairs;
 pub(crate) mod probe;
 mod shapes;
 pub(crate) mod structure;
+#[cfg(test)]
+mod support;
 pub(crate) mod template_usage;
 mod trace;
 mod turn;

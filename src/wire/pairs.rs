@@ -206,3 +206,133 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
 fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
     a.zip(b).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    /// The form of arguments that a template writes with a piece of Jinja about the call `c`.
+    fn found(call: &str) -> Option<Pairs> {
+        let calls = format!("{{{{ m.content }}}}{{% for c in m.tool_calls %}}{call}{{% endfor %}}");
+        with_prober(&chat_template(&calls), |prober| {
+            let setting = Setting::new();
+            let one = turn::trace(prober, History::User, &Answer::calls(shapes::calls(1)), &setting)?;
+            find(prober, &setting, &one, "<|end|>")
+        })
+    }
+
+    /// A call with its arguments in tags, whose values are written by a piece of Jinja about `v`.
+    fn tagged(value: &str) -> Option<Pairs> {
+        found(&format!(
+            "<call {{{{ c.function.name }}}}>{{% for k, v in c.function.arguments.items() %}}<arg {{{{ k }}}}>{value}</arg>\
+             {{% endfor %}}</call>"
+        ))
+    }
+
+    fn texts(cut: &Cut) -> [&str; 5] {
+        [&cut.section, &cut.open, &cut.close, &cut.separator, &cut.section_close]
+    }
+
+    #[test]
+    fn a_call_without_arguments_decides_where_an_argument_ends() {
+        let (lead, between, tail) = (">\n<arg ", "</arg>\n<arg ", "</arg>\n</call>");
+        for (none, expected) in [
+            // The line break is written after every argument, or between two and once at the end.
+            (Some(">\n</call>"), [">\n", "<arg ", "</arg>\n", "", ""]),
+            (Some(">\n\n</call>"), [">\n", "<arg ", "</arg>", "\n", ""]),
+            // If nothing decides, as much as possible belongs to the argument.
+            (None, [">\n", "<arg ", "</arg>\n", "", ""]),
+            (Some("/>"), [">\n", "<arg ", "</arg>\n", "", ""]),
+        ] {
+            assert_eq!(texts(&cut(lead, between, tail, none).unwrap()), expected, "{none:?}");
+        }
+        // Nothing is common to the three: the first argument opens otherwise than the second one.
+        assert_eq!(texts(&cut("(", ", ", ")", None).unwrap()), ["(", "", "", ", ", ""]);
+    }
+
+    #[test]
+    fn arguments_are_cut_at_the_text_around_keys_and_values() {
+        let pairs = tagged("{{ v }}").unwrap();
+        assert_eq!(texts(&pairs.cut), [">", "<arg ", "</arg>", "", ""]);
+        assert_eq!((pairs.gap.as_str(), pairs.key_again, pairs.braces), (">", false, None));
+        let again = "{{ c.function.name }}:{% for k, v in c.function.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}";
+        let pairs = found(again).unwrap();
+        assert_eq!((texts(&pairs.cut), pairs.key_again), ([":", "<", "</\u{1}>", "", ""], true));
+    }
+
+    #[test]
+    fn arguments_that_are_not_written_key_by_key_have_no_pairs() {
+        for call in [
+            // All keys, then all values.
+            "{{ c.function.name }} {{ c.function.arguments.keys() | join(' ') }} {{ c.function.arguments.values() | join(' ') }}",
+            // Keys alone, values alone, neither.
+            "{{ c.function.name }} {{ c.function.arguments.keys() | join(' ') }}",
+            "{{ c.function.name }} {{ c.function.arguments.values() | join(' ') }}",
+            "{{ c.function.name }}",
+        ] {
+            assert!(found(call).is_none(), "{call}");
+        }
+    }
+
+    #[test]
+    fn the_spelling_of_values_is_seen_by_type() {
+        let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
+        for (value, strings, others) in [
+            ("{{ v }}", Encoding::Bare, Encoding::Python),
+            ("{{ v if v is string else v | tojson }}", Encoding::Bare, Encoding::Json),
+            ("{{ v | tojson }}", Encoding::Json, Encoding::Json),
+            ("{{ \"'\" ~ v ~ \"'\" if v is string else v | tojson }}", quoted(false), Encoding::Json),
+            ("{{ ([v] | string)[1:-1] }}", quoted(true), Encoding::Python),
+        ] {
+            let pairs = tagged(value).unwrap();
+            assert_eq!((pairs.values.strings, pairs.values.others), (strings, others), "{value}");
+            // Quotes are part of the value's spelling, not of the text around it.
+            assert_eq!((pairs.gap.as_str(), pairs.cut.close.as_str()), (">", "</arg>"), "{value}");
+            assert_eq!((pairs.values.frame, pairs.values.typed), (None, None), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_each_type_is_kept_as_it_was_written() {
+        let written = tagged("{{ v }}").unwrap().written;
+        let expected = [
+            ("string", "Qzvalueaaq"),
+            ("integer", "73591"),
+            ("boolean", "True"),
+            ("null", "None"),
+            ("array", "['Qzitemq']"),
+            ("object", "{'qzinner': 'Qzitemq'}"),
+        ];
+        assert_eq!(written, expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn marks_around_some_strings_are_their_frame() {
+        let pairs = tagged("{{ '<![CDATA[' ~ v ~ ']]>' if v is string and '<' in v else v }}").unwrap();
+        assert_eq!(pairs.values.frame, Some(("<![CDATA[".to_owned(), "]]>".to_owned())));
+        assert_eq!(pairs.values.strings, Encoding::Bare);
+    }
+
+    #[test]
+    fn a_word_before_each_value_says_its_type() {
+        let call = "{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }} is={{ 'string' if v is string \
+                    else 'other' }}>{{ v if v is string else v | tojson }};{% endfor %})";
+        let typed = found(call).unwrap().values.typed.unwrap();
+        assert_eq!((&*typed.prefix, &*typed.string, &*typed.suffix), (" is=", "string", ">"));
+    }
+
+    #[test]
+    fn pairs_with_colons_and_commas_in_braces_are_one_object() {
+        let items = "{% for k, v in c.function.arguments.items() %}{{ k }}: {{ v | tojson }}\
+                     {% if not loop.last %}, {% endif %}{% endfor %}";
+        let pairs = found(&format!("{{{{ c.function.name }}}}{{{{ '{{' }}}}{items}{{{{ '}}' }}}}")).unwrap();
+        assert_eq!(pairs.braces, Some(("{".to_owned(), "}".to_owned())));
+        assert_eq!(texts(&pairs.cut), ["", "", "", ", ", ""]);
+        // Other brackets, or none, leave them pairs.
+        for (open, close) in [("(", ")"), ("", "")] {
+            let pairs = found(&format!("{{{{ c.function.name }}}} {open}{items}{close}")).unwrap();
+            assert_eq!(pairs.braces, None, "{open}{close}");
+        }
+    }
+}

@@ -264,3 +264,174 @@ pub(crate) fn after_tool() -> Vec<Message> {
         Message::Tool { id: called.id, name: called.name, content: needle::RESULT.to_owned() },
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversation::Absent;
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    fn said(answer: Answer) -> [Message; 2] {
+        [Message::User(needle::USER.to_owned()), Message::Assistant(answer)]
+    }
+
+    /// The request shape that a template accepts, and whether it demands tools.
+    fn settled(source: &str) -> Option<(RequestShape, bool)> {
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let mut prober = Prober::new(&template, &variables, None);
+        prober.settle().map(|()| (prober.request_shape, prober.always_tools))
+    }
+
+    #[test]
+    fn a_prober_settles_on_the_first_request_shape_that_shows_content() {
+        let parts = "{% for m in messages %}{% for part in m.content %}{{ part.text }}{% endfor %}{% endfor %}";
+        let demanding = "{% if not tools %}{{ raise_exception('tools are required') }}{% endif %}\
+                         {% for m in messages %}{{ m.content }}{% endfor %}";
+        let table = [
+            ("{% for m in messages %}{{ m.content }}{% endfor %}", Some((RequestShape::USUAL, false))),
+            (parts, Some((RequestShape { content_parts: true, ..RequestShape::USUAL }, false))),
+            (demanding, Some((RequestShape::USUAL, true))),
+            // The prompt alone does not do: content has to show, too.
+            ("{{ messages[0].content }}", None),
+            ("{{ raise_exception('no') }}", None),
+        ];
+        for (source, expected) in table {
+            assert_eq!(settled(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_rendered_once_by_all_probers_of_a_template() {
+        with_prober(&chat_template("{{ m.content }}"), |prober| {
+            let messages = said(Answer::content("Hello"));
+            let known = prober.renders();
+            let first = prober.render(&messages, &Setting::new(), false);
+            assert_eq!(first.as_deref(), Some("<|user|>Qzuserq<|end|><|assistant|>Hello<|end|>"));
+            assert_eq!(prober.fresh().render(&messages, &Setting::new(), false), first);
+            assert_eq!(prober.renders(), known + 1);
+            prober.render(&messages, &Setting::from([("mode".to_owned(), 1.into())]), false);
+            assert_eq!(prober.renders(), known + 2, "another setting is another context");
+        });
+    }
+
+    #[test]
+    fn a_refused_conversation_is_rendered_in_another_request_shape() {
+        let source = chat_template(
+            "{% if m.tool_calls and m.content is not none %}{{ raise_exception('calls have no content') }}{% endif %}\
+             {{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}",
+        );
+        with_prober(&source, |prober| {
+            let messages = said(Answer::calls(vec![call(0, 0)]));
+            let none = Setting::new();
+            assert_eq!(prober.render_in(RequestShape::USUAL, &messages, &none, false), None);
+            let text = prober.render(&messages, &none, false).unwrap();
+            assert!(text.ends_with("<|assistant|>Noneqzname_one<|end|>"), "{text}");
+            // Each message of the template is kept once, however often it refuses.
+            prober.render_in(RequestShape { arguments_text: true, ..RequestShape::USUAL }, &messages, &none, false);
+            assert_eq!(prober.refused(), ["calls have no content"]);
+            assert!(prober.refuses_calls().is_none(), "another request shape is accepted");
+        });
+    }
+
+    #[test]
+    fn a_prober_knows_the_error_of_a_template_that_accepts_no_calls() {
+        let source =
+            chat_template("{% if m.tool_calls %}{{ raise_exception('no tools here') }}{% endif %}{{ m.content }}");
+        with_prober(&source, |prober| {
+            assert_eq!(prober.refuses_calls().unwrap().message, "no tools here");
+            assert!(prober.refuses_answers().is_none());
+        });
+    }
+
+    #[test]
+    fn special_tokens_that_a_template_reads_and_nobody_gave_are_unset() {
+        let template = ChatTemplate::compile("{{ bos_token }}{{ eos_token }}{{ mode }}").unwrap();
+        let variables = Object::from_iter([("eos_token".to_owned(), "</s>".into())]);
+        assert_eq!(Prober::new(&template, &variables, None).unset_tokens(&template), ["bos_token"]);
+    }
+
+    #[test]
+    fn the_paths_of_a_render_are_the_keys_it_asks_for() {
+        with_prober("{% for m in messages %}{{ m.content }}{{ m.thinking }}{% endfor %}", |prober| {
+            let paths = prober.paths(RequestShape::USUAL, &said(Answer::content("Hello")), &Setting::new());
+            assert!(paths.iter().any(|path| path == "messages[].thinking"), "{paths:?}");
+            assert!(!paths.iter().any(|path| path == "messages[].role"), "{paths:?}");
+        });
+    }
+
+    #[test]
+    fn the_tools_of_a_context_are_those_called_offered_or_demanded() {
+        with_prober("{% for m in messages %}{{ m.content }}{% endfor %}", |prober| {
+            let shape = RequestShape { absent: Absent::Null, ..RequestShape::USUAL };
+            let names = |prober: &Prober<'_>, answer: Answer| -> Option<String> {
+                let context = prober.context(shape, &said(answer), &Setting::new(), false);
+                let tools = context.get("tools")?.as_list()?.to_vec();
+                let name = |tool: &Value| tool.get("function")?.get("name")?.as_str().map(str::to_owned);
+                Some(tools.iter().filter_map(name).collect::<Vec<_>>().join(" "))
+            };
+            let called = || Answer::calls(vec![call(1, 1)]);
+            assert_eq!(names(prober, Answer::content("Hello")), None, "without a tool the variable is missing");
+            assert_eq!(names(prober, called()).as_deref(), Some(needle::NAMES[1]));
+            prober.always_tools = true;
+            assert_eq!(names(prober, Answer::content("Hello")).as_deref(), Some(needle::NAMES[0]));
+            prober.offered = Some(shape.tools(&said(Answer::calls(vec![call(2, 1)]))));
+            assert_eq!(names(prober, called()).as_deref(), Some(needle::NAMES[2]));
+        });
+    }
+
+    #[test]
+    fn a_setting_overrides_the_variables_of_every_render() {
+        let template = ChatTemplate::compile("{{ mode }}").unwrap();
+        let variables = Object::from_iter([("mode".to_owned(), "usual".into())]);
+        let prober = Prober::new(&template, &variables, None);
+        let shown = |setting: &Setting| prober.render(&[], setting, false).unwrap();
+        assert_eq!(shown(&Setting::new()), "usual");
+        assert_eq!(shown(&Setting::from([("mode".to_owned(), "brief".into())])), "brief");
+    }
+
+    #[test]
+    fn contexts_that_differ_have_different_keys() {
+        let contexts: Vec<Object> = [
+            r#"{}"#,
+            r#"{"a": 1}"#,
+            r#"{"a": "1"}"#,
+            r#"{"a": 1.0}"#,
+            r#"{"a": true}"#,
+            r#"{"a": null}"#,
+            r#"{"a": [1]}"#,
+            r#"{"a": [[1]]}"#,
+            r#"{"a": {"b": 1}}"#,
+            r#"{"a": 1, "b": 1}"#,
+            // Templates print objects in their order.
+            r#"{"b": 1, "a": 1}"#,
+        ]
+        .iter()
+        .map(|text| crate::json::read(text).unwrap().as_object().unwrap().clone())
+        .collect();
+        for (at, one) in contexts.iter().enumerate() {
+            for other in &contexts[at + 1..] {
+                assert_ne!(key(one), key(other), "{one:?} {other:?}");
+            }
+            assert_eq!(key(one), key(&one.clone()));
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_are_needles_of_its_own() {
+        let (first, second) = (call(0, 2), call(1, 2));
+        assert_eq!(first.arguments.keys().collect::<Vec<_>>(), ["qzkey_one", "qzkey_two"]);
+        assert_eq!(second.arguments.keys().collect::<Vec<_>>(), ["qzkey_two", "qzkey_tre"]);
+        assert_ne!((&first.id, &first.name), (&second.id, &second.name));
+    }
+
+    #[test]
+    fn a_tools_result_ends_the_history_of_its_call() {
+        let messages = after_tool();
+        let [Message::User(_), Message::Assistant(answer), Message::Tool { id, name, content }] = messages.as_slice()
+        else {
+            panic!("{messages:?}");
+        };
+        assert_eq!((&answer.calls[0].id, &answer.calls[0].name, content.as_str()), (id, name, needle::RESULT));
+    }
+}

@@ -74,3 +74,69 @@ impl History {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every text of the probes that is looked for in a render.
+    fn needles() -> Vec<String> {
+        let mut needles = [needle::SYSTEM, needle::USER, needle::LATER, needle::CONTENT, needle::REASONING]
+            .map(str::to_owned)
+            .to_vec();
+        needles.extend([needle::EARLIER, needle::RESULT].map(str::to_owned));
+        for call in calls(3) {
+            needles.extend([call.id, call.name]);
+            needles.extend(
+                call.arguments.iter().flat_map(|(key, value)| [key.clone(), value.as_str().unwrap().to_owned()]),
+            );
+        }
+        needles
+    }
+
+    /// A trace finds values by searching for them, so one inside another would be found twice.
+    #[test]
+    fn no_needle_occurs_in_another() {
+        let needles = needles();
+        assert_eq!(needles.len(), 7 + 3 * (2 + 4));
+        for (at, one) in needles.iter().enumerate() {
+            for (_, other) in needles.iter().enumerate().filter(|(other, _)| *other != at) {
+                assert!(!one.contains(other.as_str()), "{one} contains {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn needles_begin_as_the_search_for_leftovers_expects() {
+        for needle in needles() {
+            assert!(needle::BEGINNINGS.iter().any(|beginning| needle.starts_with(beginning)), "{needle}");
+        }
+    }
+
+    #[test]
+    fn a_history_ends_with_its_last_needle_and_names_it_once() {
+        for kind in History::ALL {
+            let messages = history(kind);
+            let texts: Vec<&str> = messages
+                .iter()
+                .filter_map(|message| match message {
+                    Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => Some(&**text),
+                    Message::Assistant(answer) => answer.content.as_deref(),
+                })
+                .collect();
+            assert_eq!(texts.last(), Some(&kind.last_needle()), "{kind:?}");
+            assert_eq!(texts.iter().filter(|text| **text == kind.last_needle()).count(), 1, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_result_of_a_history_answers_its_call() {
+        let messages = history(History::ToolResult);
+        let [_, Message::Assistant(answer), Message::Tool { id, name, .. }] = messages.as_slice() else {
+            panic!("{messages:?}");
+        };
+        assert_eq!((&answer.calls[0].id, &answer.calls[0].name), (id, name));
+        // It is none of the calls that an answer after it makes.
+        assert!(calls(3).iter().all(|call| call.id != *id && call.name != *name));
+    }
+}

@@ -273,3 +273,73 @@ pub(crate) struct Typed {
     pub string: String,
     pub suffix: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs whose key comes after `key` and whose strings are spelled as given, in braces.
+    fn pairs(key: &str, strings: Encoding) -> Pairs {
+        Pairs {
+            cut: Cut { open: key.to_owned(), ..Cut::default() },
+            gap: ":".to_owned(),
+            key_again: false,
+            braces: Some(("{".to_owned(), "}".to_owned())),
+            values: Values { strings, others: Encoding::Json, frame: None, typed: None },
+            written: Vec::new(),
+        }
+    }
+
+    fn quoted(open: &str, close: &str) -> Encoding {
+        Encoding::Quoted { open: open.to_owned(), close: close.to_owned(), escaped: false }
+    }
+
+    #[test]
+    fn pairs_in_braces_are_an_object_in_a_dialect_of_json() {
+        for (key, strings, unquoted_keys, quotes) in [
+            // {key:"value"}
+            ("", Encoding::Json, true, None),
+            // {'key':'value'}
+            ("'", quoted("'", "'"), false, Some(("'", "'"))),
+            // {key:<q>value</q>}
+            ("", quoted("<q>", "</q>"), true, Some(("<q>", "</q>"))),
+            // {'key':value}: the keys show the quotes if the values do not.
+            (" '", Encoding::Bare, false, Some(("'", "'"))),
+            // {"key":"value"}
+            ("\"", Encoding::Json, false, None),
+        ] {
+            let quotes = quotes.map(|(open, close)| (open.to_owned(), close.to_owned()));
+            let expected = Arguments::Dialect { unquoted_keys, quotes };
+            assert_eq!(pairs(key, strings.clone()).dialect(), Some(expected), "{key:?} {strings:?}");
+        }
+        assert_eq!(Pairs { braces: None, ..pairs("", Encoding::Json) }.dialect(), None);
+    }
+
+    #[test]
+    fn quotes_are_part_of_the_spelling_of_some_strings() {
+        for (strings, quotes) in [
+            (Encoding::Json, ("\"", "\"")),
+            (quoted("<q>", "</q>"), ("<q>", "</q>")),
+            (Encoding::Bare, ("", "")),
+            (Encoding::Python, ("", "")),
+        ] {
+            assert_eq!(pairs("", strings.clone()).values.quotes(), quotes, "{strings:?}");
+        }
+    }
+
+    #[test]
+    fn the_keys_of_reasoning_are_those_of_messages() {
+        let block = ReasoningInput::Block { kind: "thinking".to_owned(), key: "thinking".to_owned() };
+        let reasoning = Reasoning {
+            open: String::new(),
+            close: String::new(),
+            close_before_calls: None,
+            empty: None,
+            reasoning_inputs: vec![ReasoningInput::Key("reasoning".to_owned()), block],
+            setting: Setting::new(),
+            source: Source::Rendered,
+            answer_marks: Vec::new(),
+        };
+        assert_eq!(reasoning.keys().collect::<Vec<_>>(), ["reasoning"]);
+    }
+}

@@ -159,3 +159,115 @@ fn same(a: &Value, b: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversation::Call;
+    use super::*;
+    use crate::json::Object;
+
+    fn call(id: &str, name: &str, arguments: &str) -> Call {
+        let arguments = json::read(arguments).unwrap();
+        Call { id: id.to_owned(), name: name.to_owned(), arguments: arguments.as_object().unwrap().clone() }
+    }
+
+    /// Each slot with its text.
+    fn slots<'t>(text: &'t str, answer: &Answer) -> Vec<(Kind, &'t str)> {
+        let trace = Trace::new(text, answer);
+        trace.slots.into_iter().map(|slot| (slot.kind, &text[slot.range])).collect()
+    }
+
+    #[test]
+    fn a_trace_shows_each_value_of_an_answer_in_the_order_of_the_text() {
+        let answer = Answer { calls: vec![call("id1", "add", r#"{"key": "val"}"#)], ..Answer::content("Hello") };
+        let answer = answer.with_reasoning("Hmm");
+        let text = "<think>Hmm</think>Hello<call add id1><key>val</key></call>";
+        let found = [
+            (Kind::Reasoning, "Hmm"),
+            (Kind::Content, "Hello"),
+            (Kind::Name(0), "add"),
+            (Kind::Id(0), "id1"),
+            (Kind::Key(0, 0), "key"),
+            (Kind::Value(0, 0), "val"),
+            (Kind::Key(0, 0), "key"),
+        ];
+        assert_eq!(slots(text, &answer), found);
+    }
+
+    #[test]
+    fn a_value_that_the_template_drops_or_rewrites_has_no_slot() {
+        let answer = Answer::content("Hello").with_reasoning("Hmm");
+        assert_eq!(slots("<answer>HELLO</answer>", &answer), []);
+        // Nothing is given, so nothing is found, however often the empty text occurs.
+        assert_eq!(slots("<answer></answer>", &Answer::content("")), []);
+    }
+
+    #[test]
+    fn arguments_in_one_value_are_one_slot_with_all_they_hold() {
+        let given = r#"{"a": "x", "b": true}"#;
+        for (written, whole) in [
+            (r#"{"a": "x", "b": true}"#, Whole::Json),
+            (r#"{"a":"x","b":true}"#, Whole::Json),
+            // Some templates sort keys.
+            (r#"{"b": true, "a": "x"}"#, Whole::Json),
+            (r#""{\"a\": \"x\", \"b\": true}""#, Whole::JsonText),
+            ("{'a': 'x', 'b': True}", Whole::Python),
+        ] {
+            let answer = Answer::calls(vec![call("id1", "add", given)]);
+            let expected = [(Kind::Name(0), "add"), (Kind::Arguments(0, whole), written)];
+            assert_eq!(slots(&format!("add({written})"), &answer), expected, "{written}");
+        }
+        // An object that holds something else is not the arguments: what it holds of them shows one by one.
+        let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
+        let found = [(Kind::Name(0), "add"), (Kind::Key(0, 0), "key"), (Kind::Value(0, 0), "val")];
+        assert_eq!(slots(r#"add({"key": "val", "more": 1})"#, &answer), found);
+    }
+
+    #[test]
+    fn in_a_call_that_is_one_object_the_inner_object_holds_the_arguments() {
+        let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
+        let text = r#"{"name": "add", "arguments": {"key": "val"}}"#;
+        let found = [(Kind::Name(0), "add"), (Kind::Arguments(0, Whole::Json), r#"{"key": "val"}"#)];
+        assert_eq!(slots(text, &answer), found);
+    }
+
+    #[test]
+    fn empty_arguments_are_looked_for_between_their_name_and_the_next_one() {
+        let answer = Answer::calls(vec![call("id1", "one", "{}"), call("id2", "two", "{}")]);
+        let trace = Trace::new("{} one {} two {}", &answer);
+        assert_eq!(trace.slot(Kind::Arguments(0, Whole::Json)).unwrap().range, 7..9);
+        assert_eq!(trace.slot(Kind::Arguments(1, Whole::Json)).unwrap().range, 14..16);
+        // The braces of the next call are not those of one that has none.
+        let trace = Trace::new("one two {}", &answer);
+        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [Kind::Name(0)]);
+        // Nor are braces before its name.
+        let trace = Trace::new("{} one", &Answer::calls(vec![call("id1", "one", "{}")]));
+        assert_eq!(trace.of_call(0).map(|slot| slot.kind).collect::<Vec<_>>(), [Kind::Name(0)]);
+    }
+
+    #[test]
+    fn lead_and_tail_are_the_text_outside_all_slots() {
+        let trace = Trace::new("<a>Hello</a>", &Answer::content("Hello"));
+        assert_eq!((trace.lead(), trace.tail()), ("<a>", "</a>"));
+        assert!(trace.shows(Kind::Content) && !trace.shows(Kind::Reasoning));
+        // Without a slot, all of the text comes before the first one, and after the last one.
+        let trace = Trace::new("<a></a>", &Answer::content("Hello"));
+        assert_eq!((trace.lead(), trace.tail()), ("<a></a>", "<a></a>"));
+    }
+
+    #[test]
+    fn a_json_value_ends_where_it_is_complete() {
+        for (text, at, end) in [(r#"x{"a": 1}y"#, 1, Some(9)), (r#""a" "b""#, 4, Some(7)), ("{open", 0, None)] {
+            assert_eq!(value_at(text, at).map(|(_, end)| end), end, "{text}");
+        }
+    }
+
+    #[test]
+    fn objects_are_the_same_whatever_the_order_of_their_keys() {
+        let read = |text: &str| json::read(text).unwrap();
+        assert!(same(&read(r#"{"a": 1, "b": 2}"#), &read(r#"{"b": 2, "a": 1}"#)));
+        assert!(!same(&read(r#"{"a": 1}"#), &read(r#"{"a": 1, "b": 2}"#)));
+        assert!(!same(&read("[1]"), &read("[1]")), "only objects are arguments");
+        assert!(same(&Value::Object(Object::new()), &read("{}")));
+    }
+}

@@ -196,3 +196,91 @@ pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) ->
 fn turn_tail(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
     trace(prober, History::User, answer, setting).map(|trace| trace.tail().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    /// The header and the prefill of a template's prompts, with leads as renders of plain content give them.
+    fn ends(source: &str, close: Option<&str>, thought: Option<&Answer>) -> Vec<(History, String, String, bool)> {
+        with_prober(source, |prober| {
+            prober.reasoning_input = Some(super::super::conversation::ReasoningInput::Key("thinking".to_owned()));
+            let leads = |prober: &Prober<'_>, after: History, setting: &Setting| {
+                let lead = |answer: &Answer| trace(prober, after, answer, setting).map(|trace| trace.lead().to_owned());
+                Leads { all: lead(&shapes::content()).into_iter().collect(), thought: thought.and_then(lead) }
+            };
+            let prompts = prompts(prober, &[Setting::new()], leads, close);
+            prompts
+                .into_iter()
+                .map(|known| (known.after, known.header, known.prefill, known.header_in_prompt_only))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn a_prompt_ends_with_the_header_of_the_turn() {
+        let found = ends(&chat_template("{{ m.content }}"), None, None);
+        let header = |after| (after, "<|assistant|>".to_owned(), String::new(), false);
+        assert_eq!(found, History::ALL.map(header));
+    }
+
+    #[test]
+    fn text_of_the_prompt_that_renders_of_turns_lack_is_its_prefill() {
+        let thinks = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}{{ m.content }}";
+        let opens = chat_template(thinks).replace("<|assistant|>{% endif %}", "<|assistant|><think>{% endif %}");
+        let thought = shapes::content().with_reasoning(needle::REASONING);
+        let (_, header, prefill, _) = ends(&opens, Some("</think>"), Some(&thought)).remove(0);
+        assert_eq!((header.as_str(), prefill.as_str()), ("<|assistant|>", "<think>"));
+    }
+
+    #[test]
+    fn a_header_that_renders_lack_belongs_to_the_prompt_only() {
+        let source = "{% for m in messages %}<|{{ 'turn' if m.role == 'assistant' else m.role }}|>{{ m.content }}\
+                      {% endfor %}{% if add_generation_prompt %}<|reply|>{% endif %}";
+        let (_, header, prefill, in_prompt_only) = ends(source, None, None).remove(0);
+        assert_eq!((header.as_str(), prefill.as_str(), in_prompt_only), ("<|reply|>", "", true));
+    }
+
+    #[test]
+    fn the_end_of_a_turn_also_comes_before_another_turn() {
+        let last_only = chat_template("{{ m.content }}<|done|>{% if loop.last %}<|bye|>{% endif %}");
+        let other_end =
+            chat_template("{{ m.content }}{{ '<|eot|>' if loop.last else '<|next|>' }}").replace("<|end|>", "");
+        for (source, tail, expected) in [
+            (chat_template("{{ m.content }}"), "<|end|>", "<|end|>"),
+            // The header of the next turn is not part of the end of this one.
+            (last_only, "<|done|><|bye|><|end|>", "<|done|>"),
+            // A turn in the middle may end otherwise: then only the last one counts.
+            (other_end, "<|eot|>", "<|eot|>"),
+        ] {
+            assert_eq!(with_prober(&source, |prober| end(prober, tail)), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_turn_without_an_end_stops_at_the_mark_of_the_next_one() {
+        let endless =
+            chat_template("{{ m.content }}{% for c in m.tool_calls %}<call>{{ c.function.name }}</call>{% endfor %}")
+                .replace("<|end|>", "");
+        with_prober(&endless, |prober| {
+            let none = Setting::new();
+            assert_eq!(next_marks(prober, &shapes::content(), &none).as_deref(), Some("<|user|>"));
+            // The marks of the call itself do not begin the next turn.
+            let called = Answer::calls(shapes::calls(1));
+            assert_eq!(next_marks(prober, &called, &none).as_deref(), Some("<|tool|>"));
+        });
+    }
+
+    #[test]
+    fn a_mark_about_a_thing_shares_a_word_with_another() {
+        for (text, other, at) in [
+            ("<|a|>\n<think>", "</think>", Some(6)),
+            // Words alone are not marks.
+            ("think <b>", "</think>", None),
+            ("", "</think>", None),
+        ] {
+            assert_eq!(mark_about(text, other), at, "{text:?}");
+        }
+    }
+}

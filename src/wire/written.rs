@@ -378,3 +378,6 @@ fn braced(turned: &dyn Fn(Object) -> Option<Trace>) -> Option<(String, String, S
     let open = open.get(open.rfind('{')?..)?.to_owned();
     Some((open, gap, between))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! For the tests of the phases: chat templates given as text, and a prober of one.
+
+use super::probe::Prober;
+use crate::chat::ChatTemplate;
+use crate::json::Object;
+
+/// Works with the prober of a chat template, in the request shape that the template accepts.
+pub(super) fn with_prober<T>(source: &str, work: impl FnOnce(&mut Prober<'_>) -> T) -> T {
+    let template = ChatTemplate::compile(source).unwrap();
+    let variables = Object::new();
+    let mut prober = Prober::new(&template, &variables, None);
+    prober.settle().expect("the template shows content");
+    work(&mut prober)
+}
+
+/// A chat template whose every turn is `<|role|>…<|end|>` and whose answers are written by a piece of Jinja about `m`.
+pub(super) fn chat_template(answer: &str) -> String {
+    [
+        "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}",
+        answer,
+        "{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}",
+        "{% if add_generation_prompt %}<|assistant|>{% endif %}",
+    ]
+    .concat()
+}
