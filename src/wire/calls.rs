@@ -11,6 +11,7 @@ use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN
 use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn;
 use crate::json::Value;
+use crate::text::slice;
 
 /// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
@@ -181,11 +182,10 @@ impl Finder<'_> {
             }
         }
         // If every call follows a thought, even an empty one, the end of the thought is not a mark of the calls.
-        let close = self.around.thought.map_or("", |thought| thought.close.trim());
-        if let Some(at) = pre.rfind(close).filter(|_| !close.is_empty()) {
-            pre.drain(..at + close.len());
-            let space = self.around.thought.map_or("", |thought| thought.close.as_str());
-            let space = space.get(space.trim_end().len()..).unwrap_or("");
+        let close = self.around.thought.map_or("", |thought| thought.close.as_str());
+        let (mark, space) = (close.trim(), slice(close, close.trim_end().len()..));
+        if let Some(at) = pre.rfind(mark).filter(|_| !mark.is_empty()) {
+            pre.drain(..at + mark.len());
             pre = pre.strip_prefix(space).unwrap_or(&pre).to_owned();
         }
         (pre, post, end)
@@ -261,7 +261,8 @@ impl Finder<'_> {
             }
             Some(pairs) => {
                 let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
-                let start = keys.clone().map(|slot| slot.range.start).min()?.checked_sub(opening(pairs))?;
+                let first = keys.min_by_key(|slot| slot.range.start)?;
+                let start = first.range.start - opening(trace, first, pairs);
                 let values = slots.iter().filter(|slot| matches!(slot.kind, Kind::Value(..)));
                 let last = values.max_by_key(|slot| slot.range.end)?;
                 start..last.range.end + closing(trace, last, pairs)
@@ -309,12 +310,14 @@ fn whole(trace: &Trace, call: usize) -> Option<Whole> {
     })
 }
 
-/// The length of the text before the first key, as part of the arguments.
-fn opening(pairs: &Pairs) -> usize {
-    pairs.cut.open.len() + pairs.braces.as_ref().map_or(0, |(open, _)| open.len())
+/// The length of the opening marks before a call's first key; 0 if other text is there.
+fn opening(trace: &Trace, first: &Slot, pairs: &Pairs) -> usize {
+    let brace = pairs.braces.as_ref().map_or("", |(open, _)| open);
+    let open = format!("{brace}{}", pairs.cut.open);
+    if trace.get(0..first.range.start).ends_with(&open) { open.len() } else { 0 }
 }
 
-/// How long the closing mark after an argument's value is, whatever key it names.
+/// The length of the closing mark after an argument's value, whatever key it names; 0 if other text is there.
 fn closing(trace: &Trace, last: &Slot, pairs: &Pairs) -> usize {
     let rest = trace.get(last.range.end..trace.text.len());
     let Kind::Value(call, at) = last.kind else { return 0 };
@@ -341,7 +344,8 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
         let last = values.max_by_key(|slot| slot.range.end);
         let end = last.map_or(end, |last| end.max(last.range.end + closing(trace, last, pairs)));
         let keys = slots.iter().filter(|slot| matches!(slot.kind, Kind::Key(..)));
-        let first = keys.map(|slot| slot.range.start.saturating_sub(opening(pairs))).min();
+        let first = keys.min_by_key(|slot| slot.range.start);
+        let first = first.map(|first| first.range.start - opening(trace, first, pairs));
         let start = first.map_or(start, |first| start.min(first));
         return Some(Located { range: start..end, object: None });
     }
@@ -483,8 +487,8 @@ fn cut(pre: &str, mid: &str, post: &str) -> Vec<Cut> {
     if open.len() + close.len() <= mid.len() {
         add(open, close);
     } else {
-        add(mid.get(close.len()..).unwrap_or(""), close);
-        add(open, mid.get(..mid.len() - open.len()).unwrap_or(""));
+        add(slice(mid, close.len()..), close);
+        add(open, slice(mid, ..mid.len() - open.len()));
     }
     // White space at an edge may belong to either side.
     add(open.trim_start(), close);
@@ -508,9 +512,9 @@ fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
         };
         match number_between(a, b) {
             Some((range, first)) => {
-                push(&mut counted, a.get(..range.start).unwrap_or(""));
+                push(&mut counted, slice(a, ..range.start));
                 counted.push(CallPart::Counter(first));
-                push(&mut counted, a.get(range.end..).unwrap_or(""));
+                push(&mut counted, slice(a, range.end..));
             }
             None => counted.push(piece.clone()),
         }

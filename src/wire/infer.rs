@@ -10,6 +10,7 @@ use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, S
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::{self, Leads, trace};
+use crate::text::slice;
 
 /// Infers how a chat template writes the model's turn; nothing if it shows no content.
 pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<Wire> {
@@ -22,11 +23,11 @@ pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<Wire> 
     }
     let mut end = turn::end(prober, plain.tail());
     if let Some(eos) = usage.eos_token.as_deref().map(str::trim).filter(|eos| !eos.is_empty())
-        && let Some(at) = end.find(eos)
+        && let Some((_, rest)) = end.split_once(eos)
     {
         // The text after the stop token begins the next turn, except for white space.
-        let rest = end.get(at + eos.len()..).unwrap_or("");
-        end.truncate(end.len() - rest.trim_start().len());
+        let next = rest.trim_start().len();
+        end.truncate(end.len() - next);
     }
     let thought = thought(prober, usage, &end);
     if let Some(thought) = &thought {
@@ -205,8 +206,8 @@ fn parts(
     end: &str,
     begin: &dyn Fn(&Trace) -> usize,
 ) -> (Option<Reasoning>, Content) {
-    let mut lead = plain.lead().get(begin(plain)..).unwrap_or("").to_owned();
-    let tail = plain.tail().strip_suffix(end).unwrap_or("").to_owned();
+    let mut lead = slice(plain.lead(), begin(plain)..).to_owned();
+    let tail = before_end(plain.tail(), end).to_owned();
     let Some(thought) = thought else {
         // A template that opens reasoning and never closes it shows content inside.
         let open = hidden.as_ref().map_or("", |guessed| guessed.open.as_str());
@@ -223,7 +224,7 @@ fn parts(
     let Some(shown) = both.as_ref().or(beside.as_ref()) else {
         return (None, settled(Content { open: lead, ..content }, end));
     };
-    let mut open = shown.lead().get(begin(shown)..).unwrap_or("").to_owned();
+    let mut open = slice(shown.lead(), begin(shown)..).to_owned();
     let gap = between(shown);
     let mark = thought.close.clone().unwrap_or_else(|| gap.trim().to_owned());
     // A template may show a thought that was not given.
@@ -240,9 +241,13 @@ fn parts(
         _ => own.to_owned(),
     };
     content.open = opened;
-    if both.is_some() && empty.is_none() && content.open.trim().is_empty() && !rest.is_empty() && close == own {
-        let tail = both.as_ref().map(|both| both.tail().strip_suffix(end).unwrap_or("").to_owned());
-        content.after_reasoning = Some((rest.to_owned(), tail.unwrap_or_default()));
+    if let Some(both) = &both
+        && empty.is_none()
+        && content.open.trim().is_empty()
+        && !rest.is_empty()
+        && close == own
+    {
+        content.after_reasoning = Some((rest.to_owned(), before_end(both.tail(), end).to_owned()));
     }
     let mut source = Source::Rendered;
     if open.trim().is_empty() {
@@ -258,7 +263,7 @@ fn parts(
     }
     let before_calls = beside.as_ref().map(between).map(|gap| {
         let after = gap.find(mark.as_str()).map_or(0, |at| at + mark.len());
-        gap.get(..after).unwrap_or("").to_owned()
+        slice(&gap, ..after).to_owned()
     });
     let reasoning = Reasoning {
         open,
@@ -288,8 +293,13 @@ fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l st
 /// The text after reasoning, split after its closing mark and the white space there.
 fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
     let after = gap.find(mark).map_or(gap.len(), |at| at + mark.len());
-    let rest = gap.get(after..).unwrap_or("");
-    gap.split_at_checked(after + rest.len() - rest.trim_start().len()).unwrap_or((gap, ""))
+    let rest = slice(gap, after..).trim_start();
+    (slice(gap, ..gap.len() - rest.len()), rest)
+}
+
+/// The text between the last value of a turn and the end of the turn; none if the turn has another end.
+fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
+    tail.strip_suffix(end).unwrap_or("")
 }
 
 /// The text between reasoning and the value after it.
@@ -310,8 +320,8 @@ fn settled(mut content: Content, end: &str) -> Content {
         && end.trim() != first
         && marks::share_a_word(first, open)
     {
-        let at = end.find(first).map_or(0, |at| at + first.len());
-        content.close = end.get(..at).unwrap_or("").to_owned();
+        let rest = end.trim_start().len() - first.len();
+        content.close = slice(end, ..end.len() - rest).to_owned();
     }
     content
 }
@@ -358,7 +368,7 @@ fn place(
     content.place = match (own, call) {
         (Some(own), Some(call)) if own.range.start < call.range.start => {
             let open = trace.get(begin(&trace)..own.range.start).trim();
-            let close = marks::first(trace.get(own.range.end..call.range.start)).unwrap_or("");
+            let close = marks::first(trace.get(own.range.end..call.range.start));
             let is_thought = thought.is_some_and(|thought| {
                 let marks = [thought.open.trim(), thought.close.trim()];
                 marks.iter().any(|mark| !mark.is_empty() && open.contains(mark))
@@ -370,7 +380,7 @@ fn place(
                 let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));
                 content.after_reasoning = Some(around);
             } else if open != content.open.trim() && marks::is_distinctive(open) {
-                content.beside_calls = Some((open.to_owned(), close.to_owned()));
+                content.beside_calls = Some((open.to_owned(), close.map_or_else(String::new, str::to_owned)));
             }
             Place::Before
         }

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use crate::text::slice;
+
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
 
@@ -52,7 +54,7 @@ pub(crate) fn marks(text: &str) -> Vec<&str> {
 /// The common beginning of two texts, in whole marks.
 pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
     let shared: usize = marks(a).iter().zip(marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
-    a.get(..shared).unwrap_or("")
+    slice(a, ..shared)
 }
 
 /// The common end of two texts, in whole marks.
@@ -60,7 +62,7 @@ pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
     let (ours, theirs) = (marks(a), marks(b));
     let pairs = ours.iter().rev().zip(theirs.iter().rev());
     let shared: usize = pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len()).sum();
-    a.get(a.len() - shared..).unwrap_or("")
+    slice(a, a.len() - shared..)
 }
 
 /// The first mark that is not white space.
@@ -111,7 +113,7 @@ fn length(text: &str, first: char) -> usize {
     if is_opening(first) {
         let alone = bracketed(text, first).unwrap_or(whole);
         let is_span = SEGMENTATION.get() == Segmentation::Spans && alone > whole;
-        return alone + if is_span { spanned(text.get(alone..).unwrap_or(""), first) } else { 0 };
+        return alone + if is_span { spanned(slice(text, alone..), first) } else { 0 };
     }
     let same = run(text, |c| c == first);
     if first == '`' {
@@ -122,7 +124,7 @@ fn length(text: &str, first: char) -> usize {
     }
     if !"\"',:;=.-/\\?!&".contains(first) && !is_closing(first) {
         let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
-        if let Some(end) = between_signs(text.get(same..).unwrap_or(""), same, closing) {
+        if let Some(end) = between_signs(slice(text, same..), same, closing) {
             return same + end;
         }
     }

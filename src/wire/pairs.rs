@@ -2,13 +2,14 @@
 
 use super::conversation::Answer;
 use super::marks;
-use super::probe::{Prober, Setting};
+use super::probe::{Prober, Setting, call_with};
 use super::shapes;
 use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
 use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
 use crate::python;
+use crate::text::slice;
 
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
@@ -39,7 +40,7 @@ pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -
     });
     let cut = cut(lead, &between, tail, none.as_deref())?;
     let key_again = cut.close.contains(KEY_AGAIN);
-    let after = tail.get(cut.close.len()..).unwrap_or("").to_owned();
+    let after = slice(tail, cut.close.len()..).to_owned();
     let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN, written: Vec::new() };
     values(prober, setting, &mut pairs);
     braces(&mut pairs, &after);
@@ -122,7 +123,7 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     ];
     let shown = |value: &Value| -> Option<String> {
         let arguments: Object = [(shapes::key(0, 0), value.clone())].into_iter().collect();
-        let answer = Answer::calls(vec![shapes::call_with(0, arguments)]);
+        let answer = Answer::calls(vec![call_with(0, arguments)]);
         let trace = turn::trace(prober, History::User, &answer, setting)?;
         let key = trace.slot(Kind::Key(0, 0))?;
         Some(trace.get(key.range.end..trace.text.len()).to_owned())
@@ -144,24 +145,18 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let kinds = samples.iter().filter(|(kind, _)| *kind != "odd");
     pairs.written = kinds.filter_map(|(kind, _)| Some((*kind, inner(kind)?.1.to_owned()))).collect();
     let Some((_, string)) = inner("string") else { return };
-    let plain = shapes::value(0, 0);
-    let Some(at) = string.find(&plain) else { return };
-    let (open, close) = (string.get(..at).unwrap_or(""), string.get(at + plain.len()..).unwrap_or(""));
-    let integer = inner("integer").and_then(|(_, text)| text.find("73591").map(|at| (at, text)));
-    if let Some((at, text)) = integer.filter(|(at, _)| *at > 0) {
+    let Some((open, close)) = string.split_once(&shapes::value(0, 0)) else { return };
+    let before_integer = inner("integer").and_then(|(_, text)| Some(text.split_once("73591")?.0));
+    if let Some(other) = before_integer.filter(|other| !other.is_empty()) {
         // A word before the value says its type.
-        let other = text.get(..at).unwrap_or("");
         let suffix_length = common(open.chars().rev(), other.chars().rev());
-        let suffix = open.get(open.len() - suffix_length..).unwrap_or("");
-        let cut = suffix.find(|c: char| !c.is_alphanumeric()).unwrap_or(suffix.len());
-        let suffix = suffix.get(cut..).unwrap_or("");
+        let suffix = slice(open, open.len() - suffix_length..).trim_start_matches(char::is_alphanumeric);
         let word = open.strip_suffix(suffix).unwrap_or(open);
         let prefix = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap);
         // The shared beginning of the words is part of them.
-        let kept = prefix.trim_end_matches(char::is_alphanumeric).len();
-        let word = format!("{}{word}", prefix.get(kept..).unwrap_or(""));
-        let prefix = prefix.get(..kept).unwrap_or("").to_owned();
-        pairs.values.typed = Some(Typed { prefix, string: word, suffix: suffix.to_owned() });
+        let kept = prefix.trim_end_matches(char::is_alphanumeric);
+        let string = format!("{}{word}", slice(prefix, kept.len()..));
+        pairs.values.typed = Some(Typed { prefix: kept.to_owned(), string, suffix: suffix.to_owned() });
     } else if !open.is_empty() || !close.is_empty() {
         pairs.gap = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap).to_owned();
         pairs.cut.close = pairs.cut.close.strip_prefix(close).unwrap_or(&pairs.cut.close).to_owned();
@@ -185,13 +180,12 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     if pairs.values.strings == Encoding::Bare
         && let Some((_, _, text)) = texts.iter().find(|(kind, ..)| *kind == "odd")
         && let Some(text) = text.len().checked_sub(tail).and_then(|end| text.get(lead..end))
-        && let Some(at) = text.find(ODD)
+        && let Some((open, close)) = text.split_once(ODD)
+        && pairs.values.typed.is_none()
+        && !open.is_empty()
+        && !close.is_empty()
     {
-        let (open, close) = (text.get(..at).unwrap_or(""), text.get(at + ODD.len()..).unwrap_or(""));
-        let (open, close) = (open.strip_prefix(string.get(..0).unwrap_or("")).unwrap_or(open), close);
-        if pairs.values.typed.is_none() && !open.is_empty() && !close.is_empty() {
-            pairs.values.frame = Some((open.to_owned(), close.to_owned()));
-        }
+        pairs.values.frame = Some((open.to_owned(), close.to_owned()));
     }
     let spelled = |kind: &str| {
         let (value, text) = inner(kind)?;

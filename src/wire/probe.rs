@@ -27,6 +27,15 @@ pub(crate) mod needle {
     pub const BEGINNINGS: [&str; 5] = ["Qz", "qzname_", "qzkey_", "qzId", "qzspace"];
     /// Nine letters and digits: some templates refuse any other id.
     pub const IDS: [&str; 3] = ["qzId1aaaa", "qzId2bbbb", "qzId3cccc"];
+
+    /// One of three needles, in turn.
+    pub fn pick([first, second, third]: [&'static str; 3], index: usize) -> &'static str {
+        match index % 3 {
+            0 => first,
+            1 => second,
+            _ => third,
+        }
+    }
 }
 
 /// Values of the variables a template reads as switches, such as one that turns thinking off.
@@ -179,12 +188,12 @@ impl<'t> Prober<'t> {
         text
     }
 
-    /// The keys a render asks the context for.
+    /// The keys a render asks the context for; none if the template refuses it.
     pub fn paths(&self, request_shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
         let context = self.context(request_shape, messages, setting, false);
         let options = RenderOptions { watch: true, ..self.options.clone() };
-        let rendered = self.template.render(&context, &options).ok();
-        rendered.and_then(|rendered| rendered.watched).map(|watched| watched.paths).unwrap_or_default()
+        let watched = self.template.render(&context, &options).ok().and_then(|rendered| rendered.watched);
+        watched.map_or_else(Vec::new, |watched| watched.paths)
     }
 
     /// The context of a render.
@@ -242,17 +251,16 @@ fn hash_object(object: &Object, hasher: &mut impl Hasher) {
 
 /// The call number `index` of the probes, with as many needle arguments as wanted.
 pub(crate) fn call(index: usize, arguments: usize) -> Call {
-    let pick = |from: &[&'static str; 3], at: usize| from.get(at % 3).copied().unwrap_or_default();
-    let arguments = (0..arguments)
-        .map(|i| (pick(&needle::KEYS, index + i).to_owned(), Value::from(pick(&needle::VALUES, index + i))))
-        .collect();
-    call_with(index, arguments)
+    let argument = |at: usize| {
+        (needle::pick(needle::KEYS, index + at).to_owned(), Value::from(needle::pick(needle::VALUES, index + at)))
+    };
+    call_with(index, (0..arguments).map(argument).collect())
 }
 
 /// The call number `index` of the probes, with these arguments.
 pub(crate) fn call_with(index: usize, arguments: Object) -> Call {
-    let pick = |from: &[&'static str; 3]| from.get(index % 3).copied().unwrap_or_default().to_owned();
-    Call { id: pick(&needle::IDS), name: pick(&needle::NAMES), arguments }
+    let (id, name) = (needle::pick(needle::IDS, index), needle::pick(needle::NAMES, index));
+    Call { id: id.to_owned(), name: name.to_owned(), arguments }
 }
 
 /// A history that ends in a tool's result.

@@ -1,9 +1,9 @@
 //! The probes: answers whose every value is a needle, in enough shapes to distinguish the parts.
 
 use super::conversation::{Answer, Call, Message};
-use super::probe::needle;
+use super::probe::{call_with, needle};
 use super::structure::History;
-use crate::json::{Object, Value};
+use crate::json::Value;
 
 /// The keys of call `call`'s arguments.
 pub(crate) fn key(call: usize, argument: usize) -> String {
@@ -16,18 +16,16 @@ pub(crate) fn value(call: usize, argument: usize) -> String {
 }
 
 fn letter(number: usize) -> char {
-    ["a", "e", "i", "o", "u"].get(number).and_then(|text| text.chars().next()).unwrap_or('y')
+    match number {
+        0 => 'a',
+        1 => 'e',
+        _ => 'i',
+    }
 }
 
 /// Call number `index` with as many needle arguments as wanted.
 pub(crate) fn call(index: usize, arguments: usize) -> Call {
     call_with(index, (0..arguments).map(|at| (key(index, at), Value::from(value(index, at)))).collect())
-}
-
-/// Call number `index` with these arguments.
-pub(crate) fn call_with(index: usize, arguments: Object) -> Call {
-    let pick = |from: &[&'static str; 3]| from.get(index).copied().unwrap_or_default().to_owned();
-    Call { id: pick(&needle::IDS), name: pick(&needle::NAMES), arguments }
 }
 
 /// As many calls as wanted, with two arguments each.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::conversation::Answer;
 use crate::json::{self, Value};
 use crate::python;
+use crate::text::slice;
 
 /// The part of an answer in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,9 +95,9 @@ impl Trace {
         Self { text: text.to_owned(), slots }
     }
 
-    /// The text of a stretch.
+    /// The text between two bounds that slots, or matches in the text, gave.
     pub(crate) fn get(&self, range: Range<usize>) -> &str {
-        self.text.get(range).unwrap_or("")
+        slice(&self.text, range)
     }
 
     /// The first slot of this kind.

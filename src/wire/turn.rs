@@ -6,6 +6,7 @@ use super::probe::{Prober, Setting, needle};
 use super::shapes;
 use super::structure::{History, Prompt};
 use super::trace::Trace;
+use crate::text::slice;
 
 /// A render of an answer after a history, from the history's last words on.
 pub(crate) fn trace(prober: &Prober, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
@@ -85,7 +86,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
     let begin = generated.unwrap_or_else(|| end_of_turn(prober, after, tail));
     let (before, own) = tail.split_at_checked(begin).unwrap_or(("", tail));
     let mut cut = tail.len();
-    let surplus = tail.get(shared.len()..).unwrap_or("");
+    let surplus = slice(tail, shared.len()..);
     // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
     let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
     let thought = match marks::first(open) {

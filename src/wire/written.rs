@@ -3,13 +3,14 @@
 
 use super::conversation::{Answer, ReasoningInput, json_type};
 use super::marks;
-use super::probe::{Prober, Setting, needle};
+use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
 use super::structure::{Arguments, Encoding, History, Wire};
 use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
 use crate::python;
+use crate::text::slice;
 
 /// How turns are written, found by rendering each kind of answer once more.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +94,7 @@ pub(crate) fn find(prober: &mut Prober, wire: &Wire) -> Written {
     let Some(calls) = &wire.calls else { return written };
     prober.request_shape = calls.request_shape;
     let turned = |arguments: Object| -> Option<Trace> {
-        let answer = Answer::calls(vec![shapes::call_with(0, arguments)]);
+        let answer = Answer::calls(vec![call_with(0, arguments)]);
         turn::trace(prober, History::User, &answer, &calls.setting)
     };
     let pair = |at: usize| (shapes::key(0, at), Value::from(shapes::value(0, at)));
@@ -335,23 +336,23 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spell
             Value::String(text) => vec![(text.clone(), false)],
             _ => plain.to_vec(),
         };
-        let spelled = plain.into_iter().find_map(|(text, python)| rest.find(&text).map(|at| (at, text, python)));
-        let Some((at, text, python)) = spelled else { continue };
-        let before = rest.get(..at).unwrap_or("").to_owned();
-        let after = rest.get(at + text.len()..).unwrap_or("").to_owned();
+        let spelled = plain.into_iter().find_map(|(text, python)| Some((rest.split_once(&text)?, python)));
+        let Some(((before, after), python)) = spelled else { continue };
+        let (before, after) = (before.to_owned(), after.to_owned());
         let python = python || matches!(value, Value::Number(_)) && wire_is_python(wire);
         found.push((Spelling { kind: json_type(&value), before, after: String::new(), python }, after));
     }
     // The text after every value is not part of its spelling.
     let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| {
-        let length = a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
-        a.get(a.len() - usize::min(length, a.len())..).unwrap_or("").to_owned()
+        let length: usize =
+            a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
+        slice(&a, a.len() - length..).to_owned()
     });
     let shared = shared.map_or(0, |shared| shared.len());
     found
         .into_iter()
         .map(|(mut spelling, after)| {
-            spelling.after = after.get(..after.len() - shared).unwrap_or("").to_owned();
+            spelling.after = slice(&after, ..after.len() - shared).to_owned();
             spelling
         })
         .collect()
