@@ -108,10 +108,9 @@ impl Builder<'_> {
             Kind::Arguments | Kind::ArgumentsText => {
                 self.assistant(step);
                 self.begin_call(kind, step);
-                let value = json::read(slot).unwrap_or_default();
-                let value = match &value {
-                    Value::String(text) => json::read(text).unwrap_or_default(),
-                    _ => value,
+                let value = match read_or_null(slot) {
+                    Value::String(text) => read_or_null(&text),
+                    value => value,
                 };
                 if let Some(arguments) = self.arguments() {
                     *arguments = value;
@@ -238,13 +237,12 @@ impl Builder<'_> {
     /// A value that is spelled like a number, or the like, is one unless its tool takes text.
     fn typed(&mut self, key: &str, value: Value) -> Value {
         let Value::String(text) = &value else { return value };
-        let function = self.call().and_then(|call| call.get("function")).cloned().unwrap_or_default();
-        let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = self.call().and_then(|call| call.get("function")?.get("name")).cloned();
         let tools = self.definitions();
         let tool = tools
             .iter()
             .map(|tool| tool.get("function").unwrap_or(tool))
-            .find(|tool| tool.get("name").and_then(Value::as_str) == Some(name));
+            .find(|tool| name.is_some() && tool.get("name") == name.as_ref());
         let schema = tool.and_then(|tool| tool.get("parameters")?.get("properties")?.get(key)?.get("type"));
         if schema.and_then(Value::as_str) == Some("string") {
             return value;
@@ -393,7 +391,7 @@ pub(crate) fn link_results(messages: &mut [Value]) {
                 let id = call.entry("id".to_owned()).or_insert_with(|| Value::from(format!("call{next:05}"))).clone();
                 next += 1;
                 let name = call.get("function").and_then(|function| function.get("name")).cloned();
-                waiting.push_back((id, name.unwrap_or_default()));
+                waiting.push_back((id, name.unwrap_or(Value::Null)));
             }
         } else if entries.get("role").and_then(Value::as_str) == Some("tool")
             && let Some((id, name)) = waiting.pop_front()
@@ -402,6 +400,11 @@ pub(crate) fn link_results(messages: &mut [Value]) {
             entries.entry("name".to_owned()).or_insert(name);
         }
     }
+}
+
+/// The value of a text that has the brackets of JSON. One that is not JSON after all is null, and does not render back.
+fn read_or_null(text: &str) -> Value {
+    json::read(text).unwrap_or(Value::Null)
 }
 
 fn arguments_as_text(call: &mut Value) {

@@ -8,6 +8,7 @@ use super::script::{Form, Kind, Script};
 use super::text::{common_end, whole_end};
 use crate::chat::{ChatTemplate, RenderErrorKind, RenderOptions};
 use crate::json::{self, Object, Value};
+use crate::text::slice;
 
 /// A kind of text at its first appearance, or where a template repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,7 +149,7 @@ impl Frames {
                 (true, false) => {
                     let alike = |known: &str| whole_end(&frame.gap, common_end(&frame.gap, known)).len();
                     let (_, after) = afters.entry(frame.to).or_insert((frame.step, &frame.gap));
-                    *after = after.get(after.len() - alike(after).min(after.len())..).unwrap_or_default();
+                    *after = slice(after, after.len() - alike(after)..);
                 }
             }
         }
@@ -235,8 +236,9 @@ impl<'l> Learner<'l> {
             let tried = Form { reasoning: Some(key), ..form.clone() };
             [("UR", ""), ("Ur", ""), ("UrT", "aa"), ("UR", "aa")].iter().any(|(shape, tools)| {
                 let script = Script::new(shape, tools, &tried, "");
-                let shown = self.text(&script, false).map(|text| script.find(&text)).unwrap_or_default();
-                shown.iter().any(|(at, _)| script.labels.get(*at).is_some_and(|label| label.kind == Kind::Reasoning))
+                let is_reasoning = |at: usize| script.labels.get(at).is_some_and(|label| label.kind == Kind::Reasoning);
+                let text = self.text(&script, false);
+                text.is_some_and(|text| script.find(&text).into_iter().any(|(at, _)| is_reasoning(at)))
             })
         });
         form
@@ -258,9 +260,8 @@ impl<'l> Learner<'l> {
 
     /// Notes what comes after a result although it belongs to it.
     fn note_echoes(&mut self, slots: &[Slot]) {
-        let result = slots.iter().position(|slot| slot.state.kind == Kind::Result);
-        let after = result.and_then(|at| slots.get(at..)).unwrap_or_default();
-        self.trailing.extend(after.iter().filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
+        let after = slots.iter().skip_while(|slot| slot.state.kind != Kind::Result);
+        self.trailing.extend(after.filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
     }
 
     /// Notes which descriptions come before what they describe, from a render with one tool of one parameter.
@@ -285,7 +286,7 @@ impl<'l> Learner<'l> {
             let Some(text) = self.text(&script, false) else { continue };
             for (index, (_, end)) in script.find(&text) {
                 let Some(label) = script.labels.get(index) else { continue };
-                let rest = text.get(end..).unwrap_or_default();
+                let rest = slice(&text, end..);
                 let spelling = if rest.starts_with("\"\n<") {
                     Spelling::Plain
                 } else if rest.starts_with("\\\"\\n") {
@@ -438,8 +439,7 @@ fn same_tool(value: &Value, tool: &Value) -> bool {
 
 /// The places of an opening character before a text, the nearest first.
 fn opens(text: &str, from: usize, to: usize, open: char) -> Vec<usize> {
-    let before = text.get(from..to).unwrap_or_default();
-    before.rmatch_indices(open).take(12).map(|(at, _)| from + at).collect()
+    slice(text, from..to).rmatch_indices(open).take(12).map(|(at, _)| from + at).collect()
 }
 
 /// The longest JSON value that is read inside of a chat, in bytes.

@@ -4,6 +4,7 @@ use super::needles::{Hit, Needles, Slot, Text, align, substitute};
 use super::text::{common_end, common_start, whole_end, whole_marks};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
 use crate::json::{Object, Value};
+use crate::text::slice;
 
 /// A part of an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +70,8 @@ const MOST_KEPT: usize = 12;
 /// render for each message of the assistant, and a few more.
 pub fn mask(template: &ChatTemplate, context: &Object, options: &RenderOptions) -> Result<Masked, RenderError> {
     let rendered = template.render(context, options)?;
-    let messages = context.get("messages").and_then(Value::as_list).unwrap_or_default();
+    // Without messages the assistant wrote nothing.
+    let messages = context.get("messages").and_then(Value::as_list).map_or(&[][..], |messages| messages);
     let mut work = Work::new(template, context, options, &rendered.text, messages);
     work.align(&rendered.text);
     let mut spans = Vec::new();
@@ -197,7 +199,7 @@ impl<'w> Work<'w> {
         let mut needles = Needles::new(real);
         let (messages, _) = substitute(self.messages, &mut needles, &others);
         let render = self.render_with(&messages, None);
-        let places = render.as_deref().map(|render| needles.find(render)).unwrap_or_default();
+        let places = render.as_deref().map_or_else(Vec::new, |render| needles.find(render));
         let found = match (&render, places.as_slice()) {
             (Some(render), [(_, (start, end))]) => {
                 let (before, after) = (render.get(..*start), render.get(*end..));
@@ -294,17 +296,18 @@ impl<'w> Work<'w> {
         (!is_turn && header.starts_with(marker) && !self.ends_turns(marker)).then(|| header.to_owned())
     }
 
-    /// Whether a marker comes after plain content.
+    /// Whether a marker comes after plain content, as far as a render can show that.
     fn ends_turns(&self, marker: &str) -> bool {
         let said = |role: &str, text: &str| Value::from([("role", role.into()), ("content", text.into())]);
         let messages = [said("user", "Qzuserq"), said("assistant", "Qzanswerq")];
-        let render = self.render_with(&messages, Some(false)).unwrap_or_default();
-        render.rsplit_once("Qzanswerq").is_none_or(|(_, tail)| tail.contains(marker))
+        let render = self.render_with(&messages, Some(false));
+        let tail = render.as_deref().and_then(|render| Some(render.rsplit_once("Qzanswerq")?.1));
+        tail.is_none_or(|tail| tail.contains(marker))
     }
 
     fn without_bos<'r>(&self, render: &'r str) -> &'r str {
-        let bos = self.context.get("bos_token").and_then(Value::as_str).unwrap_or_default();
-        render.strip_prefix(bos).unwrap_or(render)
+        let bos = self.context.get("bos_token").and_then(Value::as_str);
+        bos.and_then(|bos| render.strip_prefix(bos)).unwrap_or(render)
     }
 
     /// The spans of one answer, in bytes of the real render: several if the template writes a result between its parts.
@@ -338,13 +341,13 @@ impl<'w> Work<'w> {
             .iter()
             .rfind(|hit| hit.real.1 <= first.real.0 && self.message_of(hit).is_some_and(|message| message < index));
         let from = before.map_or(0, |hit| hit.real.1);
-        let gap = real.get(from..first.real.0).unwrap_or_default();
+        let gap = slice(real, from..first.real.0);
         let prompt = self.replaced.get(..index).and_then(|earlier| self.render_with(earlier, Some(true)));
         let tail = prompt.as_deref().and_then(|prompt| self.tail(prompt, before));
         match tail {
             Some(tail) => {
                 let agreed = whole_marks(gap, common_start(gap, tail).len(), tail);
-                let rest = gap.get(agreed..).unwrap_or_default();
+                let rest = slice(gap, agreed..);
                 from + agreed + self.prompt.as_deref().map_or(0, |prompt| header_length(rest, prompt))
             }
             None => first.real.0,
@@ -367,7 +370,7 @@ impl<'w> Work<'w> {
     fn stop(&self, last: &Hit, real: &str) -> usize {
         let next = self.hits.iter().find(|hit| hit.real.0 >= last.real.1);
         let to = next.map_or(real.len(), |hit| hit.real.0);
-        let gap = real.get(last.real.1..to).unwrap_or_default();
+        let gap = slice(real, last.real.1..to);
         let mut stop = gap;
         // The conversation up to what comes next, and the one in which a user goes on, end the turn alike.
         let before = next.and_then(|hit| self.message_of(hit)).unwrap_or(self.messages.len());
@@ -419,7 +422,8 @@ impl<'w> Work<'w> {
                     let begins = at.checked_sub(1).and_then(|before| own.get(before)).and_then(|hit| slot(hit))
                         != Some(Slot::Call(call));
                     if begins {
-                        let gap = real.get(end_of_texts..hit.real.0).unwrap_or_default();
+                        // Texts that overlap have nothing between them.
+                        let gap = slice(real, end_of_texts.min(hit.real.0)..hit.real.0);
                         let open = match opening {
                             // Between two calls the first one's close comes before the second one's open.
                             Some(first) => common_end(first, gap),
@@ -447,7 +451,7 @@ impl<'w> Work<'w> {
             parts.push(part(Part::Stop, stop, span.1));
         }
         for call in parts.iter_mut().filter(|part| part.part == Part::Call) {
-            call.end = call.start + real.get(call.start..call.end).unwrap_or_default().trim_end().len();
+            call.end = call.start + slice(real, call.start..call.end).trim_end().len();
         }
         parts
     }
@@ -461,11 +465,11 @@ impl<'w> Work<'w> {
         }
         // The same turn with plain content shows the marker without the call's close.
         let plain = Value::from([("role", "assistant".into()), ("content", "Qzplainq".into())]);
-        let mut messages = self.replaced.get(..index).unwrap_or_default().to_vec();
+        let mut messages: Vec<Value> = self.replaced.iter().take(index).cloned().collect();
         messages.push(plain);
         let render = self.render_with(&messages, Some(false));
         let tail = render.as_deref().and_then(|render| render.rsplit_once("Qzplainq")).map_or("", |(_, tail)| tail);
-        let own_tail = real.get(last.real.1..span.1).unwrap_or_default();
+        let own_tail = slice(real, last.real.1..span.1);
         span.1 - whole_end(own_tail, common_end(own_tail, tail.trim_end())).len()
     }
 }

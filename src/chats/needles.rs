@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use super::text::inside;
 use crate::json::{Object, Value};
 use crate::python;
 
@@ -195,11 +196,10 @@ impl Substitution<'_> {
             out.push_str(before);
             let Some(length) = string_length(string) else { break };
             let (string, after) = string.split_at(length);
-            let inner = string.get(1..length - 1).unwrap_or_default();
             if after.trim_start().starts_with(':') {
                 out.push_str(string);
             } else {
-                let _ = write!(out, "\"{}\"", self.text(inner, slot).as_str().unwrap_or_default());
+                let _ = write!(out, "\"{}\"", self.replaced(inside(string), slot));
             }
             rest = after;
         }
@@ -207,17 +207,21 @@ impl Substitution<'_> {
         out
     }
 
-    /// A text's needle. Text without letters or the like stays: templates treat blank text as none.
     fn text(&mut self, text: &str, slot: Slot) -> Value {
+        self.replaced(text, slot).into()
+    }
+
+    /// A text's needle. Text without letters or the like stays: templates treat blank text as none.
+    fn replaced(&mut self, text: &str, slot: Slot) -> String {
         if text.trim().is_empty() {
-            return text.into();
+            return text.to_owned();
         }
         let needle = self.needles.next();
         let number = self.texts.len();
-        let value = if self.kept.contains(&number) { text.into() } else { needle.as_str().into() };
+        let replaced = if self.kept.contains(&number) { text.to_owned() } else { needle.clone() };
         let (message, answers) = (self.message, self.answers);
         self.texts.push(Text { needle, message, slot, original: text.to_owned(), answers });
-        value
+        replaced
     }
 }
 
@@ -280,11 +284,9 @@ pub(crate) fn align(
 fn spellings(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     for shape in [text, text.trim(), text.trim_start(), text.trim_end(), text.trim_matches('\n')] {
-        let json = Value::from(shape).to_string();
-        let json = json.get(1..json.len().saturating_sub(1)).unwrap_or_default().to_owned();
+        let json = inside(&Value::from(shape).to_string()).to_owned();
         let ascii = python::json::ascii(&json);
-        let twice = Value::from(json.as_str()).to_string();
-        let twice = twice.get(1..twice.len().saturating_sub(1)).unwrap_or_default().to_owned();
+        let twice = inside(&Value::from(json.as_str()).to_string()).to_owned();
         let markup = shape.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let quoted = shape.replace('\\', "\\\\").replace('\n', "\\n").replace('\'', "\\'");
         let plain = shape.replace('\\', "\\\\").replace('\n', "\\n");

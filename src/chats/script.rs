@@ -220,7 +220,7 @@ impl Script {
                 _ => {
                     let index = self.labels.len();
                     self.needle(Kind::Literal, message, call);
-                    i64::try_from(literal(index)).unwrap_or_default().into()
+                    literal(index).into()
                 }
             };
             given.insert(key, value);

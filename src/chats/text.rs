@@ -1,12 +1,14 @@
 //! Comparing texts without ever cutting a character, or a marker, in two.
 
+use crate::text::slice;
+
 /// The common beginning of two texts.
 pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
     let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     while !one.is_char_boundary(length) {
         length -= 1;
     }
-    one.get(..length).unwrap_or_default()
+    slice(one, ..length)
 }
 
 /// The common end of two texts.
@@ -15,7 +17,7 @@ pub(crate) fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
     while !one.is_char_boundary(one.len() - length) {
         length -= 1;
     }
-    one.get(one.len() - length..).unwrap_or_default()
+    slice(one, one.len() - length..)
 }
 
 /// A cut of `text` at `length`, moved to the front of a marker that it would divide.
@@ -25,7 +27,7 @@ pub(crate) fn whole_marks(text: &str, length: usize, other: &str) -> usize {
     if length >= text.len() || length >= other.len() {
         return length;
     }
-    let before = text.get(..length).unwrap_or_default();
+    let before = slice(text, ..length);
     let opens = before.rfind(['<', '[', '(', '{']);
     let closes = before.rfind(['>', ']', ')', '}', '\n', ' ']);
     match (opens, closes) {
@@ -35,14 +37,19 @@ pub(crate) fn whole_marks(text: &str, length: usize, other: &str) -> usize {
     }
 }
 
+/// The text between the quotes of a JSON string, as it is written there.
+pub(crate) fn inside(string: &str) -> &str {
+    slice(string, 1..string.len() - 1)
+}
+
 /// An end of `text` without the rest of a marker that it would divide.
 pub(crate) fn whole_end<'e>(text: &str, end: &'e str) -> &'e str {
-    let before = text.get(..text.len() - end.len().min(text.len())).unwrap_or_default();
+    let before = slice(text, ..text.len() - end.len());
     let opens = before.rfind(['<', '[', '(', '{']);
     let closes = before.rfind(['>', ']', ')', '}', '\n', ' ']);
     let divides = opens > closes;
     let close = end.find(['>', ']', ')', '}']).filter(|_| divides);
-    close.map_or(end, |close| end.get(close + 1..).unwrap_or_default())
+    close.map_or(end, |close| slice(end, close + 1..))
 }
 
 /// Code points before each byte of a text, asked for in any order.
@@ -60,7 +67,7 @@ impl<'t> CodePoints<'t> {
         let mut steps = Vec::with_capacity(text.len() / STEP + 1);
         for chunk in text.as_bytes().chunks(STEP) {
             steps.push(count);
-            count += starts(chunk);
+            count += starts(chunk.iter());
         }
         steps.push(count);
         Self { text, steps }
@@ -70,11 +77,13 @@ impl<'t> CodePoints<'t> {
     pub fn of_byte(&self, byte: usize) -> usize {
         let byte = byte.min(self.text.len());
         let step = byte / STEP;
-        let chunk = self.text.as_bytes().get(step * STEP..byte).unwrap_or_default();
-        self.steps.get(step).copied().unwrap_or_default() + starts(chunk)
+        let before = self.steps.get(step).copied();
+        debug_assert!(before.is_some(), "every {STEP} bytes of {} have a step", self.text.len());
+        before.unwrap_or(0) + starts(self.text.as_bytes().iter().take(byte).skip(step * STEP))
     }
 }
 
-fn starts(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| (**byte & 0xc0) != 0x80).count()
+/// How many of these bytes begin a character.
+fn starts<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
+    bytes.filter(|byte| (**byte & 0xc0) != 0x80).count()
 }

@@ -11,6 +11,7 @@ use super::text::common_start;
 use super::walk::{Reading, Walk};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
+use crate::text::slice;
 
 /// How many readings of a text are rendered again before the best one is given without proof.
 const MOST_PROOFS: usize = 24;
@@ -144,7 +145,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             if *ids {
                 link_results(&mut chat.messages);
             }
-            let tools = chat.tools.clone().unwrap_or_default();
+            let tools = chat.tools.clone().unwrap_or(Value::Null);
             let context = context(&variables, &chat.messages, &tools, chat.add_generation_prompt);
             let rendered = self.template.borrow().render(&context, &self.options).map(|rendered| rendered.text);
             let agreed = rendered.as_deref().map_or(0, |rendered| common_start(text, rendered).len());
@@ -202,12 +203,12 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let agreed = common_start(text, &frame.gap);
         let mut at = agreed.len();
         if at < frame.gap.len() {
-            let expected: String = frame.gap.get(at..).unwrap_or_default().chars().take(40).collect();
+            let expected: String = slice(&frame.gap, at..).chars().take(40).collect();
             let message = format!("the text is not a render of this template: expected {expected:?}");
             return NotRendered { at: agreed.chars().count(), message };
         }
         for _ in 0..MOST_STEPS {
-            let rest = text.get(at..).unwrap_or_default();
+            let rest = slice(text, at..);
             let next = self.frames.frames.iter().filter(|next| next.from == frame.to && !next.gap.trim().is_empty());
             let found = next.filter_map(|next| Some((rest.find(&next.gap)?, next)));
             let Some((place, next)) = found.min_by_key(|(place, next)| (*place, usize::MAX - next.gap.len())) else {

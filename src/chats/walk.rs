@@ -198,17 +198,18 @@ impl<'w> Walk<'w> {
         may.then(|| PASSED_MARKER * self.markers_from(state, place) + EMPTY)
     }
 
-    /// How many of the frames that leave a state begin at or after a place.
-    fn count(&self, state: State, place: usize) -> usize {
-        let Some(list) = self.by_state.get(&state) else { return 0 };
-        list.partition_point(|index| self.items.get(*index).is_some_and(|item| item.start >= place))
+    /// The frames that leave a state at or after a place, the last one first; none if nothing leaves the state.
+    fn leaving(&self, state: State, place: usize) -> &[usize] {
+        let Some(list) = self.by_state.get(&state) else { return &[] };
+        let count = list.partition_point(|index| self.items.get(*index).is_some_and(|item| item.start >= place));
+        list.split_at(count).0
     }
 
     /// The best frame that leaves a state at or after a place, and what the way through it pays.
     fn from(&self, state: State, place: usize) -> Option<(usize, i64)> {
         let best = |place: usize| {
-            let count = self.count(state, place);
-            self.best.get(&state)?.get(count.checked_sub(1)?).copied()
+            let last = self.leaving(state, place).len().checked_sub(1)?;
+            self.best.get(&state)?.get(last).copied()
         };
         let paid = |index: usize| self.key(state, index) + PASSED_MARKER * self.markers_from(state, place);
         let at_once = self.at(state, place).map(|index| (index, paid(index) + EMPTY));
@@ -219,8 +220,7 @@ impl<'w> Walk<'w> {
 
     /// The frames that leave a state at a place.
     fn at(&self, state: State, place: usize) -> impl Iterator<Item = usize> {
-        let list = self.by_state.get(&state).map(Vec::as_slice).unwrap_or_default();
-        let last = list.get(..self.count(state, place)).unwrap_or_default().iter().rev();
+        let last = self.leaving(state, place).iter().rev();
         last.copied().take_while(move |index| self.items.get(*index).is_some_and(|item| item.start == place))
     }
 
@@ -234,8 +234,7 @@ impl<'w> Walk<'w> {
             return next;
         }
         let Some((best, _)) = self.from(frame.to, item.end) else { return Vec::new() };
-        let list = self.by_state.get(&frame.to).map(Vec::as_slice).unwrap_or_default();
-        let near = list.get(..self.count(frame.to, item.end)).unwrap_or_default().iter().rev().take(most * 2);
+        let near = self.leaving(frame.to, item.end).iter().rev().take(most * 2);
         let mut next = vec![best];
         next.extend(near.copied().filter(|index| *index != best));
         next.truncate(most);
@@ -267,7 +266,7 @@ impl<'w> Walk<'w> {
         for begin in begins.iter().take(4) {
             found.push(self.follow(vec![*begin]));
         }
-        let best = found.first().cloned().unwrap_or_default();
+        let Some(best) = found.first().cloned() else { return Vec::new() };
         // The least clear choices are tried first: those near the end change the least.
         for at in (0..best.len()).rev() {
             if found.len() >= most {
@@ -278,8 +277,7 @@ impl<'w> Walk<'w> {
                 if best.get(at + 1) == Some(&other) {
                     continue;
                 }
-                let mut path = best.get(..=at).unwrap_or_default().to_vec();
-                path.push(other);
+                let path = best.iter().take(at + 1).copied().chain([other]).collect();
                 found.push(self.follow(path));
             }
         }

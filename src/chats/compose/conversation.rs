@@ -104,17 +104,17 @@ impl Conversation {
                 }
             }
             let schema = function.get("parameters");
-            let required = schema.and_then(|schema| schema.get("required")?.as_list()).unwrap_or_default();
+            let required = schema.and_then(|schema| schema.get("required")?.as_list());
             let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
             let properties = properties.map(|properties| Order::of(self.order.parameters, properties));
             for (name, property) in properties.into_iter().flatten() {
                 let name = Value::from(name.as_str());
-                let specification = (
-                    property.get("type").and_then(Value::as_str).unwrap_or_default(),
-                    property.get("description").is_some(),
-                    required.contains(&name),
-                );
-                let known = PARAMETERS.iter().position(|known| *known == specification);
+                let kind = property.get("type").and_then(Value::as_str);
+                let is_described = property.get("description").is_some();
+                let is_required = required.is_some_and(|required| required.contains(&name));
+                let known = PARAMETERS
+                    .iter()
+                    .position(|known| kind == Some(known.0) && (known.1, known.2) == (is_described, is_required));
                 let parameter = known.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX);
                 parameters.push(parameter);
                 self.add(Kind::Parameter(parameter), owner, &name);
@@ -150,8 +150,8 @@ impl Conversation {
         if let Some(reasoning) = &reasoning {
             self.add(Kind::Reasoning, owner, &reasoning.as_str().into());
         }
-        let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or_default();
-        let calls = calls.iter().enumerate().map(|(call, value)| self.call(index, call, value)).collect();
+        let calls = message.get("tool_calls").and_then(Value::as_list).into_iter().flatten();
+        let calls = calls.enumerate().map(|(call, value)| self.call(index, call, value)).collect();
         let (content, reasoning) = (content.is_some(), reasoning.is_some());
         self.turns.push(Turn { role, content, reasoning, calls, answers: None });
         Some(())
@@ -165,14 +165,13 @@ impl Conversation {
                 self.add(kind, owner, text);
             }
         }
-        let given = function.get("arguments").cloned().unwrap_or_default();
-        let arguments = given.as_str().and_then(|text| json::read(text).ok()).unwrap_or(given);
-        let none = Object::new();
-        let entries = arguments.as_object().unwrap_or(&none);
-        if !entries.is_empty() {
-            self.add(Kind::Arguments, owner, &arguments);
-        }
+        let given = function.get("arguments").cloned();
+        let arguments = given.map(|given| given.as_str().and_then(|text| json::read(text).ok()).unwrap_or(given));
         let mut kinds = Vec::new();
+        let Some(Value::Object(entries)) = &arguments else { return kinds };
+        if !entries.is_empty() {
+            self.add(Kind::Arguments, owner, &Value::Object(entries.clone()));
+        }
         for (key, value) in Order::of(self.order.arguments, entries) {
             let kind = if value.as_str().is_some() { Kind::Value } else { Kind::Literal };
             self.add(Kind::Key, owner, &key.as_str().into());

@@ -8,7 +8,7 @@ use super::conversation::{Conversation, Item, Owner, Progress, Role, Turn};
 pub(super) fn facts(conversation: &Conversation, progress: &Progress) -> Vec<i8> {
     let place = Place { conversation, progress };
     let mut facts = place.of_call();
-    facts.push(small(progress.at.and_then(|at| progress.times.get(at)).copied().unwrap_or_default(), 3));
+    facts.push(progress.at.and_then(|at| progress.times.get(at)).map_or(0, |times| small(*times, 3)));
     facts.extend(place.of_tool());
     facts.extend(place.of_messages());
     facts.extend(place.of_conversation());
@@ -113,7 +113,7 @@ impl Place<'_> {
             flag(waiting(Kind::Content, self.progress.front)),
             flag(waiting(Kind::Reasoning, self.progress.front)),
             small(users(ahead), 2),
-            small(users(ahead.get(1..).unwrap_or_default()), 1),
+            ahead.split_first().map_or(0, |(_, later)| small(users(later), 1)),
             flag(ahead.iter().any(|turn| turn.role == Role::Assistant && turn.calls.is_empty())),
             first_argument(next.and_then(|turn| turn.calls.first())),
             role(self.turn(2)),
@@ -136,7 +136,7 @@ impl Place<'_> {
     fn of_conversation(&self) -> Vec<i8> {
         let turns = &self.conversation.turns;
         let since = turns.iter().rposition(|turn| turn.role == Role::User).map_or(0, |last| last + 1);
-        let loops = turns.get(since..).unwrap_or_default().iter().any(|turn| !turn.calls.is_empty());
+        let loops = turns.iter().skip(since).any(|turn| !turn.calls.is_empty());
         let any = |test: fn(&Turn) -> bool| flag(turns.iter().any(test));
         vec![
             flag(self.conversation.prompt),

@@ -139,7 +139,7 @@ impl Composer {
         // A conversation is longer than its texts only by those that are repeated.
         for _ in 0..conversation.items.len() * 4 + 4 {
             let seen =
-                self.rules.get(&from).map(|rule| rule.choices(&facts(conversation, &progress))).unwrap_or_default();
+                self.rules.get(&from).map_or_else(Vec::new, |rule| rule.choices(&facts(conversation, &progress)));
             let possible = seen.into_iter().filter_map(|number| self.choices.get(number));
             let mut possible = possible.filter_map(|choice| Some((choice, goal(conversation, &progress, choice)?)));
             let Some((choice, goal)) = possible.next() else { break };

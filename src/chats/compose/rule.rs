@@ -29,7 +29,7 @@ impl Rule {
     /// The choices under these facts, the likeliest first: those of the nearest cases, then those of wider ones.
     pub fn choices(&self, facts: &[i8]) -> Vec<usize> {
         let inner = self.asks.as_ref().and_then(|(fact, rules)| rules.get(facts.get(*fact)?));
-        let mut choices = inner.map(|rule| rule.choices(facts)).unwrap_or_default();
+        let mut choices = inner.map_or_else(Vec::new, |rule| rule.choices(facts));
         for choice in &self.seen {
             if !choices.contains(choice) {
                 choices.push(*choice);
@@ -44,7 +44,7 @@ type Cases<'c> = Vec<(&'c [i8], usize)>;
 fn split<'c>(cases: &[(&'c [i8], usize)], fact: usize) -> BTreeMap<i8, Cases<'c>> {
     let mut parts: BTreeMap<i8, Cases<'_>> = BTreeMap::new();
     for (facts, choice) in cases {
-        parts.entry(facts.get(fact).copied().unwrap_or_default()).or_default().push((facts, *choice));
+        parts.entry(facts[fact]).or_default().push((facts, *choice));
     }
     parts
 }

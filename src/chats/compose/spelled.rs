@@ -5,10 +5,12 @@ use std::collections::HashMap;
 
 use super::super::frames::{SPECIAL, Slot, context, slots};
 use super::super::script::{Form, Kind, Script};
+use super::super::text::inside;
 use super::conversation::{Item, Order};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 use crate::python;
+use crate::text::slice;
 
 /// The spelling of one string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +38,11 @@ const ENCODINGS: [Encoding; 7] = [
 
 impl Encoding {
     fn encode(self, text: &str) -> String {
-        let inside = |quoted: &str| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
         match self {
             Encoding::Plain => text.to_owned(),
             Encoding::Json { ascii, twice } => {
-                let once = inside(&json_string(text, ascii));
-                if twice { inside(&json_string(&once, ascii)) } else { once }
+                let once = inside(&json_string(text, ascii)).to_owned();
+                if twice { inside(&json_string(&once, ascii)).to_owned() } else { once }
             }
             Encoding::Markup => text
                 .replace('&', "&amp;")
@@ -49,7 +50,7 @@ impl Encoding {
                 .replace('>', "&gt;")
                 .replace('\'', "&#39;")
                 .replace('"', "&#34;"),
-            Encoding::Python => inside(&python::quoted(text, '\'')),
+            Encoding::Python => inside(&python::quoted(text, '\'')).to_owned(),
         }
     }
 }
@@ -104,8 +105,7 @@ impl Style {
             }
             Style::Python => python::spelling(value),
             Style::Joined { open, between, close, each } => {
-                let items: Vec<String> =
-                    value.as_list().unwrap_or_default().iter().map(|item| each.write(item)).collect();
+                let items: Vec<String> = value.as_list().into_iter().flatten().map(|item| each.write(item)).collect();
                 format!("{open}{}{close}", items.join(between))
             }
         }
@@ -238,7 +238,7 @@ impl Spelled {
             let script = Script::new(shape, tools, form, SPECIAL);
             let Some(text) = render(&script) else { continue };
             for slot in slots(&script, &text) {
-                let rest = text.get(slot.end..).unwrap_or_default();
+                let rest = slice(&text, slot.end..);
                 let is_spelled = |encoding: &&Encoding| rest.starts_with(&encoding.encode(SPECIAL));
                 if let Some(encoding) = ENCODINGS.iter().find(is_spelled) {
                     self.texts.entry(slot.state.kind).or_insert(*encoding);

@@ -30,8 +30,8 @@ fn compare(
         return Some(Ok(()));
     }
     let agreed = common_start(&real, &written).len();
-    let rest = |text: &str| text.get(agreed..).unwrap_or_default().chars().take(60).collect::<String>();
-    let before: String = real.get(..agreed).unwrap_or_default().chars().rev().take(60).collect();
+    let rest = |text: &str| text[agreed..].chars().take(60).collect::<String>();
+    let before: String = real[..agreed].chars().rev().take(60).collect();
     let before: String = before.chars().rev().collect();
     Some(Err(format!("{why} after {before:?}: wanted {:?}, wrote {:?}", rest(&real), rest(&written))))
 }
@@ -169,7 +169,7 @@ fn recorded_chats_are_written_again() {
     for row in rows.lines().map(|row| json::read(row).unwrap()) {
         let key = ["template", "bos_token", "eos_token", "now"];
         let key: Vec<String> =
-            key.iter().map(|key| row.get(key).map(ToString::to_string).unwrap_or_default()).collect();
+            key.iter().map(|key| row.get(key).map_or_else(String::new, ToString::to_string)).collect();
         if key[0].contains(&only) {
             by_template.entry(key.join(" ")).or_default().push(row);
         }
@@ -195,7 +195,7 @@ fn recorded_chats_are_written_again() {
             let (messages, tools, prompt) = match read {
                 Some(chat) => {
                     all_variables.extend(chat.variables);
-                    (chat.messages, chat.tools.unwrap_or_default(), chat.add_generation_prompt)
+                    (chat.messages, chat.tools.unwrap_or(Value::Null), chat.add_generation_prompt)
                 }
                 None => {
                     let want = row.get("want").unwrap().as_list().unwrap()[0].as_list().unwrap().to_vec();
@@ -211,8 +211,8 @@ fn recorded_chats_are_written_again() {
             good += usize::from(failure.is_none());
             if let Some(failure) = failure {
                 failed += 1;
-                let id = row.get("id").map(ToString::to_string).unwrap_or_default();
-                writeln!(out, "{id} {}: {failure}", row.get("shape").cloned().unwrap_or_default()).unwrap();
+                let [id, shape] = ["id", "shape"].map(|key| row.get(key).map_or_else(String::new, ToString::to_string));
+                writeln!(out, "{id} {shape}: {failure}").unwrap();
             }
         }
         whole += usize::from(failed == 0);

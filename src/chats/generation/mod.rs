@@ -12,7 +12,8 @@ use super::frames::{Frames, context};
 use super::mask::mask;
 use super::script::Script;
 use crate::chat::{ChatTemplate, RenderOptions};
-use crate::json::Object;
+use crate::json::{Object, Value};
+use crate::text::slice;
 use source::{Kind, Piece};
 
 /// A template with generation blocks, and what proves it.
@@ -78,6 +79,7 @@ const MOST_CHECKS: usize = 300;
 
 /// A conversation to prove with.
 struct Case {
+    messages: Value,
     context: Object,
     text: String,
     /// Each span: where it begins, where its first text begins, where it ends; in bytes.
@@ -169,7 +171,7 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                 let answers = script
                     .messages
                     .iter()
-                    .filter(|message| message.get("role").and_then(crate::json::Value::as_str) == Some("assistant"));
+                    .filter(|message| message.get("role").and_then(Value::as_str) == Some("assistant"));
                 let mut shown: Vec<usize> = masked.parts.iter().map(|part| part.message).collect();
                 shown.dedup();
                 if shown.is_empty() || shown.len() != answers.count() || !masked.problems.is_empty() {
@@ -183,7 +185,8 @@ fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -
                     let text = masked.parts.iter().filter(within).map(|part| part.start).min().unwrap_or(*start);
                     Span { header: byte(*header), start: byte(*start), text: byte(text), end: byte(*end) }
                 });
-                cases.push(Case { context, spans: spans.collect(), text: masked.text });
+                let messages = Value::List(script.messages);
+                cases.push(Case { messages, context, spans: spans.collect(), text: masked.text });
             }
         }
     }
@@ -204,10 +207,8 @@ fn trace(pieces: &[Piece], source: &str, cases: &[Case], options: &RenderOptions
         return None;
     }
     let captured = |at: usize| {
-        let body = source::body_at(pieces, at).unwrap_or_default();
-        body.iter().any(|block| {
-            pieces.get(*block).is_some_and(|block| matches!(block.keyword(), "macro" | "set" | "call" | "filter"))
-        })
+        let gathers = |block: &Piece| matches!(block.keyword(), "macro" | "set" | "call" | "filter");
+        source::body_at(pieces, at).is_some_and(|body| body.iter().any(|block| pieces.get(*block).is_some_and(gathers)))
     };
     // Texts that are gathered before they are written may be stripped or compared: then only the others are marked.
     [false, true].into_iter().find_map(|outside_only| {
@@ -419,10 +420,10 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
 fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool) -> Result<usize, String> {
     let template = ChatTemplate::compile(source).map_err(|error| error.to_string())?;
     for case in cases {
-        let messages = || case.context.get("messages").cloned().unwrap_or_default();
-        let rendered = template.render(&case.context, options).map_err(|error| format!("{error} on {}", messages()))?;
+        let rendered = template.render(&case.context, options);
+        let rendered = rendered.map_err(|error| format!("{error} on {}", case.messages))?;
         if rendered.text != case.text {
-            return Err(format!("a block changes the render of {}", messages()));
+            return Err(format!("a block changes the render of {}", case.messages));
         }
         let bytes: Vec<usize> = case.text.char_indices().map(|(at, _)| at).chain([case.text.len()]).collect();
         let byte = |point: usize| bytes.get(point).copied().unwrap_or(case.text.len());
@@ -437,14 +438,14 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
         let covered = case.spans.iter().all(|wanted| spans.iter().any(|span| fits(wanted, span)));
         if !known || !covered {
             let quoted = |start: usize, end: usize| {
-                let text = case.text.get(start..end).unwrap_or_default();
+                let text = slice(&case.text, start..end);
                 crate::diagnostic::shortened(&format!("{text:?}"), 80).into_owned()
             };
             let wanted = case.spans.iter().find(|wanted| !spans.iter().any(|span| fits(wanted, span)));
             let marked = spans.iter().find(|span| !case.spans.iter().any(|wanted| fits(wanted, span)));
             let wanted = wanted.map_or("nothing".to_owned(), |wanted| quoted(wanted.start, wanted.end));
             let marked = marked.map_or("nothing".to_owned(), |(start, end)| quoted(*start, *end));
-            return Err(format!("the blocks mark {marked}, the assistant wrote {wanted}, in {}", messages()));
+            return Err(format!("the blocks mark {marked}, the assistant wrote {wanted}, in {}", case.messages));
         }
     }
     Ok(cases.len())

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::source::{self, Piece};
 use super::{Case, Pair, Trace, divided, loop_variable};
+use crate::text::slice;
 
 /// How many blocks a template may need.
 const MOST_BLOCKS: usize = 16;
@@ -54,7 +55,7 @@ pub(super) fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace]) -> Opti
 fn uncovered(case: &Case) -> Vec<bool> {
     let mut missing = vec![false; case.text.len()];
     for span in &case.spans {
-        let text = case.text.get(span.text..span.end).unwrap_or_default();
+        let text = slice(&case.text, span.text..span.end);
         for (at, character) in text.char_indices().filter(|(_, character)| !character.is_whitespace()) {
             let at = span.text + at;
             if let Some(bytes) = missing.get_mut(at..at + character.len_utf8()) {
@@ -122,7 +123,7 @@ fn marked(cases: &[Case], starts: &[(usize, usize)], ends: &[(usize, usize)], co
         let Some(case) = cases.get(*case_index).filter(|_| case_index == other && start <= end) else {
             return Marked::Spans(Vec::new());
         };
-        let text = case.text.get(*start..*end).unwrap_or_default();
+        let text = slice(&case.text, *start..*end);
         if text.trim().is_empty() {
             continue;
         }

@@ -1,5 +1,7 @@
 //! A template's source cut into pieces, and put together again with tags between them that change no white space.
 
+use crate::text::slice;
+
 /// The kind of a piece of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -25,7 +27,7 @@ impl Piece {
     pub fn keyword(&self) -> &str {
         let inner = self.text.trim_start_matches("{%").trim_start_matches(['-', '+']).trim_start();
         let end = inner.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(inner.len());
-        if self.kind == Kind::Block { inner.get(..end).unwrap_or_default() } else { "" }
+        if self.kind == Kind::Block { slice(inner, ..end) } else { "" }
     }
 
     fn has_left(&self, mark: char) -> bool {
@@ -131,11 +133,11 @@ fn operands(tag: &str) -> Vec<String> {
     let whole = || vec![tag.to_owned()];
     let Some(inner) = tag.strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}")) else { return whole() };
     let (left, inner) = match inner.strip_prefix(['-', '+']) {
-        Some(rest) => (inner.get(..1).unwrap_or_default(), rest),
+        Some(rest) => (slice(inner, ..1), rest),
         None => ("", inner),
     };
     let (right, inner) = match inner.strip_suffix(['-', '+']) {
-        Some(rest) => (inner.get(inner.len() - 1..).unwrap_or_default(), rest),
+        Some(rest) => (slice(inner, inner.len() - 1..), rest),
         None => ("", inner),
     };
     let Some(parts) = addends(inner) else { return whole() };
@@ -322,13 +324,12 @@ fn added(one: &str, other: &str) -> String {
     let one = one.strip_suffix("}}").unwrap_or(one).trim_end();
     let other = other.strip_prefix("{{").unwrap_or(other).trim_start();
     // Two halves of one literal are one literal again.
-    if let (Some(quote), Some(first)) = (one.chars().last(), other.chars().next())
-        && quote == first
+    if let Some(quote) = one.chars().last()
         && matches!(quote, '"' | '\'')
         && !one.ends_with("\\'")
         && !one.ends_with("\\\"")
+        && let (Some(one), Some(other)) = (one.strip_suffix(quote), other.strip_prefix(quote))
     {
-        let (one, other) = (one.get(..one.len() - 1).unwrap_or_default(), other.get(1..).unwrap_or_default());
         return format!("{one}{other}");
     }
     format!("{one} + {other}")
