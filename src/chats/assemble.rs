@@ -49,7 +49,7 @@ struct Builder<'b> {
     echoes: Vec<(Kind, String)>,
     /// The parameter that a description is about.
     parameter: Option<String>,
-    /// Descriptions that wait for the name of what they describe.
+    /// Descriptions that wait for the name of the tool or parameter they describe.
     descriptions: Vec<(Kind, String)>,
     /// The earlier message that the text under way belongs to, instead of the last one.
     into: Option<usize>,
@@ -310,7 +310,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives what was just named the description that came before it.
+    /// Gives the tool or parameter that was just named the description that came before it.
     fn describe(&mut self, kind: Kind) {
         if let Some(at) = self.descriptions.iter().position(|(waiting, _)| *waiting == kind) {
             let (_, text) = self.descriptions.remove(at);

@@ -1,4 +1,4 @@
-//! What a text reads as: its messages, where each part lies, and why a text is none of the template's.
+//! The messages that a rendered text reads as, the position of each part, or the reason why it is not a render.
 
 use crate::json::{Object, Value};
 
@@ -31,11 +31,11 @@ pub struct Chat {
     pub messages: Vec<Value>,
     /// The tools, if the text defines any and they can be read.
     pub tools: Option<Value>,
-    /// Where the text defines tools, in code points, if they cannot be read.
+    /// The position of the definitions of tools, in code points, if they cannot be read.
     pub tools_text: Option<(usize, usize)>,
-    /// Variables that nobody gave and that the text was rendered with.
+    /// Variables that were not given and that the text was rendered with.
     pub variables: Object,
-    /// Where each part lies.
+    /// The position of each part.
     pub offsets: Vec<Offset>,
     /// Whether rendering the messages gives the text again, byte for byte.
     pub exact: bool,
@@ -43,7 +43,7 @@ pub struct Chat {
     pub differs_at: Option<usize>,
     /// Whether the text ends with a generation prompt.
     pub add_generation_prompt: bool,
-    /// Whether the text is cut off inside of the assistant's turn.
+    /// Whether the text is cut off inside the assistant's turn.
     pub open: bool,
     /// Messages that may have been injected by the text of others.
     pub ambiguous: Vec<Ambiguity>,

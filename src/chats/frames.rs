@@ -10,7 +10,7 @@ use crate::chat::{ChatTemplate, RenderErrorKind, RenderOptions};
 use crate::json::{self, Object, Value};
 use crate::text::slice;
 
-/// A kind of text at its first appearance, or where a template repeats it.
+/// A kind of text, at its first appearance or repeated by the template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct State {
     pub kind: Kind,
@@ -26,7 +26,7 @@ pub(crate) enum Step {
     Call,
     /// With another message.
     Message,
-    /// With the rest of an earlier message: what came between belongs to later ones.
+    /// With the rest of an earlier message: the texts in between belong to later ones.
     Back,
 }
 
@@ -43,9 +43,9 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
     Plain,
-    /// Inside of a JSON string.
+    /// Inside a JSON string.
     Json,
-    /// Inside of a JSON string that is inside of another.
+    /// Inside a JSON string that is inside another.
     JsonTwice,
     /// With the entities of markup.
     Markup,
@@ -81,7 +81,7 @@ pub(crate) struct Frames {
     spellings: HashMap<Kind, Spelling>,
     /// The text that a result repeats after its own text instead of before it.
     pub trailing: HashSet<Kind>,
-    /// Descriptions that come before the name of what they describe.
+    /// Descriptions that come before the name of the tool or parameter they describe.
     pub leading: HashSet<Kind>,
 }
 
@@ -133,7 +133,7 @@ impl Frames {
         Learner::new(template, variables, options).form()
     }
 
-    /// The same, with definitions of tools taken for one text: what is written before their first word and after their
+    /// The same, with definitions of tools taken for one text: the text before their first word and after their
     /// last one is known, whatever they are. None if renders show no tools, or nothing that sets them off.
     pub fn with_tools_unread(&self) -> Option<Self> {
         let unread = State { kind: Kind::ToolsText, echo: false };
@@ -145,7 +145,7 @@ impl Frames {
                 (false, false) => frames.push(frame.clone()),
                 (true, true) => {}
                 (false, true) => frames.push(Frame { to: unread, ..frame.clone() }),
-                // What follows every definition alike is no part of one.
+                // Text that follows every definition alike is not part of one.
                 (true, false) => {
                     let alike = |known: &str| whole_end(&frame.gap, common_end(&frame.gap, known)).len();
                     let (_, after) = afters.entry(frame.to).or_insert((frame.step, &frame.gap));
@@ -258,13 +258,13 @@ impl<'l> Learner<'l> {
         self.found.extend(steps(&script, &slots, &text, prompt));
     }
 
-    /// Notes what comes after a result although it belongs to it.
+    /// Notes the texts after a result that belong to it.
     fn note_echoes(&mut self, slots: &[Slot]) {
         let after = slots.iter().skip_while(|slot| slot.state.kind != Kind::Result);
         self.trailing.extend(after.filter(|slot| slot.state.echo).map(|slot| slot.state.kind));
     }
 
-    /// Notes which descriptions come before what they describe, from a render with one tool of one parameter.
+    /// Notes which descriptions come before the names they describe, from a render with one tool of one parameter.
     fn note_descriptions(&mut self, slots: &[Slot]) {
         let place = |kind: Kind| slots.iter().position(|slot| slot.state.kind == kind);
         for (description, name) in
@@ -442,7 +442,7 @@ fn opens(text: &str, from: usize, to: usize, open: char) -> Vec<usize> {
     slice(text, from..to).rmatch_indices(open).take(12).map(|(at, _)| from + at).collect()
 }
 
-/// The longest JSON value that is read inside of a chat, in bytes.
+/// The longest JSON value that is read inside a chat, in bytes.
 const LONGEST_JSON: usize = 1 << 18;
 
 /// The end of the JSON value that begins at a byte, by its brackets and quotes alone.
@@ -475,7 +475,7 @@ pub(crate) fn json_end(text: &str, start: usize) -> Option<usize> {
     None
 }
 
-/// The context of a conversation, with what transformers always gives.
+/// The context of a conversation, with the variables that transformers always gives.
 pub(crate) fn context(variables: &Object, messages: &[Value], tools: &Value, prompt: bool) -> Object {
     let mut context = Object::new();
     context.insert("messages".to_owned(), Value::List(messages.to_vec()));

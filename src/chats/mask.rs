@@ -1,6 +1,6 @@
 //! Which characters of a rendered chat the assistant wrote, read off renders with needles instead of texts.
 
-use super::needles::{Hit, Needles, Slot, Text, align, substitute};
+use super::needles::{Hit, MessagePart, Needles, Text, align, substitute};
 use super::text::{common_end, common_start, whole_end, whole_marks};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
 use crate::json::{Object, Value};
@@ -44,7 +44,7 @@ pub struct PartSpan {
     pub end: usize,
 }
 
-/// A rendered chat and what the assistant wrote in it.
+/// A rendered chat and the assistant's text in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Masked {
     /// The render.
@@ -53,7 +53,7 @@ pub struct Masked {
     pub spans: Vec<(usize, usize)>,
     /// The template's text between the text before a span and the span, one for each span, in code points.
     pub headers: Vec<(usize, usize)>,
-    /// The parts inside of the spans.
+    /// The parts inside the spans.
     pub parts: Vec<PartSpan>,
     /// The spans of the template's own generation blocks, in code points.
     pub tags: Vec<(usize, usize)>,
@@ -64,7 +64,7 @@ pub struct Masked {
 /// How many texts may turn out to be rewritten before the whole conversation is given up.
 const MOST_KEPT: usize = 12;
 
-/// Renders a conversation and finds what the assistant wrote.
+/// Renders a conversation and finds the assistant's text.
 ///
 /// A span begins where the generation prompt of its turn ends and ends with the marker that ends the turn. It takes one
 /// render for each message of the assistant, and a few more.
@@ -95,7 +95,7 @@ pub fn mask(template: &ChatTemplate, context: &Object, options: &RenderOptions) 
     Ok(Masked { text: rendered.text, spans, headers, parts, tags: rendered.assistant_spans, problems })
 }
 
-struct Turn {
+struct MaskedTurn {
     start: usize,
     end: usize,
     parts: Vec<PartSpan>,
@@ -175,7 +175,7 @@ impl<'w> Work<'w> {
                 }
                 Err(Some(text)) if kept.len() < MOST_KEPT && !kept.contains(&text) => kept.push(text),
                 Err(_) => {
-                    // Nothing but a text by itself can be found.
+                    // Only one text at a time can be found.
                     kept = (0..self.texts.len()).collect();
                     (self.replaced, self.texts) = substitute(self.messages, &mut Needles::new(real), &kept);
                     self.render = real.to_owned();
@@ -221,10 +221,10 @@ impl<'w> Work<'w> {
             1 => "the template rewrites its text",
             _ => "its text appears more than once",
         };
-        let part = match text.slot {
-            Slot::Content => "content",
-            Slot::Reasoning => "reasoning",
-            Slot::Call(_) => "call",
+        let part = match text.part {
+            MessagePart::Content => "content",
+            MessagePart::Reasoning => "reasoning",
+            MessagePart::Call(_) => "call",
         };
         self.problems.push(format!("messages[{}]: cannot tell where its {part} is: {why}", text.message));
     }
@@ -254,7 +254,7 @@ impl<'w> Work<'w> {
         let opening = render.get(..first.0)?;
         let between = render.get(answer.1..second.0)?;
         let mut header = whole_end(between, common_end(opening, between));
-        // A default system turn before the user's ends like any turn: the render's first marker is what opens one.
+        // A default system turn before the user's ends like any turn: the render's first marker opens one.
         if let Some(at) = first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
             header = header.get(at..).unwrap_or(header);
         }
@@ -311,7 +311,7 @@ impl<'w> Work<'w> {
     }
 
     /// The spans of one answer, in bytes of the real render: several if the template writes a result between its parts.
-    fn turn(&self, index: usize, real: &str) -> Vec<Turn> {
+    fn turn(&self, index: usize, real: &str) -> Vec<MaskedTurn> {
         let mut runs: Vec<Vec<&Hit>> = vec![Vec::new()];
         let mut known: Vec<usize> = Vec::new();
         for hit in &self.hits {
@@ -329,7 +329,7 @@ impl<'w> Work<'w> {
             let start = if turns.is_empty() { self.start(index, first, real) } else { first.real.0 };
             let end = last.real.1 + self.stop(last, real);
             let parts = self.parts(index, own, (start, end), real);
-            turns.push(Turn { start, end, parts });
+            turns.push(MaskedTurn { start, end, parts });
         }
         turns
     }
@@ -366,13 +366,13 @@ impl<'w> Work<'w> {
         self.needles.find(tail).is_empty().then_some(tail)
     }
 
-    /// How long the marker after the last text of a run is, from the end of that text.
+    /// The length of the marker after the last text of a run, from the end of that text.
     fn stop(&self, last: &Hit, real: &str) -> usize {
         let next = self.hits.iter().find(|hit| hit.real.0 >= last.real.1);
         let to = next.map_or(real.len(), |hit| hit.real.0);
         let gap = slice(real, last.real.1..to);
         let mut stop = gap;
-        // The conversation up to what comes next, and the one in which a user goes on, end the turn alike.
+        // The conversation up to the next text, and the one in which a user goes on, end the turn alike.
         let before = next.and_then(|hit| self.message_of(hit)).unwrap_or(self.messages.len());
         let alone = self.replaced.get(..before).and_then(|messages| self.render_with(messages, Some(false)));
         let alone = alone.as_deref().and_then(|alone| self.after(alone, last)).map(str::to_owned);
@@ -411,16 +411,16 @@ impl<'w> Work<'w> {
     fn parts(&self, index: usize, own: &[&Hit], span: (usize, usize), real: &str) -> Vec<PartSpan> {
         let mut parts: Vec<PartSpan> = Vec::new();
         let part = |part, start, end| PartSpan { message: index, part, start, end };
-        let slot = |hit: &Hit| self.texts.get(hit.text).map(|text| text.slot);
+        let part_of = |hit: &Hit| self.texts.get(hit.text).map(|text| text.part);
         let mut end_of_texts = span.0;
         let mut opening: Option<&str> = None;
         for (at, hit) in own.iter().enumerate() {
-            match slot(hit) {
-                Some(Slot::Reasoning) => parts.push(part(Part::Reasoning, hit.real.0, hit.real.1)),
-                Some(Slot::Content) => parts.push(part(Part::Content, hit.real.0, hit.real.1)),
-                Some(Slot::Call(call)) => {
-                    let begins = at.checked_sub(1).and_then(|before| own.get(before)).and_then(|hit| slot(hit))
-                        != Some(Slot::Call(call));
+            match part_of(hit) {
+                Some(MessagePart::Reasoning) => parts.push(part(Part::Reasoning, hit.real.0, hit.real.1)),
+                Some(MessagePart::Content) => parts.push(part(Part::Content, hit.real.0, hit.real.1)),
+                Some(MessagePart::Call(call)) => {
+                    let begins = at.checked_sub(1).and_then(|before| own.get(before)).and_then(|hit| part_of(hit))
+                        != Some(MessagePart::Call(call));
                     if begins {
                         // Texts that overlap have nothing between them.
                         let gap = slice(real, end_of_texts.min(hit.real.0)..hit.real.0);
@@ -456,10 +456,11 @@ impl<'w> Work<'w> {
         parts
     }
 
-    /// The start of the marker that ends the turn: after the last text or, after a call, after the text that closes the call.
+    /// The start of the marker that ends the turn: after the last text or, after a call, after the text that closes the
+    /// call.
     fn turn_end(&self, index: usize, own: &[&Hit], span: (usize, usize), real: &str) -> usize {
         let Some(last) = own.last() else { return span.1 };
-        let closes_call = self.texts.get(last.text).is_some_and(|text| matches!(text.slot, Slot::Call(_)));
+        let closes_call = self.texts.get(last.text).is_some_and(|text| matches!(text.part, MessagePart::Call(_)));
         if !closes_call {
             return last.real.1;
         }

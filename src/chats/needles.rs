@@ -1,6 +1,6 @@
 //! A conversation with every text replaced by a needle, and the position of each real text in the real render.
 //!
-//! The needle render has the real one's frame: the template's text around the texts. Where both frames agree, the
+//! The needle render has the real one's frame: the template's text around the texts. If both frames agree, the
 //! place of every text in the real render is exact, however the template encodes it.
 
 use std::fmt::Write as _;
@@ -9,9 +9,9 @@ use super::text::inside;
 use crate::json::{Object, Value};
 use crate::python;
 
-/// Which part of a message a text is.
+/// The part of a message that a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum MessagePart {
     Content,
     Reasoning,
     /// A name or a value of the call of this index.
@@ -23,7 +23,7 @@ pub(crate) enum Slot {
 pub(crate) struct Text {
     pub needle: String,
     pub message: usize,
-    pub slot: Slot,
+    pub part: MessagePart,
     pub original: String,
     /// Whether the message is the assistant's.
     pub answers: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Hit {
     pub real: (usize, usize),
 }
 
-/// Keys that hold what the assistant thought.
+/// Keys that hold the assistant's reasoning.
 const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
 /// Makes needles that do not occur in a text, all of one length.
@@ -119,7 +119,7 @@ impl Substitution<'_> {
             let value = match known.iter().find(|(other, _)| *other == text) {
                 Some((_, value)) => value.clone(),
                 None => {
-                    let value = self.text(&text, Slot::Reasoning);
+                    let value = self.text(&text, MessagePart::Reasoning);
                     known.push((text, value.clone()));
                     value
                 }
@@ -130,7 +130,7 @@ impl Substitution<'_> {
 
     fn content(&mut self, content: &Value) -> Value {
         match content {
-            Value::String(text) => self.text(text, Slot::Content),
+            Value::String(text) => self.text(text, MessagePart::Content),
             Value::List(parts) => Value::List(parts.iter().map(|part| self.part(part)).collect()),
             other => other.clone(),
         }
@@ -139,9 +139,13 @@ impl Substitution<'_> {
     fn part(&mut self, part: &Value) -> Value {
         let Value::Object(entries) = part else { return part.clone() };
         let mut replaced = entries.clone();
-        for (key, slot) in [("text", Slot::Content), ("thinking", Slot::Reasoning), ("reasoning", Slot::Reasoning)] {
+        for (key, part) in [
+            ("text", MessagePart::Content),
+            ("thinking", MessagePart::Reasoning),
+            ("reasoning", MessagePart::Reasoning),
+        ] {
             if let Some(Value::String(text)) = entries.get(key) {
-                replaced.insert(key.to_owned(), self.text(text, slot));
+                replaced.insert(key.to_owned(), self.text(text, part));
             }
         }
         Value::Object(replaced)
@@ -157,38 +161,38 @@ impl Substitution<'_> {
             Some(Value::Object(function)) => function,
             _ => entries,
         };
-        let slot = Slot::Call(index);
+        let part = MessagePart::Call(index);
         if let Some(Value::String(name)) = function.get("name") {
-            let name = self.text(&name.clone(), slot);
+            let name = self.text(&name.clone(), part);
             function.insert("name".to_owned(), name);
         }
         match function.get("arguments") {
             Some(Value::String(text)) => {
-                let text = self.json_text(&text.clone(), slot);
+                let text = self.json_text(&text.clone(), part);
                 function.insert("arguments".to_owned(), text.into());
             }
             Some(value) => {
-                let value = self.value(&value.clone(), slot);
+                let value = self.value(&value.clone(), part);
                 function.insert("arguments".to_owned(), value);
             }
             None => {}
         }
     }
 
-    /// Every string inside of a value.
-    fn value(&mut self, value: &Value, slot: Slot) -> Value {
+    /// Every string inside a value.
+    fn value(&mut self, value: &Value, part: MessagePart) -> Value {
         match value {
-            Value::String(text) => self.text(text, slot),
-            Value::List(items) => Value::List(items.iter().map(|item| self.value(item, slot)).collect()),
+            Value::String(text) => self.text(text, part),
+            Value::List(items) => Value::List(items.iter().map(|item| self.value(item, part)).collect()),
             Value::Object(entries) => {
-                Value::Object(entries.iter().map(|(key, value)| (key.clone(), self.value(value, slot))).collect())
+                Value::Object(entries.iter().map(|(key, value)| (key.clone(), self.value(value, part))).collect())
             }
             other => other.clone(),
         }
     }
 
-    /// Every string inside of JSON text that is not a key; not a byte around them changes.
-    fn json_text(&mut self, text: &str, slot: Slot) -> String {
+    /// Every string inside JSON text that is not a key; not a byte around them changes.
+    fn json_text(&mut self, text: &str, part: MessagePart) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(open) = rest.find('"') {
@@ -199,7 +203,7 @@ impl Substitution<'_> {
             if after.trim_start().starts_with(':') {
                 out.push_str(string);
             } else {
-                let _ = write!(out, "\"{}\"", self.replaced(inside(string), slot));
+                let _ = write!(out, "\"{}\"", self.replaced(inside(string), part));
             }
             rest = after;
         }
@@ -207,12 +211,12 @@ impl Substitution<'_> {
         out
     }
 
-    fn text(&mut self, text: &str, slot: Slot) -> Value {
-        self.replaced(text, slot).into()
+    fn text(&mut self, text: &str, part: MessagePart) -> Value {
+        self.replaced(text, part).into()
     }
 
     /// A text's needle. Text without letters or the like stays: templates treat blank text as none.
-    fn replaced(&mut self, text: &str, slot: Slot) -> String {
+    fn replaced(&mut self, text: &str, part: MessagePart) -> String {
         if text.trim().is_empty() {
             return text.to_owned();
         }
@@ -220,12 +224,12 @@ impl Substitution<'_> {
         let number = self.texts.len();
         let replaced = if self.kept.contains(&number) { text.to_owned() } else { needle.clone() };
         let (message, answers) = (self.message, self.answers);
-        self.texts.push(Text { needle, message, slot, original: text.to_owned(), answers });
+        self.texts.push(Text { needle, message, part, original: text.to_owned(), answers });
         replaced
     }
 }
 
-/// How long the JSON string at the start of a text is, quotes included.
+/// The length of the JSON string at the start of a text, quotes included.
 fn string_length(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -280,7 +284,7 @@ pub(crate) fn align(
     Ok(hits)
 }
 
-/// The ways a template may spell a text: as it is, trimmed, or inside of a quoted or escaped string.
+/// The ways a template may spell a text: as it is, trimmed, or inside a quoted or escaped string.
 fn spellings(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     for shape in [text, text.trim(), text.trim_start(), text.trim_end(), text.trim_matches('\n')] {

@@ -1,4 +1,4 @@
-//! Conversations of every shape, whose every text is a needle that knows what it is.
+//! Conversations of every shape, whose every text is a needle with a label that gives its kind and place.
 
 use super::needles::Needles;
 use crate::json::{Object, Value};
@@ -228,8 +228,8 @@ impl Script {
         given
     }
 
-    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third, `d` the second before
-    /// the first.
+    /// A tool with the parameters of a letter: `a` has the first two, `b` the first, `c` the third, `d` the second
+    /// before the first.
     fn tool(&mut self, letter: char) -> Value {
         let parameters: &[u8] = match letter {
             'a' => &[0, 1],

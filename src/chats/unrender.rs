@@ -17,7 +17,7 @@ use crate::text::slice;
 const MOST_PROOFS: usize = 24;
 /// How many values of switches are tried on a text that does not render back without.
 const MOST_SETTINGS: usize = 12;
-/// How many frames are followed to say where a text stops being the template's.
+/// How many frames are followed to find the place at which a text stops being a render.
 const MOST_STEPS: usize = 200;
 /// A text so long, in bytes, that only few readings of it are rendered again.
 const LONG: usize = 1 << 17;
@@ -42,7 +42,7 @@ pub struct Unrenderer<T> {
     variables: Object,
     options: RenderOptions,
     frames: Frames,
-    /// What the template writes under each value of its switches that makes a difference; learned when first needed.
+    /// The frames under each value of the template's switches that changes them; learned when first needed.
     switched: OnceLock<Vec<(Object, Frames)>>,
 }
 
@@ -60,8 +60,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
 
     /// Reads a rendered chat back.
     ///
-    /// It costs time linear in the text, and a few renders. A text that does not render back under the variables given is
-    /// also read under each value of the template's switches.
+    /// It costs time linear in the text, and a few renders. A text that does not render back under the variables given
+    /// is also read under each value of the template's switches.
     pub fn unrender(&self, text: &str) -> Result<Chat, NotRendered> {
         let none = Object::new();
         let mut best = self.read(&self.frames, &none, text);
@@ -98,7 +98,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         best.map(|(_, chat)| chat)
     }
 
-    /// What the template writes under each value of its switches, where that is not what it writes without.
+    /// The frames under each value of the template's switches, if they differ from those without it.
     fn switched(&self) -> &[(Object, Frames)] {
         self.switched.get_or_init(|| {
             let mut known: Vec<(Object, Frames)> = Vec::new();
@@ -135,8 +135,8 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         let plain = Chat { variables: setting.clone(), ..assemble(frames, reading, text) };
         let variables = self.with(setting);
         let calls = plain.messages.iter().any(|message| message.get("tool_calls").is_some());
-        // Properties that a call does not show may still decide how the template writes it: whether its content is null, and
-        // which result answers it.
+        // Properties that a call does not show may still decide how the template writes it: whether its content is
+        // null, and which result answers it.
         let manners: &[(bool, bool)] =
             if calls { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
         for (other_content, ids) in manners {
@@ -169,7 +169,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         false
     }
 
-    /// Messages from outside whose text holds what the template writes between messages.
+    /// Messages from outside whose text holds the template's own text between messages.
     fn holding_markers(&self, messages: &[Value]) -> Vec<Ambiguity> {
         let is_marker = |gap: &&str| gap.len() >= 4 && gap.starts_with(|first: char| first.is_ascii_punctuation());
         let mut markers: Vec<&str> = Vec::new();
@@ -190,7 +190,7 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
         held.map(|(message, _)| Ambiguity { message, reason }).collect()
     }
 
-    /// How far a text is one of the template's, and what would have to follow.
+    /// How far a text is a render of the template, and the text that would have to follow.
     fn departure(&self, text: &str) -> NotRendered {
         let begins = self.frames.frames.iter().filter(|frame| frame.from.kind == Kind::Begin);
         let Some(mut frame) = begins.max_by_key(|frame| {
@@ -238,7 +238,7 @@ fn is_exact(read: &Option<Chat>) -> bool {
     read.as_ref().is_some_and(|chat| chat.exact)
 }
 
-/// Messages that usual conversations do not have where they are: text of the message before may have made them.
+/// Messages in an order that usual conversations do not have: text of the message before may have made them.
 fn unusual(messages: &[Value]) -> Vec<Ambiguity> {
     let role = |at: usize| messages.get(at).and_then(|message| message.get("role")).and_then(Value::as_str);
     let reason = |at: usize| {

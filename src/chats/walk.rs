@@ -16,7 +16,7 @@ const EMPTY: i64 = 1;
 
 /// A frame at a place of the text.
 #[derive(Clone, Copy, Debug)]
-struct Item {
+struct PlacedFrame {
     frame: usize,
     start: usize,
     end: usize,
@@ -28,7 +28,7 @@ struct Item {
 
 /// One text of a reading: its kind and its position.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct ReadingStep {
     /// The frame that leads to it.
     pub frame: usize,
     pub start: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Step {
 /// A way through the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReadingStep>,
     /// The state that the text ends in: `End`, `Prompt`, or a text that is cut off.
     pub closed: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Walk<'w> {
     frames: &'w [Frame],
     text: &'w str,
     /// Frames from which the end can be reached.
-    items: Vec<Item>,
+    items: Vec<PlacedFrame>,
     /// The items that leave a state, from the end of the text to the start.
     by_state: HashMap<State, Vec<usize>>,
     /// For each entry of `by_state`, the best item from there on.
@@ -63,13 +63,13 @@ fn is_prose(state: State) -> bool {
     matches!(state.kind, Kind::System | Kind::User | Kind::Content | Kind::Reasoning | Kind::Result)
 }
 
-/// Whether it is a text inside of a call or a tool's definition.
+/// Whether it is a text inside a call or a tool's definition.
 fn is_value(state: State) -> bool {
     matches!(state.kind, Kind::Value | Kind::Literal | Kind::ToolDescription | Kind::ParameterDescription)
 }
 
 impl<'w> Walk<'w> {
-    /// Finds the ways through a text. One may end inside of a text of the assistant.
+    /// Finds the ways through a text. One may end inside a text of the assistant.
     pub fn new(frames: &'w Frames, text: &'w str) -> Self {
         let mut walk = Self {
             frames: &frames.frames,
@@ -83,7 +83,7 @@ impl<'w> Walk<'w> {
         let mut found = walk.occurrences();
         // Of equal frames, one that leads to JSON and one that goes on with the same message come last, and so first
         // in the choice.
-        let is_json = |item: &Item| walk.frames.get(item.frame).is_some_and(|frame| frame.to.kind.is_json());
+        let is_json = |item: &PlacedFrame| walk.frames.get(item.frame).is_some_and(|frame| frame.to.kind.is_json());
         found.sort_by_key(|item| {
             (std::cmp::Reverse(item.start), item.end, is_json(item), std::cmp::Reverse(item.frame))
         });
@@ -108,14 +108,14 @@ impl<'w> Walk<'w> {
         i64::try_from(places.partition_point(|marker| *marker >= place)).unwrap_or(i64::MAX / 8)
     }
 
-    /// Every frame at every place where its text occurs.
-    fn occurrences(&self) -> Vec<Item> {
+    /// Every frame at every occurrence of its text.
+    fn occurrences(&self) -> Vec<PlacedFrame> {
         let mut by_gap: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, frame) in self.frames.iter().enumerate() {
             by_gap.entry(&frame.gap).or_default().push(index);
         }
         let mut found = Vec::new();
-        let item = |frame, start, end| Item { frame, start, end, value_end: end, cost: 0 };
+        let item = |frame, start, end| PlacedFrame { frame, start, end, value_end: end, cost: 0 };
         for (gap, frames) in by_gap {
             let is_end = |frame: &&usize| {
                 self.frames.get(**frame).is_some_and(|frame| matches!(frame.to.kind, Kind::End | Kind::Prompt))
@@ -150,7 +150,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Takes in a frame at a place if the end can be reached from there. Later places come first.
-    fn add(&mut self, mut item: Item) {
+    fn add(&mut self, mut item: PlacedFrame) {
         let Some(frame) = self.frames.get(item.frame) else { return };
         let Some(cost) = self.complete(frame, &mut item) else { return };
         let ends = matches!(frame.to.kind, Kind::End | Kind::Prompt);
@@ -177,7 +177,7 @@ impl<'w> Walk<'w> {
     }
 
     /// The cost of the best way from a frame to the end, if there is one.
-    fn complete(&self, frame: &Frame, item: &mut Item) -> Option<i64> {
+    fn complete(&self, frame: &Frame, item: &mut PlacedFrame) -> Option<i64> {
         match frame.to.kind {
             Kind::End | Kind::Prompt => (item.end == self.text.len()).then_some(0),
             kind if kind.is_json() => {
@@ -205,7 +205,7 @@ impl<'w> Walk<'w> {
         list.split_at(count).0
     }
 
-    /// The best frame that leaves a state at or after a place, and what the way through it pays.
+    /// The best frame that leaves a state at or after a place, and the cost of the way through it.
     fn from(&self, state: State, place: usize) -> Option<(usize, i64)> {
         let best = |place: usize| {
             let last = self.leaving(state, place).len().checked_sub(1)?;
@@ -225,7 +225,7 @@ impl<'w> Walk<'w> {
     }
 
     /// The possible successors of an item, the best first.
-    fn choices(&self, item: &Item, most: usize) -> Vec<usize> {
+    fn choices(&self, item: &PlacedFrame, most: usize) -> Vec<usize> {
         let Some(frame) = self.frames.get(item.frame) else { return Vec::new() };
         if frame.to.kind.is_json() {
             let mut next: Vec<usize> = self.at(frame.to, item.value_end).collect();
@@ -241,8 +241,8 @@ impl<'w> Walk<'w> {
         next
     }
 
-    /// The best way on from an item; none if the text ends inside of what the item leads to.
-    fn next(&self, item: &Item) -> Option<usize> {
+    /// The best way on from an item; none if the text ends before the next frame.
+    fn next(&self, item: &PlacedFrame) -> Option<usize> {
         let frame = self.frames.get(item.frame)?;
         if frame.to.kind.is_json() {
             return self.choices(item, 1).first().copied();
@@ -302,7 +302,7 @@ impl<'w> Walk<'w> {
             let kind = self.frames.get(item.frame).map(|frame| frame.to.kind);
             reading.closed = matches!(kind, Some(Kind::End | Kind::Prompt));
             let end = next.unwrap_or(self.text.len());
-            reading.steps.push(Step { frame: item.frame, start: item.end, end });
+            reading.steps.push(ReadingStep { frame: item.frame, start: item.end, end });
         }
         reading
     }

@@ -17,7 +17,7 @@ pub struct Wire {
 
 impl Wire {
     /// Finds the wire of a chat template by rendering; nothing if it shows no content. The variables hold for every
-    /// render, such as `eos_token`; `now` is what `strftime_now` sees.
+    /// render, such as `eos_token`; `strftime_now` answers with `now`.
     pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
         let mut prober = Prober::new(template, variables, now);
         prober.settle()?;

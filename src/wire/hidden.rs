@@ -85,7 +85,7 @@ fn opening(close: &str) -> Option<String> {
     found.find(|open| open != close && marks::counterpart(open).as_deref() == Some(close))
 }
 
-/// A setting under which the prompt asks for reasoning between two marks, which it names side by side.
+/// A setting under which the prompt asks for reasoning between two marks, which it names one after the other.
 fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
     let user = [Message::User(needle::USER.to_owned())];
     let plain = prober.render(&user, &Setting::new(), true)?;
@@ -137,7 +137,7 @@ mod tests {
         let literals = ["</think>".to_owned()];
         for (answer, prefill, found) in [
             (strips, "", Some(("<think>", "</think>"))),
-            // What a prompt writes of the turn opens what the mark closes.
+            // The mark closes the thought that the prompt opens.
             (strips, "<thought>\n", Some(("<thought>", "</think>"))),
             // A template may write the thought in a form of its own.
             (moves, "", Some(("<think>", "</think>"))),

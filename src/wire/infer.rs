@@ -92,7 +92,7 @@ pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<Wire> 
         }
     }
     if end.trim().is_empty() {
-        // Nothing ends the turn but what begins the next one.
+        // Only the beginning of the next turn ends this one.
         let called = calls.as_ref().map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
         for (answer, setting) in [Some((shapes::content(), base.clone())), called].into_iter().flatten() {
             let mark = turn::next_marks(prober, &answer, &setting);
@@ -137,15 +137,15 @@ fn begin_of(trace: &Trace, prompts: &[Prompt]) -> usize {
     headers.max().unwrap_or(0)
 }
 
-/// Reasoning as renders show it, before it is parted from what surrounds it.
+/// Reasoning as renders show it, before the text around it is assigned.
 struct Thought {
     reasoning_inputs: Vec<ReasoningInput>,
     setting: Setting,
-    /// The first mark after it that stands out.
+    /// The first distinctive mark after it.
     close: Option<String>,
 }
 
-/// Finds the keys and blocks that carry reasoning: those whose text shows, and does not under a name nobody reads.
+/// Finds the keys and blocks that carry reasoning: their text shows, and does not under a name that no template reads.
 fn thought(prober: &mut Prober, usage: &TemplateUsage, end: &str) -> Option<Thought> {
     let mut found: Vec<(ReasoningInput, Setting, Trace)> = Vec::new();
     for reasoning_input in &usage.reasoning_inputs {
@@ -251,7 +251,7 @@ fn parts(
     }
     let mut source = Source::Rendered;
     if open.trim().is_empty() {
-        // The prompt writes what renders lack.
+        // The prompt writes the opening that renders lack.
         let opened = prompts.iter().filter_map(|prompt| {
             let own = prompt.prefill.split(mark.trim()).next()?;
             (!own.trim().is_empty()).then(|| own.to_owned())
@@ -278,7 +278,7 @@ fn parts(
     (Some(reasoning), settled(content, end))
 }
 
-/// The thought without a text that a lead begins with, and what follows it.
+/// The thought without a text that a lead begins with, and the text after it.
 fn emptied<'l>(lead: &'l str, open: &str, mark: &str) -> Option<(&'l str, &'l str)> {
     let at = lead.find(mark).filter(|_| !mark.is_empty())?;
     let before = lead.get(..at)?.trim();
@@ -352,7 +352,7 @@ fn give_back(prompts: &mut [Prompt], calls: &mut Calls, content: &mut Content) {
     content.open.insert_str(0, &mark);
 }
 
-/// The position of content beside a call, and the text around it there.
+/// The position of content in a turn with a call, and the text around it there.
 fn place(
     prober: &Prober,
     calls: &Calls,
@@ -374,7 +374,7 @@ fn place(
                 marks.iter().any(|mark| !mark.is_empty() && open.contains(mark))
             });
             if is_thought {
-                // An empty thought is none of content's marks.
+                // The marks of an empty thought are not those of content.
             } else if open.is_empty() && !content.open.trim().is_empty() {
                 // Text that surrounds it elsewhere does not open it.
                 let around = (std::mem::take(&mut content.open), std::mem::take(&mut content.close));

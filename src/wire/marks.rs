@@ -1,7 +1,8 @@
 //! Text cut into marks: the smallest stretches that no two parts of a wire share.
 //!
-//! Looks suggest only the position of a cut, never the meaning of a mark. A bracketed word is one mark, whatever the brackets'
-//! script; a word between two equal signs is one; so is a bracket that a value interrupts. White space parts anywhere.
+//! Looks suggest only the position of a cut, never the meaning of a mark. A bracketed word is one mark, whatever the
+//! script of its brackets; a word between two equal signs is one; so is a bracket that a value interrupts. White space
+//! separates marks everywhere.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -101,7 +102,7 @@ fn words(mark: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty() && !["start", "end", "begin", "of", "START", "END", "BEGIN"].contains(word))
 }
 
-/// How long the mark is that begins here.
+/// The length of the mark that begins here.
 fn length(text: &str, first: char) -> usize {
     let whole = first.len_utf8();
     if first.is_whitespace() {

@@ -76,10 +76,10 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
         let close = longest.get(..length)?;
         let rest = between.get(length..)?;
         let open = marks::shared_end(rest, lead);
-        let behind = tail.strip_prefix(close)?;
+        let after = tail.strip_prefix(close)?;
         let (section, open) = match none {
             Some(none) => {
-                let section = none.strip_suffix(behind)?;
+                let section = none.strip_suffix(after)?;
                 let open = lead.strip_prefix(section)?;
                 (section, rest.ends_with(open).then_some(open)?)
             }
@@ -110,7 +110,7 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
 /// A text with every sign that some encoding escapes.
 const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 
-/// Writes a value of each type and looks at what became of it.
+/// Finds how values are spelled: renders one of each type and compares the texts around them.
 fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let samples: [(&str, Value); 7] = [
         ("string", shapes::value(0, 0).into()),

@@ -41,7 +41,7 @@ pub(crate) mod needle {
 /// Values of the variables a template reads as switches, such as one that turns thinking off.
 pub(crate) type Setting = Object;
 
-/// Renders probes with one chat template and remembers what it refused.
+/// Renders probes with one chat template and remembers the errors it gave.
 pub(crate) struct Prober<'t> {
     template: &'t ChatTemplate,
     /// Variables that hold for every render, such as the special tokens.
@@ -139,7 +139,7 @@ impl<'t> Prober<'t> {
         self.template.render(&context, &self.options).err()
     }
 
-    /// The special tokens that the template reads and nobody gave.
+    /// The special tokens that the template reads and that were not given.
     pub fn unset_tokens(&self, template: &ChatTemplate) -> Vec<String> {
         let names = template.variables().iter().filter(|name| name.ends_with("_token"));
         names.filter(|name| !self.variables.contains_key(name.as_str())).cloned().collect()

@@ -33,7 +33,7 @@ pub(crate) fn calls(count: usize) -> Vec<Call> {
     (0..count).map(|index| call(index, 2)).collect()
 }
 
-/// The text of content in every shape that has some.
+/// An answer that is content alone.
 pub(crate) fn content() -> Answer {
     Answer::content(needle::CONTENT)
 }
@@ -134,7 +134,7 @@ mod tests {
             panic!("{messages:?}");
         };
         assert_eq!((&answer.calls[0].id, &answer.calls[0].name), (id, name));
-        // It is none of the calls that an answer after it makes.
+        // An answer after it makes other calls.
         assert!(calls(3).iter().all(|call| call.id != *id && call.name != *name));
     }
 }

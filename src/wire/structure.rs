@@ -170,7 +170,7 @@ pub(crate) struct ObjectBody {
     pub in_array: bool,
 }
 
-/// A piece of a call beside its arguments.
+/// A piece of a call before or after its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CallPart {
     Text(String),
@@ -227,7 +227,7 @@ impl Pairs {
     }
 }
 
-/// Stands for the key inside a text.
+/// Represents the key inside a text.
 pub(crate) const KEY_AGAIN: char = '\u{1}';
 
 /// How values are spelled.
@@ -269,7 +269,7 @@ pub(crate) enum Encoding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Typed {
     pub prefix: String,
-    /// The word for strings, and what the others look like.
+    /// The word for strings.
     pub string: String,
     pub suffix: String,
 }

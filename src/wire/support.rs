@@ -13,7 +13,7 @@ pub(super) fn with_prober<T>(source: &str, work: impl FnOnce(&mut Prober<'_>) ->
     work(&mut prober)
 }
 
-/// A chat template whose every turn is `<|role|>…<|end|>` and whose answers are written by a piece of Jinja about `m`.
+/// A chat template whose turns are `<|role|>…<|end|>`; a piece of Jinja about the message `m` writes the answers.
 pub(super) fn chat_template(answer: &str) -> String {
     [
         "{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}",

@@ -26,7 +26,7 @@ const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name
 /// How many settings are tried at most: a template with more switches is probed with the first ones.
 const MOST_SETTINGS: usize = 24;
 
-/// Watches the template render and looks at what it names.
+/// Records the reads of a few renders and collects the texts that the source names.
 pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
     let reasoning_inputs = reasoning_inputs(template, prober, &settings);
@@ -77,7 +77,7 @@ fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
     renders(std::slice::from_ref(&user), true) || renders(&after_tool(), true) || renders(&[user, said], false)
 }
 
-/// What a setting could change: how prompts end, and what a turn with reasoning and a call looks like.
+/// The texts that a setting could change: the ends of prompts, and turns with reasoning and a call.
 fn outlook(prober: &mut Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<Shown>> {
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut outlook = vec![
@@ -98,8 +98,8 @@ fn outlook(prober: &mut Prober, reasoning_inputs: &[ReasoningInput], setting: &S
     outlook
 }
 
-/// A render as far as it matters for a turn: the text from the last words of the history on and, of all before it, the marks
-/// that it names.
+/// A render as far as it matters for a turn: the text from the last words of the history on, and the marks in all text
+/// before it.
 #[derive(PartialEq)]
 struct Shown {
     named: BTreeSet<String>,
@@ -138,7 +138,7 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
         }
     }
     let mut reasoning_inputs: Vec<ReasoningInput> = keys.into_iter().map(ReasoningInput::Key).collect();
-    // A block says what it is with a word the template compares its type with.
+    // The type of a block is a word that the template compares it with.
     let kinds = template.compared_constants().iter().filter(|(path, _)| path.ends_with(".type"));
     let kinds: Vec<&str> = kinds.flat_map(|(_, constants)| constants.iter().filter_map(Value::as_str)).collect();
     for kind in kinds {

@@ -56,7 +56,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Finds the values of an answer in what follows the history.
+    /// Finds the values of an answer in the text after the history.
     pub(crate) fn new(text: &str, answer: &Answer) -> Self {
         let mut slots = Vec::new();
         let mut add = |needle: &str, kind: Kind| {
@@ -82,7 +82,7 @@ impl Trace {
         });
         let wholes: Vec<Slot> = wholes.collect();
         slots.extend(wholes);
-        // The earliest first, and of those that begin at one place the longest: what it encloses is part of it.
+        // The earliest first, and of those that begin at one place the longest: it encloses the others.
         slots.sort_by_key(|slot| (slot.range.start, std::cmp::Reverse(slot.range.end)));
         let mut end = 0;
         slots.retain(|slot| {
@@ -126,8 +126,8 @@ impl Trace {
     }
 }
 
-/// The position of a call's arguments if they are one value. Empty ones are looked for between its name and the next call's, or
-/// else before the name.
+/// The position of a call's arguments if they are one value. Empty ones are looked for between the names of this call
+/// and of the next one: other braces may be empty, too.
 fn whole(text: &str, arguments: &Value, name: usize, next: usize) -> Option<(Whole, Range<usize>)> {
     let is_empty = arguments.as_object().is_some_and(|entries| entries.is_empty());
     let allowed = |at: usize| !is_empty || at > name && at < next;
@@ -218,7 +218,7 @@ mod tests {
             let expected = [(Kind::Name(0), "add"), (Kind::Arguments(0, whole), written)];
             assert_eq!(slots(&format!("add({written})"), &answer), expected, "{written}");
         }
-        // An object that holds something else is not the arguments: what it holds of them shows one by one.
+        // An object with another member is not the arguments: their keys and values show one by one.
         let answer = Answer::calls(vec![call("id1", "add", r#"{"key": "val"}"#)]);
         let found = [(Kind::Name(0), "add"), (Kind::Key(0, 0), "key"), (Kind::Value(0, 0), "val")];
         assert_eq!(slots(r#"add({"key": "val", "more": 1})"#, &answer), found);

@@ -1,4 +1,4 @@
-//! The turn: how prompts introduce it, what they write of it, and what ends it.
+//! The turn: the header and the prefill that prompts write of it, and the marks that end it.
 
 use super::conversation::{Answer, Message};
 use super::marks;
@@ -133,8 +133,8 @@ fn mark_about(text: &str, other: &str) -> Option<usize> {
     None
 }
 
-/// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: the text after
-/// them before a user's message, too.
+/// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as much as
+/// also comes before a user's message.
 fn end_of_turn(prober: &Prober, after: History, tail: &str) -> usize {
     let mut messages = shapes::history(after);
     messages.push(Message::User(needle::LATER.to_owned()));
@@ -187,7 +187,7 @@ pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) ->
     let text = prober.render(&messages, setting, false)?;
     let trace = Trace::new(text.get(end_of(&text, History::User)?..)?, answer);
     let tail = trace.tail().split(last).next()?;
-    // Of what follows a call, its own marks are none.
+    // The marks that close a call do not begin the next turn.
     let own = turn_tail(prober, answer, setting)?;
     let rest = tail.get(marks::shared_start(tail, &own).len()..)?;
     marks::marks(rest).into_iter().find(|mark| marks::is_distinctive(mark)).map(str::to_owned)

@@ -19,7 +19,7 @@ pub(crate) struct Written {
     pub groups: Vec<Group>,
     /// The marks at which a model stops, without those that also occur inside turns.
     pub stops: Vec<String>,
-    /// Whether arguments come sorted by their keys, and those inside of a value.
+    /// Whether arguments come sorted by their keys, and the members of a value by theirs.
     pub sorted: bool,
     pub sorted_inside: bool,
     /// The spelling of values that are written key by key, by the JSON Schema name of their type.
@@ -35,7 +35,7 @@ pub(crate) struct Written {
 pub(crate) struct Group {
     /// The text after the history's last words in the prompt.
     pub prompt: String,
-    /// The same up to what the prompt writes of the turn itself.
+    /// The same without the prompt's own part of the turn.
     pub header: String,
     /// The text after those words in renders of whole turns, up to the stop.
     pub shapes: Vec<Shape>,
@@ -294,7 +294,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
     found
 }
 
-/// Takes the stop and what follows it off a shape.
+/// Removes the stop, and all text after it, from a shape.
 fn end(shape: &mut Shape, stops: &[String], wire: &Wire) {
     let Some(Part::Text(rest)) = shape.parts.last_mut() else { return };
     match stops.iter().filter_map(|stop| rest.find(stop.as_str())).min() {

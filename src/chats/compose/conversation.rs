@@ -11,7 +11,7 @@ pub(super) struct Item {
     pub value: Value,
 }
 
-/// What a text belongs to.
+/// The tool, or the message and call, that a text belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Tool(usize),
@@ -75,7 +75,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Takes messages apart; none if one of them is none of the four roles'.
+    /// Takes messages apart; none if a message has none of the four roles.
     pub fn new(messages: &[Value], tools: &Value, prompt: bool, order: Order) -> Option<Self> {
         let mut conversation = Self { items: Vec::new(), turns: Vec::new(), tools: Vec::new(), prompt, order };
         conversation.define(tools);

@@ -1,9 +1,9 @@
-//! What a conversation shows at the place where it is being written: the facts that a template may decide by.
+//! The facts that a template may decide by, at the place up to which a conversation has been written.
 
 use super::super::script::Kind;
 use super::conversation::{Conversation, Item, Owner, Progress, Role, Turn};
 
-/// One number for each fact, those of the place itself first: of two facts that tell renders apart equally well, the
+/// One number for each fact, those of the place itself first: of two facts that separate the choices equally well, the
 /// nearer one is taken.
 pub(super) fn facts(conversation: &Conversation, progress: &Progress) -> Vec<i8> {
     let place = Place { conversation, progress };
@@ -91,7 +91,7 @@ impl Place<'_> {
 
     fn of_messages(&self) -> Vec<i8> {
         let role = |turn: Option<&Turn>| turn.map_or(0, |turn| turn.role as i8 + 1);
-        let (behind, ahead) = self.sides();
+        let (before, after) = self.sides();
         let (now, next) = (self.turn(0), self.turn(1));
         let of = |turn: Option<&Turn>| {
             [
@@ -112,18 +112,18 @@ impl Place<'_> {
         facts.extend([
             flag(waiting(Kind::Content, self.progress.front)),
             flag(waiting(Kind::Reasoning, self.progress.front)),
-            small(users(ahead), 2),
-            ahead.split_first().map_or(0, |(_, later)| small(users(later), 1)),
-            flag(ahead.iter().any(|turn| turn.role == Role::Assistant && turn.calls.is_empty())),
+            small(users(after), 2),
+            after.split_first().map_or(0, |(_, later)| small(users(later), 1)),
+            flag(after.iter().any(|turn| turn.role == Role::Assistant && turn.calls.is_empty())),
             first_argument(next.and_then(|turn| turn.calls.first())),
             role(self.turn(2)),
             role(self.turn(-1)),
-            small(results(&mut ahead.iter()), 2),
-            small(results(&mut behind.iter().rev()), 2),
-            small(behind.len(), 2),
-            small(behind.iter().map(|turn| turn.calls.len()).sum(), 3),
-            small(users(behind), 1),
-            small(behind.iter().filter(|turn| turn.role == Role::Assistant).count(), 1),
+            small(results(&mut after.iter()), 2),
+            small(results(&mut before.iter().rev()), 2),
+            small(before.len(), 2),
+            small(before.iter().map(|turn| turn.calls.len()).sum(), 3),
+            small(users(before), 1),
+            small(before.iter().filter(|turn| turn.role == Role::Assistant).count(), 1),
             flag(self.progress.front.is_some_and(|front| {
                 self.written(0).any(|item| {
                     item.kind == Kind::Content && item.owner.message().is_some_and(|message| message < front)

@@ -1,8 +1,8 @@
-//! Writes a conversation down without its chat template, from what renders of other conversations showed.
+//! Writes a conversation down without its chat template, from renders of other conversations.
 //!
-//! It is the test that frames cover every kind of turn: what it writes has to be what the template renders. Nothing but
+//! It is the test that frames cover every kind of turn: its text has to be the template's render. Nothing but
 //! that test needs it, so only tests compile it. A text that it does not know how to go on from is refused, with the
-//! place; which of several frames follows is decided by facts of the conversation that told the renders apart.
+//! place; facts of the conversation that separated the renders decide which of several frames follows.
 
 mod conversation;
 mod facts;
@@ -21,7 +21,7 @@ use super::script::{Form, Kind, Script};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 
-/// Shapes to learn from beside those of frames: the same frames at other places, where templates decide by what came
+/// Shapes to learn from besides those of frames: the same frames at other places, where templates decide by what came
 /// before or is still to come.
 const MORE: &[&str] = &[
     "UCTAUC",
@@ -41,7 +41,7 @@ const MORE: &[&str] = &[
 /// Tools in which a parameter that others begin with comes second.
 const MORE_TOOLS: &[&str] = &["d", "ad", "da"];
 
-/// Where a frame leads.
+/// The target of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Target {
     /// To a message, by its distance from the furthest one that has been begun.
@@ -154,7 +154,7 @@ impl Composer {
     }
 }
 
-/// The conversations to learn from beside those of frames.
+/// The conversations to learn from besides those of frames.
 fn more(form: &Form) -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     let thinks = form.reasoning.is_some();
     let shapes = MORE.iter().filter(move |shape| thinks || !shape.contains('r'));
@@ -195,7 +195,7 @@ fn place(from: Option<usize>, distance: isize) -> Option<usize> {
     usize::try_from(from.map_or(Some(-1), |from| isize::try_from(from).ok())? + distance).ok()
 }
 
-/// Where a frame of a render leads, as other conversations can follow it.
+/// The target of a frame in a render, as other conversations can follow it.
 fn target(conversation: &Conversation, progress: &Progress, frame: &Frame, item: Option<usize>) -> Option<Target> {
     let Some(index) = item else { return Some(Target::End) };
     let (message, call) = match conversation.items.get(index)?.owner {

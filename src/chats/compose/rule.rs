@@ -1,8 +1,8 @@
-//! Which of several choices renders took under which facts, as the fewest questions that tell them apart.
+//! The choices that renders took and the facts that decide between them, as a tree of as few questions as possible.
 
 use std::collections::BTreeMap;
 
-/// The choices seen, and the fact that tells them apart best.
+/// The choices seen, and the fact that separates them best.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// Every choice that was taken here, the most frequent first.
@@ -78,7 +78,7 @@ mod tests {
     use super::Rule;
 
     #[test]
-    fn the_fact_that_tells_choices_apart_decides() {
+    fn the_fact_that_separates_the_choices_decides() {
         // The first fact is the same everywhere, the second one settles all but one value, the third one the rest.
         let cases: [(&[i8], usize); 5] =
             [(&[0, 1, 0], 7), (&[0, 1, 1], 7), (&[0, 2, 0], 8), (&[0, 3, 0], 8), (&[0, 3, 1], 9)];

@@ -173,12 +173,12 @@ fn json_string(text: &str, ascii: bool) -> String {
     out
 }
 
-/// What is known about the spelling of each kind of text.
+/// The known spelling of each kind of text.
 #[derive(Debug, Default)]
 pub(super) struct Spelled {
     texts: HashMap<Kind, Encoding>,
     /// For each kind of value the styles that agree with all renders, and whether the value is written bare: the
-    /// definition of a tool without what wraps it.
+    /// definition of a tool without its wrapper.
     values: HashMap<Kind, Vec<(Style, bool)>>,
     /// The spelling of a literal, by the name of its type.
     literals: HashMap<&'static str, Style>,
@@ -277,7 +277,7 @@ impl Spelled {
         order
     }
 
-    /// An item as the template spells it where it writes a text of this kind.
+    /// An item as the template spells it as a text of this kind.
     pub fn write(&self, kind: Kind, item: &Item) -> String {
         if kind.is_json() {
             let style = self.values.get(&kind).and_then(|known| known.first());
@@ -313,7 +313,7 @@ fn backwards(value: &Value) -> Value {
     }
 }
 
-/// A value of every type but text, none of which a render has by itself where that can be.
+/// A value of every type but text, and none that a render is likely to contain anyway.
 fn literals() -> [Value; 5] {
     let text = || Value::from("Qzé");
     [

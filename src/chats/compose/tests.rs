@@ -13,7 +13,7 @@ use crate::chats::script::{Form, Kind, Script};
 use crate::chats::text::common_start;
 use crate::json::{self, Object, Value};
 
-/// What became of one conversation.
+/// Whether a conversation is written as its template renders it; nothing if the template refuses it.
 fn compare(
     composer: &Composer,
     template: &ChatTemplate,
@@ -62,7 +62,7 @@ const SHAPES: &[&str] = &[
     "UqTRU",
 ];
 
-/// What is said instead of a needle of each kind, or a part of it.
+/// The words that replace a needle of each kind, or begin the text that does.
 fn words(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Name | Kind::ToolName => &["get_weather", "set", "x"],

@@ -1,6 +1,6 @@
 //! A template with generation blocks: the same renders, byte for byte, and spans of the assistant's text.
 //!
-//! Markers between the pieces of the source show where each piece writes; the pieces whose markers lie at the ends of
+//! Markers between the pieces of the source show where each piece writes; the pieces whose markers are at the ends of
 //! the masked spans get the tags. Nothing is printed that was not rendered and compared.
 
 mod several;
@@ -14,9 +14,9 @@ use super::script::Script;
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
 use crate::text::slice;
-use source::{Kind, Piece};
+use source::{Piece, PieceKind};
 
-/// A template with generation blocks, and what proves it.
+/// A template with generation blocks, and its proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patched {
     /// The template.
@@ -82,7 +82,7 @@ struct Case {
     messages: Value,
     context: Object,
     text: String,
-    /// Each span: where it begins, where its first text begins, where it ends; in bytes.
+    /// The assistant's text, in bytes.
     spans: Vec<Span>,
 }
 
@@ -103,8 +103,9 @@ struct Pair {
     conditional: bool,
 }
 
-/// Holds a template's own generation blocks against [`mask`](super::mask()): in how many conversations they mark what the
-/// assistant wrote, or where they do not. Nothing if the template has no blocks, or renders no conversation.
+/// Compares a template's own generation blocks with [`mask`](super::mask()): the number of conversations in which they
+/// mark the assistant's text, or the first text they get wrong. Nothing if the template has no blocks, or renders no
+/// conversation.
 pub fn check_generation_blocks(
     template: &ChatTemplate,
     variables: &Object,
@@ -257,7 +258,7 @@ fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
 
 /// Chooses pairs of places that cover every span and nothing else; `skip` leaves out the first choices.
 fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Option<Vec<Pair>> {
-    // Each pair with the spans it covers and what it costs; pairs that also mark something else are for no use.
+    // Each pair with the spans it covers and its cost; pairs that also mark other text are of no use.
     let mut found: BTreeMap<Pair, (Vec<(usize, usize)>, usize)> = BTreeMap::new();
     for (case_index, (case, trace)) in cases.iter().zip(traces).enumerate() {
         for (span_index, span) in case.spans.iter().enumerate() {
@@ -395,7 +396,7 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
         if pair.conditional {
             let name = loop_variable(pieces, pair.from)?;
             let (left, right) = (source::marks(pieces, pair.from).0, source::marks(pieces, pair.to).1);
-            let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == Kind::Data);
+            let data = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == PieceKind::Data);
             let begins = if data(pieces.get(pair.from)) { "+" } else { "" };
             let ends = if data(pieces.get(pair.to.checked_sub(1)?)) { "+" } else { "" };
             rewritten.push(inside.trim().to_owned());
@@ -416,7 +417,7 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
 
 /// Renders every conversation with the patched template: the same bytes, and the spans of the mask.
 ///
-/// A template's own blocks may begin earlier, inside of the header: that is a convention, and no error.
+/// A template's own blocks may begin earlier, inside the header: that is a convention, not an error.
 fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool) -> Result<usize, String> {
     let template = ChatTemplate::compile(source).map_err(|error| error.to_string())?;
     for case in cases {

@@ -11,7 +11,7 @@ const MOST_BLOCKS: usize = 16;
 /// How many pairs are weighed.
 const MOST_PAIRS: usize = 6000;
 
-/// A pair, and what it marks: the case and the bytes of its render.
+/// A pair, and the text it marks: the case and the bytes of its render.
 struct Candidate {
     pair: Pair,
     marked: Vec<(usize, usize, usize)>,
@@ -116,7 +116,7 @@ enum Marked {
 fn marked(cases: &[Case], starts: &[(usize, usize)], ends: &[(usize, usize)], conditional: bool) -> Marked {
     let mut marked = Vec::new();
     if starts.len() != ends.len() {
-        // A loop was left in between: such a pair does not pair up.
+        // A loop was left in between: the places are not reached in pairs.
         return Marked::Spans(Vec::new());
     }
     for ((case_index, start), (other, end)) in starts.iter().zip(ends) {

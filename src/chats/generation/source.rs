@@ -4,7 +4,7 @@ use crate::text::slice;
 
 /// The kind of a piece of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PieceKind {
     Data,
     Expression,
     Block,
@@ -14,11 +14,11 @@ pub(super) enum Kind {
 /// One piece of the source. Pieces in their order are the source.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    pub kind: Kind,
+    pub kind: PieceKind,
     pub text: String,
     /// The bodies around it: the pieces that opened them.
     pub body: Vec<usize>,
-    /// The expression that it is an operand of, by a number of its own: such operands are written as one.
+    /// The number of the expression that it is an operand of: operands of one expression are written as one tag.
     pub operand_of: Option<usize>,
 }
 
@@ -27,16 +27,16 @@ impl Piece {
     pub fn keyword(&self) -> &str {
         let inner = self.text.trim_start_matches("{%").trim_start_matches(['-', '+']).trim_start();
         let end = inner.find(|character: char| !character.is_alphanumeric() && character != '_').unwrap_or(inner.len());
-        if self.kind == Kind::Block { slice(inner, ..end) } else { "" }
+        if self.kind == PieceKind::Block { slice(inner, ..end) } else { "" }
     }
 
     fn has_left(&self, mark: char) -> bool {
-        self.kind != Kind::Data && self.text.get(2..).is_some_and(|rest| rest.starts_with(mark))
+        self.kind != PieceKind::Data && self.text.get(2..).is_some_and(|rest| rest.starts_with(mark))
     }
 
     fn has_right(&self, mark: char) -> bool {
         let inner = self.text.len().checked_sub(2).and_then(|end| self.text.get(..end));
-        self.kind != Kind::Data && inner.is_some_and(|inner| inner.ends_with(mark))
+        self.kind != PieceKind::Data && inner.is_some_and(|inner| inner.ends_with(mark))
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn cut(source: &str) -> Vec<Piece> {
         let open = ["{{", "{%", "{#"].iter().filter_map(|open| rest.find(open)).min().unwrap_or(rest.len());
         let (data, tag) = rest.split_at(open);
         for part in after_markers(data) {
-            pieces.push(piece(Kind::Data, part));
+            pieces.push(piece(PieceKind::Data, part));
         }
         let length = tag_length(tag);
         let (tag, after) = tag.split_at(length);
@@ -60,12 +60,14 @@ pub(super) fn cut(source: &str) -> Vec<Piece> {
                 let operands = operands(tag);
                 let several = operands.len() > 1;
                 for operand in operands {
-                    pieces
-                        .push(Piece { operand_of: several.then_some(expressions), ..piece(Kind::Expression, operand) });
+                    pieces.push(Piece {
+                        operand_of: several.then_some(expressions),
+                        ..piece(PieceKind::Expression, operand)
+                    });
                 }
             }
-            Some("{%") => pieces.push(piece(Kind::Block, tag.to_owned())),
-            Some(_) => pieces.push(piece(Kind::Comment, tag.to_owned())),
+            Some("{%") => pieces.push(piece(PieceKind::Block, tag.to_owned())),
+            Some(_) => pieces.push(piece(PieceKind::Comment, tag.to_owned())),
             None => {}
         }
     }
@@ -73,11 +75,11 @@ pub(super) fn cut(source: &str) -> Vec<Piece> {
     pieces
 }
 
-fn piece(kind: Kind, text: impl Into<String>) -> Piece {
+fn piece(kind: PieceKind, text: impl Into<String>) -> Piece {
     Piece { kind, text: text.into(), body: Vec::new(), operand_of: None }
 }
 
-/// How long the tag at the start of a text is; strings in it may hold what closes it.
+/// The length of the tag at the start of a text; strings in it may hold its closing sign.
 fn tag_length(text: &str) -> usize {
     let close = match text.get(..2) {
         Some("{{") => "}}",
@@ -109,7 +111,7 @@ fn tag_length(text: &str) -> usize {
     text.len()
 }
 
-/// Text cut after everything that may end a marker, but never inside of white space: a tag strips it as a whole.
+/// Text cut after everything that may end a marker, but never inside white space: a tag strips it as a whole.
 fn after_markers(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = text.chars().peekable();
@@ -225,7 +227,7 @@ fn literal_parts(operand: &str) -> Vec<String> {
     parts.into_iter().map(|part| format!("{quote}{part}{quote}")).collect()
 }
 
-/// Notes for each piece which blocks it is inside of; each branch of a condition is a body of its own.
+/// Notes the blocks around each piece; each branch of a condition is a body of its own.
 fn nest(pieces: &mut [Piece]) {
     let mut open: Vec<usize> = Vec::new();
     for at in 0..pieces.len() {
@@ -250,7 +252,7 @@ fn nest(pieces: &mut [Piece]) {
 pub(super) fn body_at(pieces: &[Piece], at: usize) -> Option<Vec<usize>> {
     let piece = pieces.get(at);
     match piece {
-        // In front of what ends a body or a branch one is still inside of it.
+        // The place before the end of a body or a branch is still inside it.
         Some(piece) if piece.keyword().starts_with("end") || matches!(piece.keyword(), "elif" | "else") => {
             pieces.get(at.checked_sub(1)?).map(|before| {
                 let mut body = before.body.clone();
@@ -268,28 +270,28 @@ pub(super) fn body_at(pieces: &[Piece], at: usize) -> Option<Vec<usize>> {
     }
 }
 
-/// The white-space marks of a tag in front of a piece: what the pieces beside it did to each other stays done.
+/// The white-space marks of a tag in front of a piece: its neighbors keep the effect they had on each other.
 pub(super) fn marks(pieces: &[Piece], at: usize) -> (&'static str, &'static str) {
     let before = at.checked_sub(1).and_then(|before| pieces.get(before));
     let after = pieces.get(at);
     let left = match (before.map(|piece| piece.kind), after) {
-        (Some(Kind::Data), Some(after)) if after.has_left('-') => "-",
-        (Some(Kind::Data), Some(after))
-            if matches!(after.kind, Kind::Block | Kind::Comment) && !after.has_left('+') =>
+        (Some(PieceKind::Data), Some(after)) if after.has_left('-') => "-",
+        (Some(PieceKind::Data), Some(after))
+            if matches!(after.kind, PieceKind::Block | PieceKind::Comment) && !after.has_left('+') =>
         {
             ""
         }
-        (Some(Kind::Data), _) => "+",
+        (Some(PieceKind::Data), _) => "+",
         _ => "",
     };
     let right = match (before, after.map(|piece| piece.kind)) {
-        (Some(before), Some(Kind::Data)) if before.has_right('-') => "-",
-        (Some(before), Some(Kind::Data))
-            if matches!(before.kind, Kind::Block | Kind::Comment) && !before.has_right('+') =>
+        (Some(before), Some(PieceKind::Data)) if before.has_right('-') => "-",
+        (Some(before), Some(PieceKind::Data))
+            if matches!(before.kind, PieceKind::Block | PieceKind::Comment) && !before.has_right('+') =>
         {
             ""
         }
-        (_, Some(Kind::Data)) => "+",
+        (_, Some(PieceKind::Data)) => "+",
         _ => "",
     };
     (left, right)

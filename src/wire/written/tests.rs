@@ -1,4 +1,4 @@
-//! Turns of small chat templates, part by part, and the spelling of what they carry.
+//! Turns of small chat templates, part by part, and the spelling of their values.
 
 use super::super::found;
 use super::super::support::chat_template;
