@@ -256,7 +256,7 @@ impl<'w> Work<'w> {
         let mut header = whole_end(between, common_end(opening, between));
         // A default system turn before the user's ends like any turn: the render's first marker opens one.
         if let Some(at) = first_marker(self.without_bos(opening)).and_then(|marker| header.find(marker)) {
-            header = header.get(at..).unwrap_or(header);
+            header = slice(header, at..);
         }
         let stop = between.strip_suffix(header)?;
         (!stop.trim().is_empty() && !header.trim().is_empty()).then(|| header.to_owned())
@@ -378,7 +378,7 @@ impl<'w> Work<'w> {
         let alone = alone.as_deref().and_then(|alone| self.after(alone, last)).map(str::to_owned);
         let followed = if next.is_none() { self.followed(last) } else { None };
         for other in [alone, followed].into_iter().flatten() {
-            stop = stop.get(..whole_marks(stop, common_start(stop, &other).len(), &other)).unwrap_or(stop);
+            stop = slice(stop, ..whole_marks(stop, common_start(stop, &other).len(), &other));
         }
         for header in [&self.header, &self.result_header].into_iter().flatten() {
             stop = without_header(stop, header);
@@ -495,7 +495,7 @@ fn without_header<'s>(stop: &'s str, header: &str) -> &'s str {
     let overlap = longest.filter(|length| *length > 1 && *length <= stop.len());
     let cut = overlap.filter(|length| header.get(..*length).is_some_and(|start| stop.ends_with(start))).max();
     match cut {
-        Some(length) => stop.get(..stop.len() - length).unwrap_or(stop),
+        Some(length) => slice(stop, ..stop.len() - length),
         None => stop,
     }
 }

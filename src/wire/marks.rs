@@ -45,9 +45,8 @@ pub(crate) fn marks(text: &str) -> Vec<&str> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let length = length(rest, first);
-        let (mark, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        found.push(mark);
-        rest = after;
+        found.push(slice(rest, ..length));
+        rest = slice(rest, length..);
     }
     found
 }
@@ -125,7 +124,7 @@ fn length(text: &str, first: char) -> usize {
     }
     if !"\"',:;=.-/\\?!&".contains(first) && !is_closing(first) {
         let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
-        if let Some(end) = between_signs(slice(text, same..), same, closing) {
+        if let Some(end) = between_signs(slice(text, same..), same / whole, closing) {
             return same + end;
         }
     }
@@ -158,7 +157,7 @@ fn bracketed(text: &str, open: char) -> Option<usize> {
     for (at, c) in after.char_indices() {
         if closes(open, c) {
             let end = from + at;
-            return Some(end + text.get(end..).map_or(0, |rest| run(rest, |other| other == c)).min(from));
+            return Some(end + closing_run(slice(text, end..), c, from / open.len_utf8()));
         }
         if c == '\n' || c == open || at > LONGEST {
             return None;
@@ -172,7 +171,7 @@ fn between_signs(text: &str, signs: usize, closing: impl Fn(char) -> bool) -> Op
     let mut has_word = false;
     for (at, c) in text.char_indices() {
         if closing(c) {
-            return has_word.then(|| at + text.get(at..).map_or(0, |rest| run(rest, |other| other == c)).min(signs));
+            return has_word.then(|| at + closing_run(slice(text, at..), c, signs));
         }
         if at == 0 && c == ' ' || !(is_word(c) || c == ' ' || c == '/') || at > LONGEST {
             return None;
@@ -180,6 +179,11 @@ fn between_signs(text: &str, signs: usize, closing: impl Fn(char) -> bool) -> Op
         has_word |= is_word(c);
     }
     None
+}
+
+/// The length of the closing signs at the start of a text, of which a mark has at most as many as opened it.
+fn closing_run(text: &str, sign: char, most: usize) -> usize {
+    text.chars().take_while(|c| *c == sign).take(most).map(char::len_utf8).sum()
 }
 
 fn run(text: &str, test: impl Fn(char) -> bool) -> usize {
@@ -255,6 +259,20 @@ mod tests {
             ("a < b", &["a", " ", "<", " ", "b"]),
             ("◁think▷", &["◁think▷"]),
             (")], ", &[")", "]", ",", " "]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(marks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_closes_with_as_many_signs_as_it_opens_with_however_long_they_are_in_bytes() {
+        let table: [(&str, &[&str]); 4] = [
+            // Two bytes close three, and three close two.
+            ("「call»»x", &["「call»", "»", "x"]),
+            ("«call」x", &["«call」", "x"]),
+            ("→call··x", &["→call·", "·", "x"]),
+            ("««call»»»", &["««call»»", "»"]),
         ];
         for (text, expected) in table {
             assert_eq!(marks(text), expected, "{text:?}");

@@ -84,7 +84,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
         false => marks::shared_start(shared, lead),
     });
     let begin = generated.unwrap_or_else(|| end_of_turn(prober, after, tail));
-    let (before, own) = tail.split_at_checked(begin).unwrap_or(("", tail));
+    let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
     let mut cut = tail.len();
     let surplus = slice(tail, shared.len()..);
     // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
@@ -116,7 +116,7 @@ fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>)
         setting: setting.clone(),
         header: tail.get(begin.min(cut)..cut)?.to_owned(),
         prefill: tail.get(cut..)?.to_owned(),
-        before: before.get(..begin.min(cut)).unwrap_or(before).to_owned(),
+        before: slice(before, ..begin.min(cut)).to_owned(),
         header_in_prompt_only,
     })
 }

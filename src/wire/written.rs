@@ -258,7 +258,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
                     None => {}
                     Some(Part::Call) if at > 0 && shape.parts.get(at - 1) == Some(&Part::Call) => between.push(text),
                     Some(_) if at == 0 => {
-                        inside.push(text.get(marks::shared_start(text, &group.prompt).len()..).unwrap_or(text));
+                        inside.push(slice(text, marks::shared_start(text, &group.prompt).len()..));
                     }
                     Some(_) => inside.push(text),
                 }
@@ -280,7 +280,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
         let own = match first {
             // The beginning of the next turn is not part of the stop.
             Some((from, mark)) if marks::marks(stop).len() > 1 => {
-                let last = stop.get(from..).unwrap_or(stop);
+                let last = slice(stop, from..);
                 if last.trim() == mark.trim() { last } else { mark }
             }
             Some(_) => stop.as_str(),
