@@ -25,6 +25,9 @@ use crate::json;
 
 const NAME: &str = "chat_template";
 
+/// How many times the text of a conversation the output has room for before it grows.
+const ROOM: usize = 8;
+
 /// A compiled chat template, ready to render any number of conversations.
 ///
 /// It renders what transformers renders, byte for byte: Jinja2 with `trim_blocks`, `lstrip_blocks`, loop
@@ -48,6 +51,7 @@ pub struct ChatTemplate {
     variables: Vec<String>,
     compared: IndexMap<String, Vec<json::Value>>,
     literals: Vec<String>,
+    has_generation_blocks: bool,
 }
 
 impl fmt::Debug for ChatTemplate {
@@ -188,7 +192,8 @@ impl ChatTemplate {
         if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
             return Err(RenderError { kind: RenderErrorKind::Syntax, ..located(&problem, &source, &lowered) });
         }
-        Ok(Self { environment, source, lowered, variables, compared, literals })
+        let has_generation_blocks = lowered.text.contains(intrinsics::GENERATION);
+        Ok(Self { environment, source, lowered, variables, compared, literals, has_generation_blocks })
     }
 
     /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
@@ -220,7 +225,7 @@ impl ChatTemplate {
 
     /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
     pub fn has_generation_blocks(&self) -> bool {
-        self.lowered.text.contains(intrinsics::GENERATION)
+        self.has_generation_blocks
     }
 
     /// Its source, with line breaks as Jinja2 reads them.
@@ -235,11 +240,12 @@ impl ChatTemplate {
         let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::failed(message(&problem)))?;
-        let counts = self.has_generation_blocks();
-        // Room for the text twice over costs addresses only, and glibc returns to the system what a render frees if that is
-        // more than twice its largest piece: the next render would wait for it again, page by page.
+        let counts = self.has_generation_blocks;
+        // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that is
+        // more than twice its largest piece: the next render would wait for it again, page by page. Templates that split and
+        // join a text hold it up to six times.
         let mut out = Sink {
-            text: String::with_capacity((self.source.len() + 2 * context.text).min(limits::MAX_TEXT)),
+            text: String::with_capacity((self.source.len() + ROOM * context.text).min(limits::MAX_TEXT)),
             counts,
             run: run.clone(),
         };

@@ -61,7 +61,7 @@ pub(super) fn variables(row: &Object, set: &[(String, Value)]) -> Result<Object,
 /// Appends the answer to a row: its `id`, and what `work` gives or the reason it gives nothing.
 pub(super) fn answer(
     line: &[u8],
-    out: &mut Vec<u8>,
+    out: &mut String,
     work: impl FnOnce(&Object) -> Result<Object, String>,
 ) -> rows::Outcome {
     let mut answer = Object::from_iter([("id".to_owned(), Value::Null)]);
@@ -80,8 +80,8 @@ pub(super) fn answer(
             rows::Outcome::Failed
         }
     };
-    out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
-    out.push(b'\n');
+    Value::Object(answer).write_to(out);
+    out.push('\n');
     outcome
 }
 

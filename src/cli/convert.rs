@@ -72,7 +72,7 @@ impl Convert {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(file) = &self.jsonl {
             let tally = rows::answer(file, global, || {
-                |line: rows::Line, out: &mut Vec<u8>| chat_rows::answer(&line.bytes, out, |row| self.row(row))
+                |line: rows::Line, out: &mut String| chat_rows::answer(&line.bytes, out, |row| self.row(row))
             })?;
             chat_rows::report(tally, global);
             return Ok(ExitCode::from(u8::from(tally.failed > 0)));

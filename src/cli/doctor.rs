@@ -135,7 +135,7 @@ impl Doctor {
     fn examine_rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let templates = chat_rows::Templates::default();
         let tally = rows::answer(file, global, || {
-            |line: rows::Line<'_>, out: &mut Vec<u8>| {
+            |line: rows::Line<'_>, out: &mut String| {
                 chat_rows::answer(&line.bytes, out, |row| {
                     let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
                     let variables = chat_rows::variables(row, &self.set)?;

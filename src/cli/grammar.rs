@@ -295,7 +295,7 @@ impl Grammars {
     fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
         let builder = Builder::new(&model.template, &model.wire);
         let tally = rows::answer(file, global, || {
-            |line: rows::Line, out: &mut Vec<u8>| {
+            |line: rows::Line, out: &mut String| {
                 let (id, answer) = self.row(&builder, &model.special, &line.bytes);
                 let mut entries = Object::from([("id".to_owned(), id)]);
                 let outcome = match answer {
@@ -309,8 +309,8 @@ impl Grammars {
                         rows::Outcome::Failed
                     }
                 };
-                out.extend_from_slice(Value::Object(entries).to_string().as_bytes());
-                out.push(b'\n');
+                Value::Object(entries).write_to(out);
+                out.push('\n');
                 outcome
             }
         })?;

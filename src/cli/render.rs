@@ -186,9 +186,7 @@ impl Render {
         }
         let templates = chat_rows::Templates::default();
         let tally = rows::answer(file, global, || {
-            |line: rows::Line, out: &mut Vec<u8>| {
-                chat_rows::answer(&line.bytes, out, |row| self.answer(row, &templates))
-            }
+            |line: rows::Line, out: &mut String| chat_rows::answer(&line.bytes, out, |row| self.answer(row, &templates))
         })?;
         chat_rows::report(tally, global);
         Ok(ExitCode::SUCCESS)

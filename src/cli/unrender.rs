@@ -103,7 +103,7 @@ impl Unrender {
         let templates = chat_rows::Templates::default();
         let known = Known::default();
         let tally = rows::answer(file, global, || {
-            |line: rows::Line<'_>, out: &mut Vec<u8>| {
+            |line: rows::Line<'_>, out: &mut String| {
                 chat_rows::answer(&line.bytes, out, |row| {
                     let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
                     let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;

@@ -6,26 +6,29 @@ use crate::template::{Placeholder, Shape, Transform};
 
 /// Gives the value its shape. Names are `content` and the captures; with `transform_each` the shape is applied to each
 /// element, whose keys come before the captures, and `content` is not a name.
-pub fn transform(transform: &Transform, content: Value, captures: &[Capture]) -> Result<Value, Reason> {
+pub fn transform(transform: &Transform, mut content: Value, captures: &[Capture]) -> Result<Value, Reason> {
+    let moves = transform.moves;
     if !transform.each {
-        return fill(&transform.shape, &Names { content: Some(&content), element: None, captures });
+        return fill(&transform.shape, &mut Names { content: Some(&mut content), element: None, captures, moves });
     }
-    let Value::List(items) = &content else { return Err(Reason::EachNeedsList { found: content.kind() }) };
-    let shaped = items.iter().enumerate().map(|(index, item)| {
-        let element = item.as_object().ok_or(Reason::EachNeedsObjects { found: item.kind(), index })?;
-        fill(&transform.shape, &Names { content: None, element: Some(element), captures })
+    let Value::List(items) = &mut content else { return Err(Reason::EachNeedsList { found: content.kind() }) };
+    let shaped = items.iter_mut().enumerate().map(|(index, item)| {
+        let Value::Object(element) = item else { return Err(Reason::EachNeedsObjects { found: item.kind(), index }) };
+        fill(&transform.shape, &mut Names { content: None, element: Some(element), captures, moves })
     });
     shaped.collect::<Result<_, _>>().map(Value::List)
 }
 
 /// The names that a placeholder can use.
 struct Names<'a> {
-    content: Option<&'a Value>,
-    element: Option<&'a Object>,
+    content: Option<&'a mut Value>,
+    element: Option<&'a mut Object>,
     captures: &'a [Capture],
+    /// Whether a value is moved to its place, as no other place needs it; else it is copied.
+    moves: bool,
 }
 
-fn fill(shape: &Shape, names: &Names<'_>) -> Result<Value, Reason> {
+fn fill(shape: &Shape, names: &mut Names<'_>) -> Result<Value, Reason> {
     match shape {
         Shape::Placeholder(placeholder) => names.resolve(placeholder),
         Shape::Literal(value) => Ok(value.clone()),
@@ -38,9 +41,10 @@ fn fill(shape: &Shape, names: &Names<'_>) -> Result<Value, Reason> {
 }
 
 impl Names<'_> {
-    fn resolve(&self, placeholder: &Placeholder) -> Result<Value, Reason> {
+    fn resolve(&mut self, placeholder: &Placeholder) -> Result<Value, Reason> {
         let name = placeholder.name.as_str();
-        let value = self.content.filter(|_| name == "content").or_else(|| self.element?.get(name));
+        let content = self.content.as_deref_mut().filter(|_| name == "content");
+        let value = content.or_else(|| self.element.as_deref_mut()?.get_mut(name));
         let Some(value) = value else {
             let capture = self.captures.iter().find(|capture| &*capture.name == name);
             return match (capture, placeholder.keys.first()) {
@@ -55,12 +59,13 @@ impl Names<'_> {
                 }
             };
         };
-        descend(value, placeholder).cloned()
+        let value = descend(value, placeholder)?;
+        Ok(if self.moves { std::mem::take(value) } else { value.clone() })
     }
 
     fn available(&self) -> Vec<String> {
-        let content = self.content.map(|_| "content".to_owned());
-        let keys = self.element.into_iter().flat_map(Object::keys).cloned();
+        let content = self.content.as_ref().map(|_| "content".to_owned());
+        let keys = self.element.as_deref().into_iter().flat_map(Object::keys).cloned();
         let mut names: Vec<_> = content.into_iter().chain(keys).collect();
         for capture in self.captures {
             if !names.iter().any(|name| **name == *capture.name) {
@@ -71,14 +76,15 @@ impl Names<'_> {
     }
 }
 
-fn descend<'v>(value: &'v Value, placeholder: &Placeholder) -> Result<&'v Value, Reason> {
+fn descend<'v>(value: &'v mut Value, placeholder: &Placeholder) -> Result<&'v mut Value, Reason> {
     placeholder.keys.iter().try_fold(value, |value, key| {
-        let entries = value.as_object().ok_or_else(|| Reason::NotObject {
-            placeholder: placeholder.to_string(),
-            key: key.clone(),
-            found: value.kind(),
-        })?;
-        entries.get(key).ok_or_else(|| Reason::MissingKey { placeholder: placeholder.to_string(), key: key.clone() })
+        let Value::Object(entries) = value else {
+            let found = value.kind();
+            return Err(Reason::NotObject { placeholder: placeholder.to_string(), key: key.clone(), found });
+        };
+        entries
+            .get_mut(key)
+            .ok_or_else(|| Reason::MissingKey { placeholder: placeholder.to_string(), key: key.clone() })
     })
 }
 
@@ -92,7 +98,7 @@ mod tests {
     }
 
     fn shaped(shape: &str, each: bool, content: &str) -> String {
-        let transform_ = Transform { shape: Shape::of(&json::read(shape).unwrap()), each };
+        let transform_ = Transform::new(Shape::of(&json::read(shape).unwrap()), each);
         match transform(&transform_, json::read(content).unwrap(), &captures()) {
             Ok(value) => value.to_string(),
             Err(reason) => format!("! {reason}"),
@@ -110,6 +116,11 @@ mod tests {
             (r#""{content.é}""#, "null"),
             (r#"["{content.a}", ["{name}"]]"#, r#"[{"b": 1.50}, ["N"]]"#),
             (r#"{"{name}": "{name}", "k": null, "l": [1, {}]}"#, r#"{"{name}": "N", "k": null, "l": [1, {}]}"#),
+            (
+                r#"["{content.a}", "{content}", "{content.a.b}", "{name}", "{name}"]"#,
+                r#"[{"b": 1.50}, {"a": {"b": 1.50}, "é": null}, 1.50, "N", "N"]"#,
+            ),
+            (r#"["{content.é}", "{content.a.b}", "{content.é}"]"#, "[null, 1.50, null]"),
             (r#""{ content }""#, r#""{ content }""#),
             (r#""{}""#, r#""{}""#),
             (r#""{a-b}""#, r#""{a-b}""#),
@@ -140,6 +151,7 @@ mod tests {
             ),
             (r#""{a.x}""#, r#"[{"a": {"x": [1]}}]"#, "[[1]]"),
             (r#""{content}""#, r#"[{"content": 7}, {}]"#, r#"[7, "C"]"#),
+            (r#"["{a}", "{b}", "{a.c}"]"#, r#"[{"b": 2, "a": {"c": 1}}]"#, r#"[[{"c": 1}, 2, 1]]"#),
             (r#""{a}""#, "[]", "[]"),
             ("{}", "[{}]", "[{}]"),
             (r#""{a}""#, r#"[{"b": 1}]"#, "! the transform's {a} is not defined here; defined: b, name, content"),

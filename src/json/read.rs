@@ -49,6 +49,9 @@ impl std::error::Error for Error {}
 /// How deep arrays and objects may nest: Python's `json.loads` gives up at about this depth.
 pub const MAX_DEPTH: usize = 990;
 
+/// The rest of a string with escapes gets up to this much room at once; what is longer grows as it is read.
+const MAX_ROOM: usize = 4096;
+
 /// Reads one JSON value, as `json.loads` does.
 ///
 /// ```
@@ -416,13 +419,15 @@ impl<'t> Reader<'t> {
 
     fn string(&mut self) -> Result<String, Error> {
         let start = self.at;
-        let mut out = String::new();
         self.at += 1;
+        let plain = self.plain();
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(plain.to_owned());
+        }
+        let mut out = String::with_capacity(plain.len() + self.room());
+        out.push_str(plain);
         loop {
-            let rest = self.rest();
-            let plain = rest.bytes().position(|b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(rest.len());
-            out.push_str(slice(rest, ..plain));
-            self.at += plain;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
@@ -438,7 +443,30 @@ impl<'t> Reader<'t> {
                     });
                 }
             }
+            let plain = self.plain();
+            out.push_str(plain);
         }
+    }
+
+    /// Passes over the characters of a string that are written as themselves.
+    fn plain(&mut self) -> &'t str {
+        let rest = self.rest();
+        let length = rest.bytes().position(|b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(rest.len());
+        self.at += length;
+        slice(rest, ..length)
+    }
+
+    /// How much room to make at once for the rest of a string, which is never longer than it is written.
+    fn room(&self) -> usize {
+        let mut written = self.rest().bytes().take(MAX_ROOM);
+        let mut room = 0;
+        while let Some(byte) = written.next().filter(|&byte| byte != b'"') {
+            if byte == b'\\' {
+                written.next();
+            }
+            room += 1;
+        }
+        room
     }
 
     fn escape(&mut self, out: &mut String) -> Result<(), Error> {

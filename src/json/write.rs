@@ -8,34 +8,18 @@ use crate::text::slice;
 /// Writes the value as one line of JSON, with Python's `, ` and `: `; NaN and infinities are `null`.
 impl Display for Value {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::List(items) => {
-                out.write_char('[')?;
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        out.write_str(", ")?;
-                    }
-                    write!(out, "{item}")?;
-                }
-                out.write_char(']')
-            }
-            Value::Object(entries) => {
-                out.write_char('{')?;
-                for (i, (key, value)) in entries.iter().enumerate() {
-                    if i > 0 {
-                        out.write_str(", ")?;
-                    }
-                    string(key, out)?;
-                    write!(out, ": {value}")?;
-                }
-                out.write_char('}')
-            }
-            scalar => write_scalar(scalar, out),
-        }
+        compact(self, out)
     }
 }
 
 impl Value {
+    /// Appends the value as one line of JSON, as it is displayed. A text that has room is not allocated anew.
+    #[cfg(feature = "cli")]
+    pub(crate) fn write_to(&self, out: &mut String) {
+        // Writing to a string does not fail.
+        let _ = compact(self, out);
+    }
+
     /// The value as JSON over several lines, each level set in by `indent`; no newline at the end.
     ///
     /// Short values stay on one line, except for the value as a whole.
@@ -101,9 +85,38 @@ fn pretty(value: &Value, indent: &str, depth: usize, out: &mut String) -> fmt::R
     Ok(())
 }
 
+fn compact(value: &Value, out: &mut impl Write) -> fmt::Result {
+    match value {
+        Value::List(items) => {
+            out.write_char('[')?;
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.write_str(", ")?;
+                }
+                compact(item, out)?;
+            }
+            out.write_char(']')
+        }
+        Value::Object(entries) => {
+            out.write_char('{')?;
+            for (i, (key, value)) in entries.iter().enumerate() {
+                if i > 0 {
+                    out.write_str(", ")?;
+                }
+                string(key, out)?;
+                out.write_str(": ")?;
+                compact(value, out)?;
+            }
+            out.write_char('}')
+        }
+        scalar => write_scalar(scalar, out),
+    }
+}
+
 fn write_scalar(value: &Value, out: &mut impl Write) -> fmt::Result {
     match value {
-        Value::Bool(value) => write!(out, "{value}"),
+        Value::Bool(true) => out.write_str("true"),
+        Value::Bool(false) => out.write_str("false"),
         Value::Number(number) if number.is_json() => out.write_str(number.as_str()),
         Value::String(text) => string(text, out),
         _ => out.write_str("null"),

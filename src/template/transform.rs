@@ -11,6 +11,18 @@ pub struct Transform {
     pub shape: Shape,
     /// Whether the value is a list of objects, the shape applied to each.
     pub each: bool,
+    /// Whether each part of the value has one place at most in the shape, so that it can be moved there.
+    pub(crate) moves: bool,
+}
+
+impl Transform {
+    pub(crate) fn new(shape: Shape, each: bool) -> Self {
+        let placeholders = shape.placeholders();
+        let shares =
+            |(index, one): (usize, &&Placeholder)| placeholders.iter().skip(index + 1).any(|other| one.shares(other));
+        let moves = !placeholders.iter().enumerate().any(shares);
+        Self { shape, each, moves }
+    }
 }
 
 /// A JSON value with holes.
@@ -44,6 +56,11 @@ impl Placeholder {
         let name = words.next().filter(|word| is_word(word))?.to_owned();
         let keys = words.map(|word| is_word(word).then(|| word.to_owned())).collect::<Option<_>>()?;
         Some(Self { name, keys })
+    }
+
+    /// Whether two placeholders name the same value, or one of them a value inside the other's.
+    fn shares(&self, other: &Self) -> bool {
+        self.name == other.name && self.keys.iter().zip(&other.keys).all(|(one, other)| one == other)
     }
 
     /// Whether a string has a placeholder somewhere in it.

@@ -80,9 +80,14 @@ fn the_prompt_may_open_the_first_region() {
 fn events_come_feed_by_feed() {
     let template = template("events.json");
     let output = parse(&[&template, "-q", "--events", "--chunks", "5"], "<think>Hm.</think>");
-    insta::assert_snapshot!(stdout(&output), @r#"
-    {"initial_events": [], "feeds": [[], [{"type": "region_open", "field": "thinking"}, {"type": "region_chunk", "field": "thinking", "text": "Hm.", "dirty": false}], [], [{"type": "region_close", "field": "thinking", "value": "Hm."}]], "final_events": [], "message": {"role": "assistant", "thinking": "Hm."}}
-    "#);
+    let answer = concat!(
+        r#"{"initial_events": [], "feeds": [[], [{"type": "region_open", "field": "thinking"}, "#,
+        r#"{"type": "region_chunk", "field": "thinking", "text": "Hm.", "dirty": false}], [], "#,
+        r#"[{"type": "region_close", "field": "thinking", "value": "Hm."}]], "final_events": [], "#,
+        r#""message": {"role": "assistant", "thinking": "Hm."}}"#,
+        "\n",
+    );
+    assert_eq!(stdout(&output), answer);
 }
 
 #[test]

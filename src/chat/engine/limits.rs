@@ -14,8 +14,9 @@ use crate::chat::values::{Result, error};
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
 /// Instructions of the engine. Ten thousand are enough for the longest of ordinary conversations.
 pub(crate) const FUEL: u64 = 5_000_000;
-/// Nested macro calls and loops; a macro call costs several.
-pub(crate) const RECURSION: usize = 500;
+/// Nested macro calls and loops; a macro call costs several. A level that is not optimized takes several times the stack, and
+/// a thread has 2 MB.
+pub(crate) const RECURSION: usize = if cfg!(debug_assertions) { 120 } else { 500 };
 /// Bytes of a render, and of any string on the way to it.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
 /// Bytes of a format of `strftime_now`, each of which may write a hundred.

@@ -96,13 +96,13 @@ pub(super) fn sources(command: &Derive, sources: &[String], global: &Global) -> 
 pub(super) fn lines(command: &Derive, file: &str, global: &Global) -> Result<ExitCode, Failure> {
     let counts: [AtomicUsize; 4] = Default::default();
     rows::answer(file, global, || {
-        |line: rows::Line, out: &mut Vec<u8>| {
+        |line: rows::Line, out: &mut String| {
             let (id, derivation) = row(command, &line.bytes);
             if let Some(count) = counts.get(place(derivation.status)) {
                 count.fetch_add(1, Ordering::Relaxed);
             }
-            out.extend_from_slice(with_id(id, &derivation).to_string().as_bytes());
-            out.push(b'\n');
+            with_id(id, &derivation).write_to(out);
+            out.push('\n');
             match derivation.status {
                 Status::Failed => rows::Outcome::Failed,
                 _ => rows::Outcome::Answered,

@@ -169,7 +169,7 @@ impl<'a> Answerer<'a> {
     }
 
     /// Appends the answer to a row, one line of JSON.
-    pub fn answer(&mut self, line: Line<'_>, out: &mut Vec<u8>) -> Outcome {
+    pub fn answer(&mut self, line: Line<'_>, out: &mut String) -> Outcome {
         let (id, mut row) = Row::read(line.number, line.bytes);
         let mut answer = Object::new();
         answer.insert("id".to_owned(), id);
@@ -189,8 +189,8 @@ impl<'a> Answerer<'a> {
             }
             Err(error) => complete(&mut answer, Err(error), recording),
         }
-        out.extend_from_slice(Value::Object(answer).to_string().as_bytes());
-        out.push(b'\n');
+        Value::Object(answer).write_to(out);
+        out.push('\n');
         outcome
     }
 

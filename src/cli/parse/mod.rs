@@ -189,7 +189,7 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
     let doubts = Doubts::default();
     let Tally { rows, failed } = rows::answer(path, global, || {
         let mut answerer = Answerer::new(asked, &doubts);
-        move |line: rows::Line<'_>, out: &mut Vec<u8>| answerer.answer(line, out)
+        move |line: rows::Line<'_>, out: &mut String| answerer.answer(line, out)
     })?;
     if failed > 0 && !global.is_quiet() {
         note(&format!("{failed} of {rows} rows failed"));

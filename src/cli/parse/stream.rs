@@ -21,14 +21,14 @@ pub fn parse<'t>(
     let done = match begin(template, prefix, asked, asked.tools.as_ref()) {
         Ok(parser) => {
             recording.prefix_length = parser.prefix_length();
-            let mut initial = Vec::new();
+            let mut initial = String::new();
             parser.initial_events().iter().for_each(|event| add(&mut initial, event.borrowed(), recording));
             out.write_all(b"{")?;
             if recording.spans {
                 write!(out, "\"prefix_length\": {}, ", recording.prefix_length)?;
             }
             out.write_all(b"\"initial_events\": [")?;
-            out.write_all(&initial)?;
+            out.write_all(initial.as_bytes())?;
             out.write_all(b"], \"feeds\": [")?;
             let done = read(parser, feeds, recording, out)?;
             out.write_all(b"]")?;
@@ -44,7 +44,7 @@ pub fn parse<'t>(
     };
     if let Some(last) = last {
         out.write_all(b", \"final_events\": [")?;
-        out.write_all(&last)?;
+        out.write_all(last.as_bytes())?;
         out.write_all(b"]")?;
     }
     let mut answer = Object::new();
@@ -62,15 +62,15 @@ fn read<'t>(
     feeds: impl Iterator<Item = &'t str>,
     recording: &mut Recording,
     out: &mut impl Write,
-) -> io::Result<Result<(Finished, Vec<u8>), RowError>> {
-    let mut events = Vec::new();
+) -> io::Result<Result<(Finished, String), RowError>> {
+    let mut events = String::new();
     for (number, feed) in feeds.enumerate() {
         events.clear();
         if let Err(error) = parser.feed_into(feed, &mut |event| add(&mut events, event, recording)) {
             return Ok(Err(failed("feed", &error)));
         }
         out.write_all(if number > 0 { b", [" } else { b"[" })?;
-        out.write_all(&events)?;
+        out.write_all(events.as_bytes())?;
         out.write_all(b"]")?;
     }
     events.clear();
@@ -81,13 +81,13 @@ fn read<'t>(
 }
 
 /// Adds an event to a list of them.
-fn add(list: &mut Vec<u8>, event: EventRef<'_>, recording: &mut Recording) {
+fn add(list: &mut String, event: EventRef<'_>, recording: &mut Recording) {
     let event = event.to_owned();
     if !list.is_empty() {
-        list.extend_from_slice(b", ");
+        list.push_str(", ");
     }
     let value = if recording.spans { event.to_value_with_spans() } else { event.to_value() };
-    list.extend_from_slice(value.to_string().as_bytes());
+    value.write_to(list);
     if matches!(event, Event::Malformed { .. }) {
         recording.initial.push(event);
     }

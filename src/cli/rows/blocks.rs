@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind, Read};
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::Line;
+use super::{Line, MAX_SPARE};
 
 /// How many bytes are read at once. A longer line is a block by itself.
-const BLOCK: usize = 256 * 1024;
+pub(super) const BLOCK: usize = 256 * 1024;
 
 /// Reads blocks.
 pub(super) struct Blocks {
@@ -40,12 +40,13 @@ impl Blocks {
 
     /// The lines that can be read at once; it waits for more only if there is no whole line among them.
     ///
-    /// After an error there is nothing more.
-    pub fn next_block(&mut self) -> io::Result<Option<Block>> {
+    /// They are put into `bytes`, whatever that held. After an error there is nothing more.
+    pub fn next_block(&mut self, mut bytes: Vec<u8>) -> io::Result<Option<Block>> {
         if self.ended {
             return Ok(None);
         }
-        let mut bytes = std::mem::take(&mut self.rest);
+        bytes.clear();
+        bytes.append(&mut self.rest);
         loop {
             let before = bytes.len();
             if let Err(error) = self.read_more(&mut bytes) {
@@ -58,7 +59,7 @@ impl Blocks {
                 return Ok((!bytes.is_empty()).then(|| self.block(bytes, 0)));
             }
             if let Some(end) = memrchr(b'\n', read) {
-                self.rest = bytes.split_off(before + end + 1);
+                self.rest.extend(bytes.drain(before + end + 1..));
                 bytes.pop();
                 return Ok(Some(self.block(bytes, 1)));
             }
@@ -89,9 +90,11 @@ impl Blocks {
 }
 
 impl Block {
-    pub fn for_each_line(self, mut take: impl FnMut(Line<'_>)) {
+    /// Takes its lines one by one; gives the buffer back, unless a line has taken it or it has become too large to keep.
+    pub fn for_each_line(self, mut take: impl FnMut(Line<'_>)) -> Vec<u8> {
         if memchr(b'\n', &self.bytes).is_none() {
-            return take(Line { number: self.first, bytes: Cow::Owned(self.bytes) });
+            take(Line { number: self.first, bytes: Cow::Owned(self.bytes) });
+            return Vec::new();
         }
         let mut begin = 0;
         for (number, end) in (self.first..).zip(memchr_iter(b'\n', &self.bytes).chain([self.bytes.len()])) {
@@ -99,6 +102,7 @@ impl Block {
             take(Line { number, bytes: Cow::Borrowed(bytes) });
             begin = end + 1;
         }
+        if self.bytes.capacity() <= MAX_SPARE { self.bytes } else { Vec::new() }
     }
 }
 
@@ -125,11 +129,12 @@ mod tests {
     fn read(pieces: &[&'static str]) -> Vec<String> {
         let mut blocks = Blocks::new(Box::new(Pieces(pieces.iter().copied().collect())));
         let mut read = Vec::new();
+        let mut spare = b"left over".to_vec();
         loop {
-            match blocks.next_block() {
+            match blocks.next_block(std::mem::take(&mut spare)) {
                 Ok(Some(block)) => {
                     let mut told = format!("{} of {}:", block.turn, block.length);
-                    block.for_each_line(|line| {
+                    spare = block.for_each_line(|line| {
                         told += &format!(" {}={}", line.number, String::from_utf8_lossy(&line.bytes));
                     });
                     read.push(told);

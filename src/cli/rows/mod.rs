@@ -1,7 +1,8 @@
 //! Rows of JSON lines in, one answer a row out: in parallel, in order, holding no more than a few blocks of them.
 //!
 //! A worker reads a block of lines itself, answers it, and writes its answers when their turn has come. So no row passes from
-//! one thread to another, and the memory of a row is the worker's own.
+//! one thread to another, and the memory of a row is the worker's own. The buffers of blocks are used again: threads that ask the
+//! system for memory wait for each other.
 
 mod blocks;
 mod turns;
@@ -44,6 +45,9 @@ pub struct Tally {
     pub failed: u64,
 }
 
+/// A buffer with more room than this many bytes is not kept for another block: one long row would be held to the end.
+const MAX_SPARE: usize = 4 * blocks::BLOCK;
+
 enum Fault {
     Read(io::Error),
     Write(io::Error),
@@ -54,7 +58,7 @@ enum Fault {
 /// `worker` makes one answerer for each thread; an answerer appends the answer's line, with its end, to the text.
 pub fn answer<A>(input: &str, global: &Global, worker: impl Fn() -> A + Sync) -> Result<Tally, Failure>
 where
-    A: FnMut(Line<'_>, &mut Vec<u8>) -> Outcome,
+    A: FnMut(Line<'_>, &mut String) -> Outcome,
 {
     let (reader, length): (Box<dyn Read + Send>, Option<u64>) = match input {
         "-" => (Box::new(io::stdin()), None),
@@ -81,21 +85,20 @@ where
 /// Answers blocks until there are no more, or nobody wants their answers.
 fn work<A>(blocks: &Mutex<Blocks>, turns: &Turns<io::Stdout>, mut answerer: A)
 where
-    A: FnMut(Line<'_>, &mut Vec<u8>) -> Outcome,
+    A: FnMut(Line<'_>, &mut String) -> Outcome,
 {
     let _stops = turns.stop_on_panic();
+    let mut spare = Vec::new();
     loop {
-        let block = match blocks.lock().unwrap_or_else(PoisonError::into_inner).next_block() {
+        let block = match blocks.lock().unwrap_or_else(PoisonError::into_inner).next_block(spare) {
             Ok(Some(block)) => block,
             Ok(None) => return,
             Err(error) => return turns.fail(Fault::Read(error)),
         };
-        if !turns.wait_for_room(block.turn) {
-            return;
-        }
+        let Some(mut text) = turns.wait_for_room(block.turn) else { return };
         let (turn, length) = (block.turn, block.length);
-        let (mut text, mut tally) = (Vec::new(), Tally::default());
-        block.for_each_line(|line| {
+        let mut tally = Tally::default();
+        spare = block.for_each_line(|line| {
             if !line.bytes.trim_ascii().is_empty() {
                 tally.rows += 1;
                 tally.failed += u64::from(answerer(line, &mut text) == Outcome::Failed);

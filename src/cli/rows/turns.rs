@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::{Fault, Tally};
+use super::{Fault, MAX_SPARE, Tally};
 use crate::cli::progress::Progress;
 
 /// How many blocks each worker may be ahead of the slowest.
@@ -13,7 +13,7 @@ const AHEAD: usize = 4;
 
 /// The answers of one block.
 pub(super) struct Answers {
-    pub text: Vec<u8>,
+    pub text: String,
     pub tally: Tally,
     /// The number of input bytes they answer.
     pub length: u64,
@@ -34,6 +34,8 @@ struct State<W> {
     turn: u64,
     /// Answers that came early.
     early: BTreeMap<u64, Answers>,
+    /// Texts that have been written, to be used again.
+    spare: Vec<String>,
     /// How many workers wait for room.
     waiting: usize,
     tally: Tally,
@@ -48,6 +50,7 @@ impl<W: Write> Turns<W> {
             out: Some((out, progress)),
             turn: 0,
             early: BTreeMap::new(),
+            spare: Vec::new(),
             waiting: 0,
             tally: Tally::default(),
             stopped: false,
@@ -60,15 +63,15 @@ impl<W: Write> Turns<W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the answers of this block may be kept; false if they will not be wanted.
-    pub fn wait_for_room(&self, turn: u64) -> bool {
+    /// Waits until the answers of this block may be kept, and gives an empty text for them; none if they will not be wanted.
+    pub fn wait_for_room(&self, turn: u64) -> Option<String> {
         let mut state = self.state();
         while !state.stopped && turn >= state.turn + self.ahead {
             state.waiting += 1;
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
         }
-        !state.stopped
+        (!state.stopped).then(|| state.spare.pop().unwrap_or_default())
     }
 
     /// Leaves the answers of a block, and writes those whose turn it is unless another worker does.
@@ -77,7 +80,7 @@ impl<W: Write> Turns<W> {
         state.early.insert(turn, answers);
         let Some((mut out, mut progress)) = state.out.take() else { return };
         while !state.stopped
-            && let Some(answers) = state.take_next()
+            && let Some(mut answers) = state.take_next()
         {
             let rows = state.tally.rows;
             let is_awaited = state.waiting > 0;
@@ -86,9 +89,13 @@ impl<W: Write> Turns<W> {
                 self.moved.notify_all();
             }
             progress.make_room();
-            let written = out.write_all(&answers.text).and_then(|()| out.flush());
+            let written = out.write_all(answers.text.as_bytes()).and_then(|()| out.flush());
             progress.advance(answers.length, rows);
+            answers.text.clear();
             state = self.state();
+            if answers.text.capacity() <= MAX_SPARE {
+                state.spare.push(answers.text);
+            }
             if let Err(error) = written {
                 state.stopped = true;
                 state.fault = Some(Fault::Write(error));
@@ -143,7 +150,7 @@ mod tests {
     use crate::cli::{Color, Global};
 
     fn answers(text: &str) -> Answers {
-        Answers { text: text.as_bytes().to_vec(), tally: Tally { rows: 1, failed: 0 }, length: 1 }
+        Answers { text: text.to_owned(), tally: Tally { rows: 1, failed: 0 }, length: 1 }
     }
 
     fn turns<W: Write>(out: W) -> Turns<W> {
@@ -155,7 +162,7 @@ mod tests {
         let mut out = Vec::new();
         let turns = turns(&mut out);
         for (turn, text) in [(2, "c"), (1, "b"), (0, "a"), (4, "e"), (3, "d")] {
-            assert!(turns.wait_for_room(turn));
+            assert_eq!(turns.wait_for_room(turn).as_deref(), Some(""));
             turns.deliver(turn, answers(text));
         }
         assert!(turns.end().is_ok_and(|tally| tally.rows == 5));
@@ -172,7 +179,7 @@ mod tests {
             }
             assert!(!early.is_finished());
             turns.deliver(0, answers("a"));
-            assert!(early.join().unwrap());
+            assert!(early.join().unwrap().is_some());
         });
     }
 
@@ -190,7 +197,7 @@ mod tests {
         }
         let full = turns(Full);
         full.deliver(0, answers("a"));
-        assert!(!full.wait_for_room(99));
+        assert_eq!(full.wait_for_room(99), None);
         assert!(matches!(full.end(), Err(Fault::Write(error)) if error.to_string() == "full"));
 
         let turns = turns(Vec::new());
@@ -199,7 +206,7 @@ mod tests {
                 let _stops = turns.stop_on_panic();
                 panic!("the worker is gone");
             });
-            assert!(!turns.wait_for_room(99));
+            assert_eq!(turns.wait_for_room(99), None);
             assert!(worker.join().is_err());
         });
     }

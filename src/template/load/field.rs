@@ -119,7 +119,7 @@ fn transform(check: &mut Checker, at: &At<'_>, misspelled: &[&str]) -> Option<Tr
     }
     let shape = shape?;
     mixed_placeholders(check, &at.path("transform"), shape);
-    Some(Transform { shape: Shape::of(shape), each })
+    Some(Transform::new(Shape::of(shape), each))
 }
 
 /// Complains of strings that hold a placeholder and something else, and of keys that hold one.
