@@ -210,7 +210,7 @@ impl Attempt {
         if self.explained.departures.is_empty() {
             return self;
         }
-        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &Bench { proof, options });
+        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &ProofAndSamples { proof, options });
         let taught = template.map(|template| Fitted { template, gone: self.gone.clone() });
         let taught = taught.and_then(|way| Self::of(way, proof, options, wish)).unwrap_or(self);
         let mut verdict = taught.verdict;
@@ -236,12 +236,12 @@ impl Attempt {
 }
 
 /// The conversations and samples that test a repair.
-struct Bench<'b, 't> {
+struct ProofAndSamples<'b, 't> {
     proof: &'b Proof<'t>,
     options: &'b Options,
 }
 
-impl recorded::Bench for Bench<'_, '_> {
+impl recorded::Trial for ProofAndSamples<'_, '_> {
     fn explained(&self, template: &Template) -> Vec<bool> {
         let is_explained =
             |sample: &Sample| self.proof.explain(std::slice::from_ref(sample), template).departures.is_empty();

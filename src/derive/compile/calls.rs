@@ -1,7 +1,7 @@
 //! The field that reads calls.
 
 use super::Choices;
-use super::choices::{Guard, Inside, Region, Section, Space};
+use super::choices::{CallRegion, Guard, Inside, Section, Space};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
@@ -14,9 +14,9 @@ use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs,
 pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     match (&calls.body.object, choices.region) {
-        (Some(object), Region::Natural) if object.in_array && object.name.is_some() => plan.list(object),
-        (Some(object), Region::Natural) if object.name.is_some() && plan.reads_whole() => plan.object(object),
-        (Some(object), Region::Whole) if object.name.is_some() => plan.object(object),
+        (Some(object), CallRegion::Natural) if object.in_array && object.name.is_some() => plan.list(object),
+        (Some(object), CallRegion::Natural) if object.name.is_some() && plan.reads_whole() => plan.object(object),
+        (Some(object), CallRegion::Whole) if object.name.is_some() => plan.object(object),
         _ => plan.arguments(),
     }
 }

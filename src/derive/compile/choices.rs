@@ -8,7 +8,7 @@ use crate::wire::structure::{Calls, Cut, Wire};
 pub(in crate::derive) struct Choices {
     /// Which cut of the calls.
     pub cut: usize,
-    pub region: Region,
+    pub region: CallRegion,
     pub guard: Guard,
     pub space: Space,
     pub section: Section,
@@ -29,8 +29,8 @@ pub(in crate::derive) enum Inside {
 
 /// The content of one region of `tool_calls`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Region {
-    /// Whatever suits the body best.
+pub(in crate::derive) enum CallRegion {
+    /// The form that suits the body best.
     #[default]
     Natural,
     /// The arguments alone: the text before them is captured in the opening.
@@ -97,7 +97,10 @@ impl Choices {
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
             found.extend([Guard::Always, Guard::Weak].map(|guard| Choices { guard, ..*self }));
-            found.extend([Region::Arguments, Region::Whole, Region::Natural].map(|region| Choices { region, ..*self }));
+            found.extend(
+                [CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
+                    .map(|region| Choices { region, ..*self }),
+            );
             found.push(Choices { space: Space::Exact, ..*self });
             found.push(Choices { section: Section::Required, ..*self });
             found.push(Choices { inside: Inside::Section, ..*self });
@@ -116,7 +119,7 @@ impl Choices {
     /// How far from the plainest reading this is.
     pub fn cost(&self) -> usize {
         let odd = [
-            self.region != Region::Natural,
+            self.region != CallRegion::Natural,
             self.guard != Guard::Weak,
             self.space != Space::Any,
             self.section != Section::Weak,

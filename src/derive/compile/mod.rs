@@ -9,9 +9,9 @@ mod frame;
 mod pairs;
 mod pattern;
 
-pub(super) use choices::{Choices, Topic};
 #[cfg(test)]
-pub(super) use choices::{Guard, Inside, Region, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{CallRegion, Guard, Inside, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{Choices, Topic};
 pub(super) use pattern::without_doubled_space;
 
 use crate::json::{Object, Value};

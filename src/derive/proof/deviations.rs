@@ -65,11 +65,11 @@ impl Kind {
 struct Output<'c> {
     text: &'c str,
     unstopped: Option<&'c str>,
-    regions: Vec<Region>,
+    regions: Vec<OutputRegion>,
 }
 
 /// A region of the text, in bytes.
-struct Region {
+struct OutputRegion {
     field: String,
     open: (usize, usize),
     body: (usize, usize),
@@ -97,7 +97,7 @@ impl<'c> Output<'c> {
                 Event::Close { field, body, span, .. } => {
                     let [body, close] =
                         [body, span].map(|span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset)));
-                    regions.push(Region { field: field.to_string(), open: opened, body, close });
+                    regions.push(OutputRegion { field: field.to_string(), open: opened, body, close });
                 }
                 _ => {}
             }
@@ -114,7 +114,7 @@ impl<'c> Output<'c> {
         };
         add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
         for region in self.first_regions() {
-            let Region { field, open, close, .. } = region;
+            let OutputRegion { field, open, close, .. } = region;
             for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
                 if mark.0 == mark.1 {
                     continue;
@@ -124,7 +124,7 @@ impl<'c> Output<'c> {
                 add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
             }
         }
-        let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
+        let calls: Vec<&OutputRegion> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
         if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
             add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
             add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
@@ -132,7 +132,7 @@ impl<'c> Output<'c> {
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
             add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
-        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
+        let is_thought = |region: &&OutputRegion| !["content", "tool_calls"].contains(&region.field.as_str());
         if let Some(thought) = self.regions.iter().find(is_thought) {
             add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
         }
@@ -140,8 +140,8 @@ impl<'c> Output<'c> {
     }
 
     /// The first region of each field.
-    fn first_regions(&self) -> impl Iterator<Item = &Region> {
-        let is_first = |(at, region): &(usize, &Region)| {
+    fn first_regions(&self) -> impl Iterator<Item = &OutputRegion> {
+        let is_first = |(at, region): &(usize, &OutputRegion)| {
             self.regions.iter().take(*at).all(|earlier| earlier.field != region.field)
         };
         self.regions.iter().enumerate().filter(is_first).map(|(_, region)| region)
@@ -165,7 +165,7 @@ impl<'c> Output<'c> {
     }
 
     /// Without the first of several marks that open the first call, and the last of those that close the last one.
-    fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
+    fn without_outer(&self, first: &OutputRegion, last: &OutputRegion) -> Option<String> {
         let distinct = |text: &str| marks::marks(text).iter().filter(|mark| marks::is_distinctive(mark)).count();
         let open = self.text.get(first.open.0..first.open.1)?;
         let outer = marks::first(open).filter(|mark| distinct(open) > 1 && marks::is_distinctive(mark))?;
@@ -181,20 +181,20 @@ impl<'c> Output<'c> {
         Some(format!("{before}{inner}{between}{kept}{after}"))
     }
 
-    fn closed_twice(&self, region: &Region) -> Option<String> {
+    fn closed_twice(&self, region: &OutputRegion) -> Option<String> {
         let (start, end) = self.unstopped_part(region.close);
         let mark = self.text.get(start..end)?.trim();
         if mark.is_empty() { None } else { self.with(end, mark) }
     }
 
-    fn with_body(&self, region: &Region, write: fn(&Value) -> Option<String>) -> Option<String> {
+    fn with_body(&self, region: &OutputRegion, write: fn(&Value) -> Option<String>) -> Option<String> {
         let (start, end) = region.body;
         let (before, body, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
         let written = write(&json::read(body.trim()).ok()?)?;
         Some(format!("{before}{written}{after}"))
     }
 
-    fn cut_off(&self, region: &Region) -> Option<String> {
+    fn cut_off(&self, region: &OutputRegion) -> Option<String> {
         let (start, end) = region.body;
         let body = self.text.get(start..end)?.trim_end();
         let middle = body.char_indices().nth(body.chars().count() / 2)?.0;

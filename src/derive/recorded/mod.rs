@@ -11,7 +11,7 @@ use crate::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use crate::template::Template;
 use crate::text::slice;
 
-pub(super) use repair::{Bench, Lessons, learn};
+pub(super) use repair::{Lessons, Trial, learn};
 
 /// An output a model really wrote.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::eval::{Evaluator, order, python_equal};
 use super::number::{self, Num};
-use super::parse::Node;
+use super::parse::Ast;
 use crate::content::{Mode, number as parsed};
 use crate::json::Value;
 use crate::python;
@@ -13,7 +13,7 @@ use crate::python;
 enum Argument<'n> {
     Value(Value),
     /// `&expression`
-    Expression(&'n Node),
+    Expression(&'n Ast),
 }
 
 /// The kind of one argument of a function.
@@ -63,11 +63,11 @@ const FUNCTIONS: &[(&str, &[Takes], bool)] = &[
 ];
 
 impl Evaluator {
-    pub(super) fn call(&mut self, name: &str, arguments: &[Node], value: &Value) -> Result<Value, String> {
+    pub(super) fn call(&mut self, name: &str, arguments: &[Ast], value: &Value) -> Result<Value, String> {
         let mut given = Vec::new();
         for argument in arguments {
             given.push(match argument {
-                Node::Reference(expression) => Argument::Expression(expression),
+                Ast::Reference(expression) => Argument::Expression(expression),
                 other => {
                     let copy = self.copy(value)?;
                     Argument::Value(self.eval(other, copy)?)
@@ -167,7 +167,7 @@ impl Evaluator {
         })
     }
 
-    fn apply_expression(&mut self, name: &str, items: Vec<Value>, expression: &Node) -> Result<Value, String> {
+    fn apply_expression(&mut self, name: &str, items: Vec<Value>, expression: &Ast) -> Result<Value, String> {
         if name == "map" {
             let mapped: Result<Vec<_>, _> = items.into_iter().map(|item| self.eval(expression, item)).collect();
             return Ok(Value::List(mapped?));

@@ -12,7 +12,7 @@ use crate::json::Value;
 
 /// An expression that was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Expression(parse::Node);
+pub(crate) struct Expression(parse::Ast);
 
 impl Expression {
     pub fn read(source: &str) -> Result<Self, String> {
@@ -23,7 +23,7 @@ impl Expression {
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.0.walk(&mut |node| {
-            if let parse::Node::Field(name) = node {
+            if let parse::Ast::Field(name) = node {
                 names.push(name.clone());
             }
         });

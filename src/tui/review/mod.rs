@@ -66,7 +66,7 @@ pub enum Decision {
 
 /// What a key asks of the world around the review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum ReviewEffect {
     /// The review is over.
     End,
     /// Show this case in the workbench.
@@ -172,28 +172,28 @@ impl<'d> Review<'d> {
     }
 
     /// Takes a key; returns what to do.
-    pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
+    pub fn key(&mut self, key: KeyEvent) -> Option<ReviewEffect> {
         if key.kind == KeyEventKind::Release {
             return None;
         }
         self.notice = None;
         match (key.code, key.modifiers - KeyModifiers::SHIFT) {
-            (KeyCode::Char('c'), KeyModifiers::CONTROL) => return Some(Effect::End),
-            (KeyCode::Char('z'), KeyModifiers::CONTROL) => return Some(Effect::Suspend),
-            (KeyCode::Char('l'), KeyModifiers::CONTROL) => return Some(Effect::Redraw),
+            (KeyCode::Char('c'), KeyModifiers::CONTROL) => return Some(ReviewEffect::End),
+            (KeyCode::Char('z'), KeyModifiers::CONTROL) => return Some(ReviewEffect::Suspend),
+            (KeyCode::Char('l'), KeyModifiers::CONTROL) => return Some(ReviewEffect::Redraw),
             (code, KeyModifiers::NONE) => match code {
                 KeyCode::Char('a') => self.accept(),
                 KeyCode::Char('r') => self.pass(Decision::Rejected),
                 KeyCode::Char('s') => self.pass(Decision::Skipped),
-                KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(Effect::Open(self.index)),
+                KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(ReviewEffect::Open(self.index)),
                 KeyCode::Char('o') => self.tell("the workbench shows outputs, not rendered chats".to_owned()),
-                KeyCode::Char('q') | KeyCode::Esc => return Some(Effect::End),
+                KeyCode::Char('q') | KeyCode::Esc => return Some(ReviewEffect::End),
                 KeyCode::Char('d') => self.side_by_side = Some(!self.side_by_side.unwrap_or(self.is_wide)),
                 code => self.scroll(code),
             },
             _ => {}
         }
-        self.is_over.then_some(Effect::End)
+        self.is_over.then_some(ReviewEffect::End)
     }
 
     fn accept(&mut self) {

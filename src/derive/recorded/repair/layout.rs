@@ -48,13 +48,13 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
             let open = marks::shared_end(before, between);
             let rest = between.strip_suffix(open).unwrap_or(between);
             let close = marks::shared_start(rest, after);
-            vec![Cut { section: before.strip_suffix(open).unwrap_or(""), open, close }]
+            vec![CallCut { section: before.strip_suffix(open).unwrap_or(""), open, close }]
         }
         None => {
             let open = from_last(before);
             let close = to_first(after);
-            let split = Cut { section: before.strip_suffix(open).unwrap_or(""), open, close };
-            let whole = Cut { section: "", open: before, close: after };
+            let split = CallCut { section: before.strip_suffix(open).unwrap_or(""), open, close };
+            let whole = CallCut { section: "", open: before, close: after };
             if split.section.trim().is_empty() && split.close == after { vec![whole] } else { vec![split, whole] }
         }
     };
@@ -84,13 +84,13 @@ impl Call {
     }
 }
 
-struct Cut<'t> {
+struct CallCut<'t> {
     section: &'t str,
     open: &'t str,
     close: &'t str,
 }
 
-fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, after: &str) -> Option<Layout> {
+fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>, after: &str) -> Option<Layout> {
     let get = |a: usize, b: usize| slice(text, a..b);
     let section = match cut.section.trim() {
         "" => String::new(),
@@ -211,13 +211,13 @@ fn framed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::align::{Said, align};
+    use super::super::align::{SampleMessage, align};
     use super::*;
     use crate::json;
 
     fn first(text: &str) -> Layout {
         let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
-        let said = Said::of(json::read(message).unwrap().as_object().unwrap(), None);
+        let said = SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 

@@ -75,7 +75,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
         let known_close = known.close.as_ref().map(|close| format!("{}(?:{close})", brace(known.whole.is_some())));
         let named = Known { open: named.clone(), close: known_close, ..known.copy() };
-        let form = Body { content: "json".into(), arguments: field.get("content_args").cloned() };
+        let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
     // Every pair by itself, at any position.
@@ -112,19 +112,19 @@ fn list(field: &Object, layout: &Layout) -> Option<Object> {
 }
 
 /// A content parser and its arguments.
-struct Body {
+struct BodyParser {
     content: Value,
     arguments: Option<Value>,
 }
 
-fn inline(field: &Object, tag: &str, parses: bool) -> Body {
+fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     let mut arguments = Object::from([("tag_pattern".to_owned(), tag.into())]);
     let known = field.get("content_args").and_then(|args| args.get("value_parser")).cloned();
     let json = Value::from([("name", "json".into()), ("args", Value::from([("allow_non_json", true.into())]))]);
     if let Some(parser) = known.or(parses.then_some(json)) {
         arguments.insert("value_parser".to_owned(), parser);
     }
-    Body { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
+    BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
 }
 
 /// The field with another tag and nothing else.
@@ -181,7 +181,7 @@ impl Known {
     }
 
     /// The field with another opening and closing beside its own, in both orders.
-    fn with(&self, field: &Object, open: &str, close: &str, body: Option<Body>) -> Vec<Object> {
+    fn with(&self, field: &Object, open: &str, close: &str, body: Option<BodyParser>) -> Vec<Object> {
         let close = close.trim_start_matches("\\s*");
         let mut closes: Vec<&str> = self.close.as_deref().into_iter().collect();
         if !close.is_empty() && !closes.contains(&close) {

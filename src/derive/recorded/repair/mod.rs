@@ -13,12 +13,13 @@ use std::collections::HashSet;
 
 use super::compare;
 use super::{Sample, read_as};
+use crate::derive::compile::Topic;
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode};
 use crate::template::Template;
 use crate::text::slice;
-use align::Said;
+use align::SampleMessage;
 use edits::{Edit, Sighting};
 
 /// The lessons of samples, learned and refused.
@@ -38,7 +39,7 @@ pub(in crate::derive) struct Lesson {
 }
 
 /// The tests of a repair: the results of a candidate on the conversations, and on all samples.
-pub(in crate::derive) trait Bench {
+pub(in crate::derive) trait Trial {
     /// Which samples a template explains.
     fn explained(&self, template: &Template) -> Vec<bool>;
     /// How many conversations a template reads wrongly or loses, and of how many.
@@ -54,12 +55,12 @@ const MOST_PROOFS: usize = 10;
 const MOST_EDITS: usize = 96;
 
 /// Looks for a template that explains more samples; nothing if there is none.
-pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Bench) -> (Option<Value>, Lessons) {
+pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Trial) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
-    let base = bench.failed(&first);
+    let base = trial.failed(&first);
     let mut best = Edit { template: draft.clone(), what: Vec::new(), marks: Vec::new() };
-    let mut explained = bench.explained(&first);
+    let mut explained = trial.explained(&first);
     let mut proofs = 0;
     let mut tried: HashSet<String> = HashSet::new();
     let mut improved = true;
@@ -67,19 +68,19 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
         improved = false;
         let mut candidates: Vec<(usize, usize, Edit)> = Vec::new();
         for (sample, _) in samples.iter().zip(&explained).filter(|(_, explained)| !**explained) {
-            for edit in proposals(&best, sample, bench) {
+            for edit in proposals(&best, sample, trial) {
                 if !tried.insert(edit.template.to_string()) {
                     continue;
                 }
                 let Some(template) = load(&edit.template) else { continue };
-                let now = bench.explained(&template);
+                let now = trial.explained(&template);
                 let count = now.iter().filter(|explained| **explained).count();
                 let gets_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
                 if gets_worse || count <= explained.iter().filter(|explained| **explained).count() {
                     continue;
                 }
                 let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
-                let by_character = pairs.filter(|(sample, _)| is_same_by_character(&template, sample, bench)).count();
+                let by_character = pairs.filter(|(sample, _)| is_same_by_character(&template, sample, trial)).count();
                 candidates.push((count, by_character, edit));
             }
         }
@@ -97,13 +98,13 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
                 break;
             }
             let Some(template) = load(&edit.template) else { continue };
-            if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, bench) {
+            if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, trial) {
                 let what = edit.what.last().cloned().unwrap_or_default();
                 lessons.refuse(format!("{what}: prose that mentions it would be misread, such as {prose:?}"));
                 continue;
             }
             proofs += 1;
-            let failed = bench.failed(&template);
+            let failed = trial.failed(&template);
             let gained = count - (samples.len() - of);
             if failed.0 > base.0 {
                 let what = edit.what.last().cloned().unwrap_or_default();
@@ -115,7 +116,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
             }
             let new = edit.what.iter().filter(|what| !best.what.contains(what));
             lessons.learned.extend(new.map(|what| Lesson { what: what.clone(), samples: gained, of }));
-            explained = bench.explained(&template);
+            explained = trial.explained(&template);
             best = edit;
             improved = true;
             break;
@@ -168,19 +169,19 @@ fn load(template: &Value) -> Option<Template> {
 }
 
 /// The templates that one sample suggests: each fixes the misread parts, one after the other.
-fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
+fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial) -> Vec<Edit> {
     let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
-    let mut waiting: Vec<(Edit, Vec<Part>)> = vec![(known.clone(), Vec::new())];
+    let mut waiting: Vec<(Edit, Vec<Topic>)> = vec![(known.clone(), Vec::new())];
     while let Some((edit, repaired)) = waiting.pop() {
         if found.len() > MOST_EDITS {
             break;
         }
         let Some(template) = load(&edit.template) else { continue };
         let own = own_reasoning(&template).map(str::to_owned);
-        let said = Said::of(message, own.as_deref());
+        let said = SampleMessage::of(message, own.as_deref());
         let Some(shown) = align::align(&sample.text, &said) else { return found };
-        let prefix = bench.prompt(sample);
+        let prefix = trial.prompt(sample);
         let got = read_as(sample, &template, prefix, Mode::Stable, false).map(|(finished, _)| finished);
         let (got, events) = got.map(|finished| (finished.message, finished.events)).unwrap_or_default();
         let wrong = Wrong::of(&said, &got, own.as_deref());
@@ -205,24 +206,16 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             own_reasoning: own.as_deref(),
         };
         let edits = match part {
-            Part::Reasoning => edits::reasoning(&edit, &seen),
-            Part::Calls => edits::calls(&edit, &seen),
-            Part::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
+            Topic::Reasoning => edits::reasoning(&edit, &seen),
+            Topic::Calls => edits::calls(&edit, &seen),
+            Topic::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
             // Text that is left over beside calls belongs to their marks.
-            Part::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
+            Topic::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
         };
         let repaired = [repaired, vec![part]].concat();
         waiting.extend(edits.into_iter().rev().map(|edit| (edit, repaired.clone())));
     }
     found
-}
-
-/// A part of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Reasoning,
-    Calls,
-    Content,
 }
 
 /// Which parts of a message a template reads wrongly.
@@ -233,8 +226,8 @@ struct Wrong {
 }
 
 impl Wrong {
-    fn of(said: &Said, got: &Object, own: Option<&str>) -> Self {
-        let got = Said::of(got, own);
+    fn of(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
+        let got = SampleMessage::of(got, own);
         let same_calls = said.calls.len() == got.calls.len()
             && said.calls.iter().zip(&got.calls).all(|(said, got)| {
                 let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
@@ -246,8 +239,8 @@ impl Wrong {
     }
 
     /// The part to fix first: text that calls leave over is read as content.
-    fn first(&self) -> Option<Part> {
-        let parts = [(Part::Reasoning, self.reasoning), (Part::Calls, self.calls), (Part::Content, self.content)];
+    fn first(&self) -> Option<Topic> {
+        let parts = [(Topic::Reasoning, self.reasoning), (Topic::Calls, self.calls), (Topic::Content, self.content)];
         parts.into_iter().find_map(|(part, is_wrong)| is_wrong.then_some(part))
     }
 }
@@ -288,8 +281,8 @@ fn stop_at(text: &str, template: &Template) -> usize {
 }
 
 /// Whether transformers reads a sample one character at a time as it is read whole.
-fn is_same_by_character(template: &Template, sample: &Sample, bench: &dyn Bench) -> bool {
-    let prefix = bench.prompt(sample);
+fn is_same_by_character(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
+    let prefix = trial.prompt(sample);
     let message = |mode, single| read_as(sample, template, prefix, mode, single).map(|(finished, _)| finished.message);
     match (message(Mode::Stable, false), message(Mode::Reference, true)) {
         (Ok(whole), Ok(single)) => whole == single,
@@ -303,11 +296,11 @@ fn spoiled_prose(
     now: &Template,
     marks: &[String],
     samples: &[Sample],
-    bench: &dyn Bench,
+    trial: &dyn Trial,
 ) -> Option<String> {
     let mut prompts: Vec<&str> = Vec::new();
     for sample in samples {
-        let prompt = bench.prompt(sample);
+        let prompt = trial.prompt(sample);
         if !prompts.contains(&prompt) && prompts.len() < 3 {
             prompts.push(prompt);
         }
