@@ -6,6 +6,8 @@
 
 #[cfg(test)]
 mod ablation;
+#[cfg(test)]
+mod by_hand;
 mod choose;
 mod compile;
 mod evidence;

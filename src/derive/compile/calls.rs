@@ -596,3 +596,187 @@ fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
     shape.insert("function".to_owned(), function);
     Value::Object(shape)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{draft, named_body, object_body, pairs, read, said_calls, wire_with};
+    use crate::derive::compile::compile;
+    use crate::pattern::Pattern;
+    use crate::wire::structure::Body;
+
+    /// Reads a text with the draft of a wire under these choices: the content and the calls.
+    fn read_under(wire: &Wire, choices: Choices, text: &str) -> (String, Vec<String>) {
+        let message = read(&compile(wire, &choices, "thinking"), text);
+        let content = message.get("content").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
+        (content, said_calls(&message))
+    }
+
+    fn plain(wire: &Wire, text: &str) -> (String, Vec<String>) {
+        read_under(wire, Choices::default(), text)
+    }
+
+    fn in_array() -> Body {
+        let mut body = object_body();
+        if let Some(object) = &mut body.object {
+            object.in_array = true;
+        }
+        body
+    }
+
+    #[test]
+    fn each_layout_reads_its_calls_and_leaves_prose_alone() {
+        let marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let listed = wire_with(["<calls>[", "", "", ", ", "]</calls>"], in_array());
+        let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
+        let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
+        let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags));
+        let table: [(&str, &Wire, &str, &str, &[&str]); 9] = [
+            (
+                "marked",
+                &marked,
+                "Hi.<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>",
+                "Hi.",
+                &["f{\"a\": 1}"],
+            ),
+            (
+                "two marked",
+                &marked,
+                "<call>{\"name\": \"f\", \"arguments\": {}}</call>\n<call>{\"name\": \"g\", \"arguments\": {}}</call><end>",
+                "",
+                &["f{}", "g{}"],
+            ),
+            // White space that a model writes beside the marks changes nothing.
+            ("spaced", &marked, "<call>\n{\"name\":\"f\",\"arguments\":{}}\n</call>\n<end>", "", &["f{}"]),
+            ("no call", &marked, "A {\"name\": \"f\"} is an object.<end>", "A {\"name\": \"f\"} is an object.", &[]),
+            (
+                "listed",
+                &listed,
+                "<calls>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", \"arguments\": {}}]</calls><end>",
+                "",
+                &["f{}", "g{}"],
+            ),
+            ("an array in prose", &listed, "See [{\"a\": 1}].<end>", "See [{\"a\": 1}].", &[]),
+            ("named", &between_marks, "Hi.<f=get>{\"a\": [1]}</f><end>", "Hi.", &["get{\"a\": [1]}"]),
+            (
+                "keyed",
+                &keyed,
+                "<f=get><a>x</><b>y</></f>\n<f=put></f><end>",
+                "",
+                &["get{\"a\": \"x\", \"b\": \"y\"}", "put{}"],
+            ),
+            ("cut off by the stop", &keyed, "<f=get><a>x</><end>", "", &["get{\"a\": \"x\"}"]),
+        ];
+        for (name, wire, text, content, calls) in table {
+            let (got, said) = plain(wire, text);
+            assert_eq!(
+                (got.as_str(), said),
+                (content, calls.iter().map(|call| (*call).to_owned()).collect()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_guarded_close_is_one_only_where_a_call_can_end() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"a </call> b\"}}</call><end>";
+        let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+        assert_eq!(read_under(&wire, guarded, text).1, ["f{\"a\": \"a </call> b\"}"]);
+        assert_eq!(plain(&wire, text).1, [""; 0], "the plain close cuts the call inside its string");
+    }
+
+    #[test]
+    fn a_region_of_arguments_captures_the_name_in_its_opening() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let arguments = Choices { region: CallRegion::Arguments, ..Choices::default() };
+        let template = compile(&wire, &arguments, "thinking");
+        let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap();
+        assert_eq!(
+            field.get("transform").unwrap().get("function").unwrap().to_string(),
+            r#"{"name": "{name}", "arguments": "{content}"}"#
+        );
+        assert!(field.get("open_pattern").and_then(Value::as_str).unwrap().contains("(?P<name>"), "{field}");
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
+        assert_eq!(said_calls(&read(&template, text)), ["f{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn exact_white_space_is_part_of_the_marks() {
+        let wire = wire_with(["", "<call>\n", "\n</call>", "", ""], object_body());
+        let exact = Choices { space: Space::Exact, ..Choices::default() };
+        let [close, spaced] = [exact, Choices::default()].map(|choices| {
+            let template = compile(&wire, &choices, "thinking");
+            let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap().clone();
+            field.get("close_pattern").and_then(Value::as_str).unwrap().to_owned()
+        });
+        assert!(close.starts_with("(?:\\n</call>|"), "{close}");
+        assert!(spaced.starts_with("(?:</call>|"), "{spaced}");
+    }
+
+    #[test]
+    fn content_ends_where_a_call_begins() {
+        let of = |texts, body| {
+            let wire = wire_with(texts, body);
+            opening(&wire, wire.calls.as_ref().unwrap(), &Choices::default())
+        };
+        let object = "{\"name\": \"f\", \"arguments\": {}}";
+        let bare = object_body();
+        for (pattern, text, is_opening) in [
+            (of(["", "<call>", "</call>", "", ""], bare.clone()), "<call>", true),
+            (of(["", "<call>", "</call>", "", ""], bare.clone()), object, false),
+            // A section's word alone would occur in prose: a call has to follow it.
+            (of(["calls:", "", "", ", ", ""], bare.clone()), "calls: and so on", false),
+            (of(["calls:", "", "", ", ", ""], bare.clone()), "calls:\n{\"name\": \"f\", \"arguments\": ", true),
+            (of(["", "", "", "", ""], bare.clone()), object, true),
+            (of(["", "", "", "", ""], bare), "{\"size\": 1}", false),
+        ] {
+            let found =
+                Pattern::new(&pattern).unwrap().find_at(text, 0).unwrap().is_some_and(|found| found.span().0 == 0);
+            assert_eq!(found, is_opening, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_number_is_an_id() {
+        let text = |text: &str| CallPart::Text(text.to_owned());
+        let numbered = [CallPart::Name, text(":"), CallPart::Counter(0), text("<args>")];
+        let mut open = "<call>functions.";
+        let made = numbered_id(&numbered, &mut open);
+        assert_eq!((made, open), (Some(vec![CallPart::NamedId, text("<args>")]), "<call>"));
+        for not in [
+            vec![CallPart::Name, text("#"), CallPart::Counter(0), text("<args>")],
+            // Nothing ends the number.
+            vec![CallPart::Name, text(":"), CallPart::Counter(0)],
+            vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<id>"), CallPart::Id],
+        ] {
+            let mut open = "<call>functions.";
+            assert_eq!((numbered_id(&not, &mut open), open), (None, "<call>functions."), "{not:?}");
+        }
+        let body = Body { head: numbered.to_vec(), ..named_body("", Arguments::Json) };
+        let wire = wire_with(["", "<call>functions.", "</call>", "", ""], body);
+        let message = read(&draft(&wire), "<call>functions.get:0<args>{\"a\": 1}</call><end>");
+        assert_eq!(said_calls(&message), ["get{\"a\": 1}"]);
+        let id = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].get("id").and_then(Value::as_str);
+        assert_eq!(id, Some("functions.get:0"));
+    }
+
+    #[test]
+    fn a_name_after_the_arguments_is_found_by_looking_ahead() {
+        let text = |text: &str| CallPart::Text(text.to_owned());
+        let body =
+            Body { head: vec![], arguments: Arguments::Json, tail: vec![text("<to>"), CallPart::Name], object: None };
+        let wire = wire_with(["", "<call>", "</call>", "", ""], body);
+        assert_eq!(plain(&wire, "<call>{\"a\": 1}<to>f</call><end>").1, ["f{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn json_may_be_spaced_otherwise_but_not_inside_its_strings() {
+        assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
+        assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "signs of a string are its text");
+        let Some(mut object) = object_body().object else { panic!("an object") };
+        assert_eq!(object_start(&object), "\\{\\s*\"name\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"arguments\"\\s*:");
+        object.name = None;
+        assert_eq!(object_start(&object), "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{", "the name is the key");
+    }
+}

@@ -155,3 +155,51 @@ impl Choices {
         seen || self.stray == Stray::Swallowed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{cut, object_body, wire_with};
+
+    #[test]
+    fn the_plainest_choices_cost_nothing_and_every_other_costs() {
+        let mut wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        wire.calls.as_mut().unwrap().cuts.push(cut(["<call>", "", "", "", "</call>"]));
+        let plain = Choices::default();
+        assert_eq!(plain.cost(), 0);
+        let neighbors = plain.neighbors(&wire, &[Topic::Content]);
+        assert!(neighbors.iter().all(|choices| choices.cost() > 0 && *choices != plain), "{neighbors:?}");
+        // A second cut is closer than any other choice.
+        let cheapest = neighbors.iter().min_by_key(|choices| choices.cost()).unwrap();
+        assert_eq!((cheapest.cut, cheapest.cost()), (1, 1));
+    }
+
+    #[test]
+    fn only_choices_about_the_failure_are_varied() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let plain = Choices::default();
+        let about = |topics: &[Topic]| plain.neighbors(&wire, topics);
+        let is_about_thoughts =
+            |choices: &Choices| choices.thought_end != plain.thought_end || choices.stray != plain.stray;
+        assert_eq!(about(&[Topic::Reasoning]).len(), 2);
+        assert!(about(&[Topic::Reasoning]).iter().all(is_about_thoughts));
+        assert!(!about(&[Topic::Calls]).iter().any(is_about_thoughts));
+        // Wrong content may be due to either.
+        assert_eq!(about(&[Topic::Content]).len(), about(&[Topic::Reasoning]).len() + about(&[Topic::Calls]).len());
+        assert_eq!(about(&[]), []);
+    }
+
+    #[test]
+    fn a_choice_says_which_cut_and_which_marks() {
+        let mut calls = wire_with(["", "<a>", "", "", ""], object_body()).calls.unwrap();
+        calls.cuts.push(cut(["", "<b>", "", "", ""]));
+        let open = |at| Choices { cut: at, ..Choices::default() }.cut(&calls).open.clone();
+        assert_eq!([open(0), open(1), open(7)], ["<a>", "<b>", "<a>"]);
+        let first = Choices { thought_end: ThoughtEnd::FirstMark, ..Choices::default() };
+        assert_eq!(Choices::default().reasoning_close("</think>\n<say>"), "</think>\n<say>");
+        assert_eq!(first.reasoning_close("</think>\n<say>"), "</think>");
+        let swallows = Choices { stray: Stray::Swallowed, ..Choices::default() };
+        assert_eq!([false, true].map(|seen| Choices::default().stray_close(seen)), [false, true]);
+        assert!(swallows.stray_close(false));
+    }
+}

@@ -213,3 +213,111 @@ fn other_order(value: &Value) -> Option<String> {
     let turned = entries.iter().rev().map(|(key, value)| (key.clone(), value.clone()));
     Some(Value::Object(turned.collect()).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, value, with_proof};
+
+    /// A turn with one region between these texts, which occur once.
+    fn output<'t>(text: &'t str, field: &str, open: &str, close: &str) -> Output<'t> {
+        let at = |mark: &str| text.find(mark).unwrap();
+        let (body, end) = (at(open) + open.len(), text.rfind(close).unwrap());
+        let region = OutputRegion {
+            field: field.to_owned(),
+            open: (at(open), body),
+            body: (body, end),
+            close: (end, end + close.len()),
+        };
+        Output { text, unstopped: text.strip_suffix("<end>"), regions: vec![region] }
+    }
+
+    fn deviants(output: &Output<'_>) -> Vec<(String, String)> {
+        output.deviants().into_iter().map(|deviant| (deviant.what, deviant.text)).collect()
+    }
+
+    #[test]
+    fn each_deviation_changes_a_true_output_in_one_place() {
+        let text = "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a><end>";
+        let found = deviants(&output(text, "tool_calls", "<a><call>", "</call></a>"));
+        let wanted = [
+            ("the stop token missing", "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a>"),
+            (
+                "a line break before the opening of `tool_calls`",
+                "Hi. \n<a><call>{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "a line break after the opening of `tool_calls`",
+                "Hi. <a><call>\n{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "no white space around the opening of `tool_calls`",
+                "Hi.<a><call>{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "a line break before the closing of `tool_calls`",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}\n</call></a><end>",
+            ),
+            (
+                "a line break after the closing of `tool_calls`",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a>\n<end>",
+            ),
+            ("the outer markers of calls missing", "Hi. <call>{\"k\": 1, \"b\": true}</call><end>"),
+            (
+                "a second closing marker after the last call",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a></call></a><end>",
+            ),
+            ("arguments in Python's quotes", "Hi. <a><call>{'k': 1, 'b': True}</call></a><end>"),
+            ("the keys of a call in another order", "Hi. <a><call>{\"b\": true, \"k\": 1}</call></a><end>"),
+            ("the last call truncated", "Hi. <a><call>{\"k\": 1, "),
+        ];
+        for (known, wanted) in found.iter().zip(wanted) {
+            assert_eq!((known.0.as_str(), known.1.as_str()), wanted);
+        }
+        assert_eq!(found.len(), wanted.len(), "the space around the closing is none already");
+    }
+
+    #[test]
+    fn only_a_truncated_call_may_be_lost() {
+        let output = output("<call>{\"k\": 1}</call>", "tool_calls", "<call>", "</call>");
+        let loses: Vec<String> =
+            output.deviants().into_iter().filter(|deviant| deviant.loses > 0).map(|deviant| deviant.what).collect();
+        assert_eq!(loses, ["the last call truncated"]);
+    }
+
+    #[test]
+    fn reasoning_may_be_closed_twice() {
+        let found = deviants(&output("<think>Hm.</think>Yes.", "thinking", "<think>", "</think>"));
+        let twice = ("reasoning closed twice".to_owned(), "<think>Hm.</think></think>Yes.".to_owned());
+        assert!(found.contains(&twice), "{found:?}");
+    }
+
+    #[test]
+    fn a_mark_ends_before_the_stop_that_it_includes() {
+        let output = output("<call>{}</call>\n<end>", "tool_calls", "<call>", "</call>\n<end>");
+        assert_eq!(output.unstopped_part((8, 21)), (8, 15));
+        assert_eq!(Output { unstopped: None, ..output }.unstopped_part((8, 15)), (8, 15));
+    }
+
+    #[test]
+    fn values_without_another_spelling_have_none() {
+        assert_eq!(python_spelling(&value(r#"{"a": [null, true]}"#)).as_deref(), Some("{'a': [None, True]}"));
+        assert_eq!(python_spelling(&value("true")), None);
+        assert_eq!(other_order(&value(r#"{"a": 1, "b": 2}"#)).as_deref(), Some(r#"{"b": 2, "a": 1}"#));
+        assert_eq!(other_order(&value(r#"{"a": 1}"#)), None);
+    }
+
+    #[test]
+    fn a_template_is_asked_about_the_shortest_turn_of_each_kind() {
+        with_proof(CHAT, |proof| {
+            let template = template(ANSWER);
+            let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
+            let cases: Vec<&Case> = proof.cases.iter().collect();
+            let tolerance = find(&judge, &cases);
+            assert!(tolerance.tolerated > 0 && tolerance.tolerated < tolerance.tried);
+            // JSON's own parser is strict about quotes.
+            assert!(tolerance.describe().unwrap().contains("arguments in Python's quotes"));
+            assert_eq!(find(&judge, &[]), Tolerance::default());
+        });
+    }
+}

@@ -62,7 +62,8 @@ pub(in crate::derive) enum Cut {
 const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 impl Ground {
-    /// Renders what is needed; nothing if this history or every answer to it is refused or left out.
+    /// Renders what is needed; nothing if the template refuses this history or a plain answer to it, or leaves out the
+    /// history's last words.
     pub fn find(prober: &Prober<'_>, history: &History, setting: &Setting, openings: &mut Vec<String>) -> Option<Self> {
         let prompt = prober.render(&history.messages, setting, true)?;
         let said = prompt.rfind(history.last)? + history.last.len();
@@ -74,7 +75,8 @@ impl Ground {
             let (_, turn) = turn(prober, history, setting, &Answer::content(text))?;
             shared = shared_start(shared, &turn).0;
             is_exact &= turn.starts_with(tail);
-            stops.push(turn.rfind(text).and_then(|at| turn.get(at + text.len()..)).unwrap_or("").to_owned());
+            // An answer whose signs are spelled otherwise does not show where it ends.
+            stops.push(turn.rsplit_once(text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
         let generated = generated(prober, history, setting).unwrap_or_default();
         if generated.is_empty()
@@ -369,4 +371,152 @@ pub(super) fn shows(text: &str, said: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
     let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len()).unwrap_or("");
     !run.is_empty() && text.contains(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversations::histories;
+    use super::*;
+    use crate::chat::ChatTemplate;
+    use crate::json::Object;
+
+    /// The ground after a question, with what opens reasoning as far as it shows.
+    fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
+        let template = ChatTemplate::compile(chat_template).unwrap();
+        let variables = Object::new();
+        let mut prober = Prober::new(&template, &variables, None);
+        prober.reasoning_input = Some(crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned()));
+        let mut openings = Vec::new();
+        let found = Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &mut openings);
+        (found, openings)
+    }
+
+    /// A template whose turns begin with `turn` and whose prompt ends with `prompt`.
+    fn chat(turn: &str, prompt: &str) -> String {
+        format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{turn}{{% endif %}}\
+             {{{{ m.content }}}}<end>{{% endfor %}}{{% if add_generation_prompt %}}<assistant>{prompt}{{% endif %}}"
+        )
+    }
+
+    const THOUGHT: &str = "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}";
+
+    #[test]
+    fn the_prompt_says_more_than_a_plain_turn_does() {
+        for (turn, prompt, state, openings) in [
+            (THOUGHT, "", State::Plain, &["<think>"][..]),
+            (THOUGHT, "<think>", State::Open("<think>".to_owned()), &["<think>"]),
+            (THOUGHT, "<think></think>", State::Closed("<think>".to_owned()), &["<think>"]),
+            // No render shows it: the mark's own words say what it is.
+            ("", "<think>", State::Open(String::new()), &[]),
+            ("", "<think></think>", State::Closed(String::new()), &[]),
+            ("", "<say>", State::Plain, &[]),
+        ] {
+            let (ground, known) = ground(&chat(turn, prompt));
+            let ground = ground.unwrap();
+            assert_eq!(
+                (&ground.state, known.iter().map(String::as_str).collect::<Vec<_>>().as_slice()),
+                (&state, openings),
+                "{turn} {prompt}"
+            );
+            assert_eq!(ground.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
+            assert_eq!(ground.stop, "<end>");
+        }
+    }
+
+    #[test]
+    fn no_ground_without_a_rendered_history() {
+        let forgetful = "{% for m in messages %}{% if m.role != 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+        assert!(ground(forgetful).0.is_none());
+        assert!(ground("{{ raise_exception('no') }}").0.is_none());
+    }
+
+    #[test]
+    fn a_turn_is_cut_according_to_what_its_prompt_opened() {
+        let cut = |prompt: &str, answer: &Answer| {
+            let source = chat(THOUGHT, prompt);
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let mut prober = Prober::new(&template, &variables, None);
+            prober.reasoning_input =
+                Some(crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned()));
+            let history = &histories(false, false)[0];
+            let mut openings = Vec::new();
+            let ground = Ground::find(&prober, history, &Setting::new(), &mut openings)?;
+            let (piece, _) = ground.cut(&prober, history, &Setting::new(), answer, &openings)?;
+            Some((piece.cut, piece.prefix.rsplit_once("<end>")?.1.to_owned(), piece.text))
+        };
+        let plain = Answer::content("Yes.");
+        let thought = plain.clone().with_reasoning("Hm.");
+        let piece = |cut, prefix: &str, text: &str| Some((cut, prefix.to_owned(), text.to_owned()));
+        assert_eq!(cut("", &plain), piece(Cut::Exact, "<assistant>", "Yes.<end>"));
+        assert_eq!(cut("<think>", &thought), piece(Cut::Exact, "<assistant><think>", "Hm.</think>Yes.<end>"));
+        // The prompt opens reasoning, and the turn has none.
+        assert_eq!(cut("<think>", &plain), piece(Cut::Unled, "<assistant>", "Yes.<end>"));
+        // Such a prompt asks for a turn without reasoning.
+        assert_eq!(cut("<think></think>", &thought), None);
+        assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
+    }
+
+    #[test]
+    fn engines_hand_out_the_text_before_the_token_that_stops() {
+        let ground = |stop: &str| Ground { stop: stop.to_owned(), ..ground(&chat("", "")).0.unwrap() };
+        for (stop, text, eos_token, shown) in [
+            ("<end>\n", "Yes.<end>", None, Some("Yes.")),
+            ("</s><end>", "Yes.</s><end>", Some("<end>"), Some("Yes.</s>")),
+            ("<end>", "Yes.<end>", Some("<other>"), Some("Yes.")),
+            ("<end>", "Yes.", None, None),
+            ("", "Yes.", None, None),
+        ] {
+            assert_eq!(ground(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_splits_no_mark() {
+        for (text, end, whole) in [
+            // `<think>` and `<tool>` share a bracket and a letter.
+            ("<bot>\n<think>", 8, 6),
+            ("<bot>\n<think>", 6, 6),
+            ("<bot>\n", 6, 6),
+            ("say hello", 5, 4),
+            ("**think", 3, 0),
+            // A bracket of an earlier line was never closed.
+            ("a < b\nc", 6, 6),
+        ] {
+            assert_eq!(whole_marks(text, end), whole, "{text:?} {end}");
+        }
+    }
+
+    #[test]
+    fn the_text_before_a_mark_leads_to_it_unless_it_is_blank() {
+        for (surplus, open, header) in [
+            ("<header>\n<think>\n", "<think>", "<header>\n"),
+            ("\n<think>", "<think>", ""),
+            ("<header><think>", "", "<header>"),
+            ("<think>", "<other>", ""),
+        ] {
+            assert_eq!(led(surplus, open), header, "{surplus:?} {open}");
+        }
+    }
+
+    #[test]
+    fn texts_are_compared_at_their_ends() {
+        assert_eq!([overlap("abc<x", "<xy"), overlap("abc", "d"), overlap("é<", "<é")], [2, 0, 1]);
+        assert_eq!(shared_start("<é>a", "<é>b"), ("<é>", 4));
+        assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
+        // The prompt wrote the mark already, with or without the white space around it.
+        assert_eq!(
+            [repeated("<think>\n", "<think>\nHm"), repeated("<think>\n", "\n<think>Hm"), repeated("x", "y")],
+            [8, 8, 0]
+        );
+        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
+    }
+
+    #[test]
+    fn a_text_shows_what_was_said_however_it_spells_signs() {
+        assert!(shows("1 &lt; 2 or so it seems", "1 < 2 or so it seems"));
+        assert!(!shows("2 or so", "1 < 2 or so it seems"));
+        assert!(!shows("anything", "…") && !shows("anything", ""), "signs alone are not evidence");
+    }
 }

@@ -237,3 +237,74 @@ impl Scope {
 fn count(n: usize) -> Value {
     Value::from(i64::try_from(n).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::boundary::Fault;
+    use super::*;
+
+    fn failure(count: usize) -> Failure {
+        let boundary = Boundary { field: "content".to_owned(), at: 5, fault: Fault::StartsAt(3) };
+        Failure {
+            count,
+            case: "paragraphs after a question".to_owned(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: "content".to_owned(),
+            boundary: Some(boundary),
+            prefix: "<bot>".to_owned(),
+            text: "<say>Yes.".to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        }
+    }
+
+    #[test]
+    fn every_conversation_passed_lost_something_or_failed() {
+        let loss = Loss { part: Part::Arguments, count: 2, message: String::new(), example: String::new() };
+        let lossy = Verdict { cases: 10, passed: 8, losses: vec![loss], ..Verdict::default() };
+        assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are the wire's");
+        let wrong = Verdict { failures: vec![failure(3), failure(1)], passed: 4, ..lossy };
+        assert_eq!((wrong.holds(), wrong.failed(), wrong.lost()), (false, 4, 2));
+        assert!(!Verdict::default().holds(), "a proof without conversations proves nothing");
+    }
+
+    #[test]
+    fn a_failure_says_what_differs_how_often_and_where() {
+        let place = "`content` should begin at byte 5; it began at byte 3";
+        assert_eq!(
+            failure(1).describe(),
+            format!("paragraphs after a question: content came back differently: {place}")
+        );
+        assert!(failure(3).describe().contains("differently, and 2 more for the same cause: "));
+        assert_eq!(failure(1).hint().as_deref(), Some("make `open` of `content` match up to the end of \"<say>\""));
+        let unknown = Failure { boundary: None, ..failure(1) };
+        assert_eq!(
+            (unknown.describe().as_str(), unknown.hint()),
+            ("paragraphs after a question: content came back differently", None)
+        );
+        assert_eq!(unknown.to_value().get("boundary"), Some(&Value::Null));
+        let at = failure(1).to_value().get("boundary").and_then(|boundary| boundary.get("at").cloned());
+        assert_eq!(at, Some(5.into()));
+    }
+
+    #[test]
+    fn the_scope_names_what_was_proved_and_what_nothing_shows() {
+        let scope = |proved: &[&'static str], not_shown: &[&'static str], learned: &[&'static str]| Scope {
+            proved: proved.to_vec(),
+            not_shown: not_shown.to_vec(),
+            learned: learned.to_vec(),
+        };
+        for (scope, line) in [
+            (scope(&[], &[], &[]), "nothing"),
+            (scope(&["content", "calls"], &[], &[]), "content, calls"),
+            (scope(&["content"], &["calls", "ids"], &[]), "content; not shown by the chat template: calls, ids"),
+            (
+                scope(&["content"], &["calls"], &["reasoning"]),
+                "content; learned from samples only: other ways to write reasoning; not shown by the chat template: calls",
+            ),
+        ] {
+            assert_eq!(scope.describe(), line);
+        }
+    }
+}
