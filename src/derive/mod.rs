@@ -298,3 +298,95 @@ fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnos
 fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic {
     Diagnostic { help, ..Diagnostic::error(id, message) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Path;
+    use crate::targets::{Reader, Reason};
+
+    fn refusal() -> Refusal {
+        Refusal { reader: Reader::Smg, place: Path::default(), reason: Reason::Other, words: "no".to_owned() }
+    }
+
+    /// An attempt with so many conversations passed of ten, refused or not.
+    fn attempt(passed: usize, refusals: Vec<Refusal>, is_asked: bool) -> Attempt {
+        let mut verdict = Verdict { cases: 10, passed, ..Verdict::default() };
+        verdict.failures.extend((passed < 10).then(|| Failure {
+            count: 10 - passed,
+            case: String::new(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: String::new(),
+            boundary: None,
+            prefix: String::new(),
+            text: String::new(),
+            expected: Value::Null,
+            got: Value::Null,
+        }));
+        Attempt {
+            draft: passed.to_string().into(),
+            verdict,
+            explained: Explained::default(),
+            refusals,
+            spared: Vec::new(),
+            gone: Vec::new(),
+            is_asked,
+            lessons: Lessons::default(),
+        }
+    }
+
+    #[test]
+    fn a_reader_that_was_asked_for_comes_before_conversations_and_any_other_after_them() {
+        let best = |attempts: Vec<Attempt>| {
+            let mut best = None;
+            attempts.into_iter().for_each(|attempt| keep(&mut best, attempt));
+            best.unwrap().draft
+        };
+        let refused = |is_asked| vec![attempt(10, vec![refusal()], is_asked), attempt(7, Vec::new(), is_asked)];
+        assert_eq!(best(refused(true)), "7".into());
+        assert_eq!(best(refused(false)), "10".into());
+        assert_eq!(
+            best(vec![attempt(8, vec![], false), attempt(9, vec![], false), attempt(3, vec![], false)]),
+            "9".into()
+        );
+        // Of equals the first.
+        assert_eq!(best(vec![attempt(8, vec![], false), attempt(8, vec![refusal()], false)]), "8".into());
+    }
+
+    #[test]
+    fn the_best_knows_why_readers_refuse_one_that_reads_everything() {
+        let mut best = None;
+        keep(&mut best, attempt(10, vec![refusal()], true));
+        keep(&mut best, attempt(7, Vec::new(), true));
+        let best = best.unwrap();
+        assert_eq!((best.draft.clone(), best.refusals.len(), best.spared.len()), ("7".into(), 0, 1));
+        assert!(!best.is_whole());
+        let mut other = None;
+        keep(&mut other, attempt(5, vec![refusal()], true));
+        keep(&mut other, attempt(7, Vec::new(), true));
+        assert!(other.unwrap().spared.is_empty(), "the refused one did not read everything");
+    }
+
+    #[test]
+    fn nothing_is_left_to_improve_once_all_is_read_and_no_asked_reader_refuses_it() {
+        let is_whole = |passed, refusals: Vec<Refusal>, is_asked| attempt(passed, refusals, is_asked).is_whole();
+        assert!(is_whole(10, vec![], true));
+        assert!(is_whole(10, vec![refusal()], false));
+        assert!(!is_whole(10, vec![refusal()], true));
+        assert!(!is_whole(9, vec![], false));
+    }
+
+    #[test]
+    fn a_template_without_a_trace_of_answers_says_what_is_missing() {
+        let message = |source: &str| {
+            let [diagnostic] = derive(source, &Options::default()).diagnostics.try_into().unwrap();
+            (diagnostic.id, diagnostic.message)
+        };
+        assert_eq!(message("{{ messages | length }}").0, "derive-no-content");
+        let (_, refused) = message("{{ raise_exception('no') }}");
+        assert!(refused.starts_with("the chat template refused every conversation: "), "{refused}");
+        let taken = derive(by_hand::CHAT, &Options::default().reasoning_field("content".to_owned()));
+        assert_eq!(taken.diagnostics[0].id, "derive-name-taken");
+    }
+}

@@ -90,3 +90,55 @@ impl Proof<'_> {
         listed.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+
+    /// How many conversations passed, lost something and failed.
+    fn counted(chat_template: &str, template: &Template) -> [usize; 3] {
+        let listed = conversations(chat_template, template, &Options::default());
+        let count = |is_it: fn(&Fate) -> bool| listed.iter().filter(|conversation| is_it(&conversation.fate)).count();
+        [
+            count(|fate| matches!(fate, Fate::Passed)),
+            count(|fate| matches!(fate, Fate::Lost(_))),
+            count(|fate| matches!(fate, Fate::Failed(_))),
+        ]
+    }
+
+    #[test]
+    fn the_list_and_the_verdict_agree() {
+        // Signs that the chat template itself replaces are lost in content and in reasoning.
+        let lossy = CHAT
+            .replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}")
+            .replace("{{ m.reasoning_content }}", "{{ m.reasoning_content | replace('- ', '* ') }}");
+        let renamed = ANSWER.replace("\"reasoning_content\"", "\"notes\"");
+        let wrong = ANSWER.replace("</think>", "</other>");
+        for (chat_template, answer) in
+            [(CHAT, ANSWER), (&lossy, ANSWER), (CHAT, &wrong), (CHAT, &renamed), (&lossy, &renamed)]
+        {
+            let template = template(answer);
+            let verdict = with_proof(chat_template, |proof| proof.judge(&template));
+            let of_verdict = [verdict.passed, verdict.lost(), verdict.failed()];
+            assert_eq!(counted(chat_template, &template), of_verdict, "{chat_template}\n{answer}");
+        }
+        assert!(counted(&lossy, &template(ANSWER))[1] > 0, "something is lost");
+    }
+
+    #[test]
+    fn a_conversation_is_named_by_its_answer_and_its_history() {
+        let listed = conversations(CHAT, &template(ANSWER), &Options::default());
+        let first = listed.first().unwrap();
+        assert_eq!(first.after, "a question");
+        assert!(listed.iter().all(|conversation| !conversation.after.is_empty()));
+        assert!(first.prefix.ends_with("<assistant>") && first.text.ends_with("<end>"));
+    }
+
+    #[test]
+    fn a_chat_template_that_says_nothing_has_no_conversations() {
+        for source in ["{% if", "{{ messages | length }}"] {
+            assert!(conversations(source, &template(ANSWER), &Options::default()).is_empty(), "{source}");
+        }
+    }
+}

@@ -58,6 +58,15 @@ pub(super) struct Pair {
     pub is_quoted: bool,
 }
 
+impl Shown {
+    /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: what is around
+    /// them is not their own.
+    pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
+        let ends = self.calls.first().zip(self.calls.last());
+        ends.is_some_and(|(first, last)| from <= first.span.start && last.span.end <= to)
+    }
+}
+
 impl SampleMessage {
     /// Reads a message; `own` is what the draft calls the reasoning.
     pub fn of(message: &Object, own: Option<&str>) -> Self {

@@ -34,6 +34,9 @@ pub(super) enum Form {
 /// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
 pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
     let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
+    if !shown.has_calls_within(from, to) {
+        return Vec::new();
+    }
     let get = |a: usize, b: usize| slice(text, a..b);
     let pairs = first.pairs(text);
     let end = |call: &Call| {

@@ -286,3 +286,82 @@ pub(super) fn escape(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::super::layout::layouts;
+    use super::*;
+    use crate::derive::by_hand::{object, read, said_calls, value};
+
+    const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+
+    fn layout_of(text: &str) -> Layout {
+        let said = SampleMessage::of(&object(CALLED), None);
+        layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
+    }
+
+    /// Texts whose calls each of the made fields reads, with the field of the known template.
+    fn made(field: &str, sample: &str) -> Vec<Value> {
+        let known = object(field);
+        let template = |field: Object| {
+            let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
+            Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
+        };
+        beside(&known, &layout_of(sample)).into_iter().map(template).collect()
+    }
+
+    const WHOLE: &str = r#"{"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+        "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}}"#;
+    const WHOLE_CALL: &str = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
+
+    const TAGGED: &str = r#"{"open_pattern": "<f=(?P<name>\\w+)>", "close": "</f>", "repeats": true, "content": "xml-inline",
+        "content_args": {"tag_pattern": "<(?P<key>\\w+)>(?P<value>.*?)</>"},
+        "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#;
+    const TAGGED_CALL: &str = "<f=f><a>x</></f>";
+
+    #[test]
+    fn a_field_reads_the_other_way_beside_its_own() {
+        for (field, own, other) in [
+            (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#),
+            (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "parameters": {"a": "x"}}</tool>"#),
+            (WHOLE, WHOLE_CALL, r#"<tool>f({"a": "x"})</tool>"#),
+            (WHOLE, WHOLE_CALL, "<tool=f><arg=a>x</arg></tool>"),
+            (TAGGED, TAGGED_CALL, "<tool=f><arg=a>x</arg></tool>"),
+            (TAGGED, TAGGED_CALL, r#"<tool>f({"a": "x"})</tool>"#),
+        ] {
+            let reads = |template: &Value, text: &str| said_calls(&read(template, text)) == [r#"f{"a": "x"}"#];
+            let fields = made(field, other);
+            assert!(
+                fields.iter().any(|template| reads(template, own) && reads(template, other)),
+                "{other}: {fields:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_calls_keeps_its_content_between_other_marks() {
+        let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
+        let [made] = made(&listed, r#"<tools>[{"name": "f", "arguments": {"a": "x"}}]</tools>"#).try_into().unwrap();
+        let field = made.get("fields").unwrap().get("tool_calls").unwrap();
+        assert_eq!(field.get("open_pattern"), Some(&"<tools>(?=\\[)|<call>".into()));
+        assert_eq!(field.get("close_pattern"), Some(&"(?:</call>|</tools>)\\s*".into()));
+    }
+
+    #[test]
+    fn a_field_of_another_make_is_left_alone() {
+        let layout = r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#;
+        let text = r#"{"open": "<call>", "close": "</call>", "content": "text"}"#;
+        assert!(made(text, layout).is_empty(), "no transform says where the name is");
+    }
+
+    #[test]
+    fn a_delimiter_is_a_pattern_of_all_its_texts() {
+        let field = object(r#"{"open": ["<a>", "[b]"], "close_pattern": "x+"}"#);
+        assert_eq!(delimiter(&field, "open").as_deref(), Some("<a>|\\[b\\]"));
+        assert_eq!(delimiter(&field, "close").as_deref(), Some("x+"));
+        assert_eq!(delimiter(&object("{}"), "open"), None);
+        assert_eq!(without_guard("<a>(?=\\{)"), "<a>");
+        assert_eq!(without_guard("<a>(?=x)b"), "<a>(?=x)b", "what it looks at is not at its end");
+    }
+}

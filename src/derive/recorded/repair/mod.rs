@@ -326,3 +326,132 @@ fn spoiled_prose(
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, object, template, value};
+    use crate::derive::recorded::explain;
+
+    /// Reads the samples; `loses` conversations fail once the draft is changed.
+    struct Fake<'s> {
+        samples: &'s [Sample],
+        loses: usize,
+    }
+
+    impl Trial for Fake<'_> {
+        fn explained(&self, template: &Template) -> Vec<bool> {
+            let reads = |sample: &Sample| explain(std::slice::from_ref(sample), template, &[]).departures.is_empty();
+            self.samples.iter().map(reads).collect()
+        }
+
+        fn failed(&self, template: &Template) -> (usize, usize) {
+            let is_draft = template.to_value() == load(&value(ANSWER)).unwrap().to_value();
+            (if is_draft { 0 } else { self.loses }, 40)
+        }
+
+        fn prompt<'s>(&'s self, _: &'s Sample) -> &'s str {
+            "<assistant>"
+        }
+    }
+
+    fn sample(text: &str, message: &str) -> Sample {
+        Sample::new("a sample", text).prefix("<assistant>".to_owned()).message(value(message))
+    }
+
+    fn learned(samples: &[Sample], loses: usize) -> (Option<Value>, Lessons) {
+        learn(&value(ANSWER), samples, &Fake { samples, loses })
+    }
+
+    const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+
+    #[test]
+    fn what_a_draft_reads_already_teaches_nothing() {
+        let (template, lessons) = learned(&[sample("Yes.<end>", r#"{"content": "Yes."}"#)], 0);
+        assert!(template.is_none() && lessons.learned.is_empty() && lessons.refused.is_empty());
+    }
+
+    #[test]
+    fn each_part_that_is_written_otherwise_is_learned() {
+        for (text, message, part) in [
+            ("<plan>\nHm.\n</plan>\nYes.<end>", r#"{"thinking": "Hm.", "content": "Yes."}"#, "reasoning"),
+            ("<say>Yes.</say><end>", r#"{"content": "Yes."}"#, "content"),
+            ("<tool>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool><end>", CALLED, "calls"),
+            ("<tool>f({\"a\": \"x\"})</tool><end>", CALLED, "calls"),
+            ("<tool=f><arg=a>x</arg></tool><end>", CALLED, "calls"),
+        ] {
+            let samples = [sample(text, message)];
+            let (made, lessons) = learned(&samples, 0);
+            let made = made.unwrap_or_else(|| panic!("{text}: {lessons:?}"));
+            assert_eq!(lessons.parts(), [part], "{text}");
+            // It reads the sample, and what the draft read.
+            let both = [
+                samples[0].clone(),
+                sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED),
+            ];
+            assert_eq!(explain(&both, &load(&made).unwrap(), &[]).departures, [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lesson_that_costs_conversations_is_refused() {
+        let samples = [sample("<say>Yes.</say><end>", r#"{"content": "Yes."}"#)];
+        let (template, lessons) = learned(&samples, 3);
+        assert!(template.is_none() && lessons.learned.is_empty());
+        let why = "content is also written between `<say>` and `</say>`: it would explain 1 samples and lose 3 of 40 conversations";
+        assert_eq!(lessons.refused, [why]);
+        assert_eq!(lessons.diagnostics()[0].id, "derive-not-learned");
+    }
+
+    #[test]
+    fn a_sample_whose_message_is_not_in_its_text_teaches_nothing() {
+        let (template, lessons) = learned(&[sample("<say>Yes.</say><end>", r#"{"content": "No."}"#)], 0);
+        assert!(template.is_none() && lessons.refused.is_empty());
+    }
+
+    #[test]
+    fn a_call_inside_a_thought_or_after_the_stop_teaches_nothing() {
+        // The same thought twice: its last end is after the call.
+        let thought = CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#);
+        let text = r#"<think>Hm.</think><tool>f({"a": "x"})</tool><think>Hm.</think><end>"#;
+        assert!(learned(&[sample(text, &thought)], 0).0.is_none());
+        // The value ends with the white space that ends the text.
+        let message = CALLED.replace("\"x\"", "\"x\\n\"");
+        assert!(learned(&[sample("<tool=f><a>x\n", &message)], 0).0.is_none());
+    }
+
+    #[test]
+    fn reasoning_is_repaired_before_calls_and_calls_before_content() {
+        let said = SampleMessage::of(
+            &object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)),
+            None,
+        );
+        for (got, first) in [
+            ("{}".to_owned(), Some(Topic::Reasoning)),
+            (r#"{"thinking": "Hm."}"#.to_owned(), Some(Topic::Calls)),
+            (CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#), Some(Topic::Content)),
+            (CALLED.replace("{\"tool", r#"{"reasoning": "Hm.", "content": "Yes.", "tool"#), None),
+        ] {
+            assert_eq!(Wrong::of(&said, &object(&got), None).first(), first, "{got}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_kept_once_for_each_lesson() {
+        let mut lessons = Lessons::default();
+        for why in ["calls: a", "calls: b", "content: a"] {
+            lessons.refuse(why.to_owned());
+        }
+        assert_eq!(lessons.refused, ["calls: a", "content: a"]);
+    }
+
+    #[test]
+    fn the_places_around_a_sample_are_found_in_its_text() {
+        let answer = template(ANSWER);
+        assert_eq!(stop_at("Yes.<end>", &answer), 4);
+        assert_eq!(stop_at("<end> of it \n", &answer), 11, "it does not end the text");
+        let shown = align::Shown { reasoning: Some(3..6), ..align::Shown::default() };
+        assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &shown), 11);
+        assert_eq!(mark_end("Yes.", &align::Shown::default()), 0);
+    }
+}
