@@ -422,10 +422,7 @@ mod tests {
     fn delimiters_are_said_only_by_halves() {
         let marks = Marks { all: vec!["<call>".to_owned(), "|".to_owned(), "\n\n<a".to_owned()] };
         let said = about(&marks, false);
-        assert_eq!(
-            said[0].answer.content.as_deref(),
-            Some("These are not complete: <ca , \n\n and no more.").map(|text| text.replace(" , \n\n", "")).as_deref()
-        );
+        assert_eq!(said[0].answer.content.as_deref(), Some("These are not complete: <ca and no more."));
         assert_eq!([beginning("<call>"), beginning("|"), beginning("\n\n<a")], [Some("<ca"), None, None]);
         assert_eq!(about(&Marks::default(), false).len(), 0);
         assert_eq!(about(&marks, true)[1].answer.calls[0].id, "tools.run-sql.v2:0");
