@@ -1,5 +1,5 @@
-//! Inputs written by hand for the unit tests of this room: each builder gives the plainest one of its kind, so that a test
-//! names only what it is about.
+//! Inputs written by hand for the unit tests of this room: each builder gives the plainest one of its kind, so that a
+//! test names only what it is about.
 
 use super::compile::{Choices, compile};
 use super::proof::Proof;
@@ -178,7 +178,7 @@ pub(super) fn draft(wire: &Wire) -> Value {
     compile(wire, &Choices::default(), "thinking")
 }
 
-/// What a message says of its calls, as `name{arguments}`.
+/// The calls of a message, as `name{arguments}`.
 pub(super) fn said_calls(message: &Value) -> Vec<String> {
     let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]);
     let said = calls.iter().map(|call| {

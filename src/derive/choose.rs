@@ -16,7 +16,7 @@ use crate::wire::{self, marks, structure::Wire};
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
 
-/// How many candidates in a row may be no better than the best before the search ends.
+/// How many candidates in a row may fail to improve on the best before the search ends.
 const MOST_IN_VAIN: usize = 10;
 
 /// How many more candidates are looked at, once one reads everything that some readers refuse, to find one that all of
@@ -59,7 +59,7 @@ fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &W
     let mut wire = wire::infer(prober, proof.usage())?;
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
-    // Marks that change with what is said are none that a template could name.
+    // A template cannot name marks that change with the values of a message.
     let holds_needles = |wire: &Wire| {
         let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
         needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))

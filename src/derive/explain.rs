@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use super::compile::Choices;
 use super::evidence::{Change, Evidence};
 use super::findings::{Found, headers};
 use super::proof::Tried;
 use super::report::{Derivation, Status};
 use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
+use crate::text::slice;
 use crate::wire::structure::{Arguments, Calls, Place, Prompt, Wire};
 
 /// How much of a render an excerpt shows.
@@ -172,15 +174,15 @@ impl Derivation {
             writeln!(page, "\n## Limits\n")?;
         }
         for note in notes {
-            let help = note.help.as_ref().map(|help| format!(" {}.", capitalized(help))).unwrap_or_default();
+            let help = note.help.as_ref().map_or_else(String::new, |help| format!(" {}.", capitalized(help)));
             writeln!(page, "- {}.{}", escape(&capitalized(&note.message)), escape(&help))?;
         }
         Ok(())
     }
 }
 
-/// The candidates before the draft that came nearest, each with what refuted it and the fields in which it differs from
-/// the draft.
+/// The candidates before the draft that came nearest, each with the failure that refuted it and the fields in which it
+/// differs from the draft.
 fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std::fmt::Result {
     if tried.is_empty() {
         return Ok(());
@@ -189,11 +191,11 @@ fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std:
     let mut nearest: Vec<&Tried> = tried.iter().collect();
     nearest.sort_by_key(|tried| tried.failed);
     let rest = nearest.len().saturating_sub(REFUTED);
+    let known = draft.map_or_else(Vec::new, parts);
     for tried in nearest.into_iter().take(REFUTED) {
         let conversations = if tried.failed == 1 { "conversation" } else { "conversations" };
         writeln!(page, "- {} {conversations} failed: {}", tried.failed, escape(&tried.refuted))?;
         for (name, value) in parts(&tried.draft) {
-            let known = draft.map(parts).unwrap_or_default();
             if !known.contains(&(name.clone(), value.clone())) {
                 writeln!(page, "  - {}: {}", escape(&name), code(&shortened(&value.to_string(), 2 * EXCERPT)))?;
             }
@@ -227,7 +229,9 @@ fn places(text: &str, message: &Value) -> Vec<String> {
             Value::List(calls) => {
                 for (i, call) in calls.iter().enumerate() {
                     let name = call.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
-                    place(&format!("name of call {}", i + 1), name.unwrap_or(""));
+                    if let Some(name) = name {
+                        place(&format!("name of call {}", i + 1), name);
+                    }
                 }
             }
             _ => {}
@@ -239,7 +243,7 @@ fn places(text: &str, message: &Value) -> Vec<String> {
 /// The last part of a prompt.
 fn end_of(prompt: &str) -> String {
     let from = prompt.char_indices().rev().nth(79).map_or(0, |(at, _)| at);
-    let rest = prompt.get(from..).unwrap_or(prompt);
+    let rest = slice(prompt, from..);
     if from > 0 { format!("…{rest}") } else { rest.to_owned() }
 }
 
@@ -325,7 +329,7 @@ fn arguments(page: &mut String, wire: &Wire) -> std::fmt::Result {
 
 /// How calls are written, in a line.
 fn calls_line(calls: &Calls) -> String {
-    let cut = calls.cuts.first().cloned().unwrap_or_default();
+    let cut = Choices::default().cut(calls);
     let open = match format!("{}{}", cut.section.trim(), cut.open.trim()).as_str() {
         "" => "their own first characters".to_owned(),
         open => code(open),
@@ -357,7 +361,7 @@ fn list(texts: &[String]) -> String {
 
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The findings about a chat template besides the draft, for programs and for reports.
 
+use super::compile::Choices;
 use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
 use crate::doctor;
@@ -20,7 +21,7 @@ pub(super) struct Found {
     pub evidence: Vec<Evidence>,
     /// Marks of the draft that a server leaves out of the text when it decodes without special tokens.
     pub special_marks: Vec<String>,
-    /// The chat template and what it was rendered with, to examine it.
+    /// The chat template and the options of its renders, to examine it.
     pub source: String,
     pub examined: doctor::Options,
     pub request_shape: String,
@@ -53,7 +54,7 @@ impl Findings {
         Some((reasoning.open.trim(), reasoning.close.trim()))
     }
 
-    /// The machine-readable findings. What the template takes, drops and refuses is examined for them.
+    /// The machine-readable findings. This examines the input that the template takes, drops and refuses.
     pub fn to_value(&self) -> Value {
         self.found().map_or_else(|| Value::Object(Object::new()), Found::to_value)
     }
@@ -181,7 +182,7 @@ fn some(texts: &[&str]) -> Vec<String> {
 
 fn tools(calls: &Calls, evidence: Value) -> Value {
     let path = |path: &[String]| Value::from(path.join("."));
-    let cut = calls.cuts.first().cloned().unwrap_or_default();
+    let cut = Choices::default().cut(calls);
     let mut entries = Object::from([
         ("layout".to_owned(), calls.layout().into()),
         ("section_open".to_owned(), cut.section.trim().into()),
@@ -228,7 +229,7 @@ fn arguments(calls: &Calls, evidence: Value) -> Value {
             put("unquoted_keys", (*unquoted_keys).into());
             let quotes =
                 quotes.as_ref().map(|(open, close)| Value::List(vec![open.as_str().into(), close.as_str().into()]));
-            put("quotes", quotes.unwrap_or_default());
+            put("quotes", quotes.unwrap_or(Value::Null));
         }
         Arguments::Pairs(pairs) => {
             put("form", if pairs.cut.close.trim().is_empty() { "keywords".into() } else { "marks".into() });

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::wire::structure::{Arguments, Encoding, Source, Wire};
 
-/// Says what no parser can get back from this wire, and what no render shows.
+/// Names the values that no parser can get back from this wire, and the guesses that no render confirms.
 pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
     let mut limits = Vec::new();
     let mut limit = |id: &'static str, message: &str, help: &str| {

@@ -27,10 +27,10 @@ pub use findings::Findings;
 pub use proof::Verdict;
 pub(crate) use proof::tools as proof_tools;
 pub(crate) use proof::{Conversation, Fate, conversations};
-// What the command asks for besides.
+// Used by the command besides.
 #[doc(hidden)]
 pub use proof::{ReadableTurn, ReadableTurns};
-// What a verdict rests on, for the command and the tests; `Verdict::to_value` tells it to everybody else.
+// The parts of a verdict, for the command and the tests; everybody else reads them in `Verdict::to_value`.
 #[doc(hidden)]
 pub use proof::{Failure, Fault, Part};
 #[doc(hidden)]
@@ -145,7 +145,7 @@ fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<D
     Some(report::report(&prober, chosen, &proof, source, options, &wish))
 }
 
-/// A draft, its proof, the samples it does not explain, and what its readers say.
+/// A draft, its proof, the samples it does not explain, and the objections of its readers.
 struct Attempt {
     draft: Value,
     verdict: Verdict,
@@ -207,7 +207,7 @@ impl Attempt {
         }
     }
 
-    /// The draft that also reads what samples write otherwise, as far as they say what they mean.
+    /// The draft that also reads what samples write otherwise, if their messages are known.
     fn taught(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
         if self.explained.departures.is_empty() {
             return self;
@@ -262,15 +262,18 @@ impl recorded::Trial for ProofAndSamples<'_, '_> {
 
 /// Keeps the better of two, and why readers refuse one that reads everything.
 fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
-    let known_spared = best.as_mut().map(|best| std::mem::take(&mut best.spared)).unwrap_or_default();
-    let refused = |attempt: &Attempt| if attempt.reads_all() { attempt.refusals.clone() } else { Vec::new() };
-    let own_spared = std::mem::take(&mut attempt.spared);
-    let spared = [known_spared, own_spared, refused(&attempt)].into_iter().find(|refusals| !refusals.is_empty());
+    let mut spared = best.as_mut().map_or_else(Vec::new, |best| std::mem::take(&mut best.spared));
+    if spared.is_empty() {
+        spared = std::mem::take(&mut attempt.spared);
+    }
+    if spared.is_empty() && attempt.reads_all() {
+        spared.clone_from(&attempt.refusals);
+    }
     if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
         *best = Some(attempt);
     }
     if let Some(best) = best {
-        best.spared = spared.unwrap_or_default();
+        best.spared = spared;
     }
 }
 
@@ -309,7 +312,7 @@ mod tests {
         Refusal { reader: Reader::Smg, place: Path::default(), reason: Reason::Other, words: "no".to_owned() }
     }
 
-    /// An attempt with so many conversations passed of ten, refused or not.
+    /// An attempt that reads `passed` of ten conversations, refused or not.
     fn attempt(passed: usize, refusals: Vec<Refusal>, is_asked: bool) -> Attempt {
         let mut verdict = Verdict { cases: 10, passed, ..Verdict::default() };
         verdict.failures.extend((passed < 10).then(|| Failure {

@@ -1,4 +1,5 @@
-//! Variables that a chat template cannot do without and nobody gave: each is filled with a text, and the report names it.
+//! Variables that a chat template cannot do without and nobody gave: each is filled with a text, and the report names
+//! it.
 
 use super::Options;
 use crate::chat::ChatTemplate;
@@ -9,8 +10,8 @@ use crate::wire::probe::Prober;
 /// The placeholder of a variable; a draft cannot use a mark that contains it.
 const TEXT: &str = "Qzfilledq";
 
-/// The options with the variables that the template needs, and their names; nothing if that does not help. Special tokens
-/// are not made up: a draft would name them.
+/// The options with the variables that the template needs, and their names; nothing if that does not help. Special
+/// tokens are not made up: a draft would name them.
 pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Vec<String>)> {
     let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settle().is_some();
     let unset = template.switches(&options.variables);
@@ -36,7 +37,7 @@ pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Option
     Some((Options { variables: filled(&names), ..options.clone() }, names))
 }
 
-/// Says what was filled.
+/// Names the variables that were filled.
 pub(super) fn note(names: &[String]) -> Diagnostic {
     let named: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let given: Vec<String> = names.iter().map(|name| format!("`--set {name}=…`")).collect();
@@ -55,7 +56,7 @@ mod tests {
     fn filled(source: &str) -> Option<Vec<String>> {
         let template = ChatTemplate::compile(source).unwrap();
         fill(&template, &Options::default()).map(|(options, names)| {
-            // Exactly what is named is given.
+            // Exactly the named variables are given.
             assert_eq!(options.variables.keys().collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
             names
         })

@@ -15,9 +15,9 @@ use crate::wire::probe::Prober;
 pub struct Proven {
     /// `Proved` or `Partial`; `Failed` if there was nothing to prove it with.
     pub status: Status,
-    /// Every conversation, and what became of it.
+    /// The verdict on every conversation.
     pub verdict: Verdict,
-    /// What the response template makes of the samples.
+    /// How the response template reads the samples.
     #[doc(hidden)]
     pub explained: Explained,
     /// The diagnostics.
@@ -93,7 +93,7 @@ impl Proven {
         ])
     }
 
-    /// One line: how far it got, and what that covers.
+    /// One line: how far it got, and which parts that covers.
     pub fn headline(&self) -> String {
         super::report::headline(self.status, &self.verdict)
     }
@@ -104,7 +104,7 @@ impl Proven {
     }
 }
 
-/// The turns that a chat template writes in an everyday conversation, and what they mean to a response template.
+/// The turns that a chat template writes in an everyday conversation, and their messages for a response template.
 #[doc(hidden)]
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;

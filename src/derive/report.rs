@@ -51,10 +51,10 @@ pub struct Derivation {
     pub findings: Findings,
     /// The verdict of the proof.
     pub verdict: Verdict,
-    /// What the draft makes of the samples.
+    /// How the draft reads the samples.
     #[doc(hidden)]
     pub explained: Explained,
-    /// What each reader of response templates makes of the draft.
+    /// The verdict of each reader of response templates on the draft.
     #[doc(hidden)]
     pub readers: Vec<Reading>,
     /// The diagnostics.
@@ -86,7 +86,7 @@ impl Derivation {
         let diagnostics = self.diagnostics.iter().map(diagnostic_value);
         Value::from([
             ("status", self.status.name().into()),
-            ("response_template", self.response_template.clone().unwrap_or_default()),
+            ("response_template", self.response_template.clone().unwrap_or(Value::Null)),
             ("findings", self.findings.to_value()),
             ("verification", self.verdict.to_value()),
             ("readers", Value::List(self.readers.iter().map(Reading::to_value).collect())),
@@ -105,7 +105,7 @@ pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
     ])
 }
 
-/// One line: how far it got, and what that covers.
+/// One line: how far it got, and which parts that covers.
 pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
     let (passed, cases) = (verdict.passed, verdict.cases);
     let lost = match verdict.lost() {

@@ -5,17 +5,17 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::action::Action;
 use crate::session::Step;
 
-/// A key with what it does.
+/// A key and its action.
 pub struct Binding {
     /// The keys, any of which will do.
     pub keys: &'static [Key],
-    /// What they do.
+    /// Their action.
     pub action: Action,
     /// Where the help lists it.
     pub group: Group,
-    /// What the bottom bar calls it; empty where it is not worth the room.
+    /// Its label in the bottom bar; empty if it is not worth the room.
     pub short: &'static str,
-    /// What it does, in a few words.
+    /// Its action, in a few words.
     pub words: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub struct Binding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(pub KeyCode, pub KeyModifiers);
 
-/// What a key has to do with.
+/// The subject of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     Move,
@@ -138,7 +138,7 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('q'), control('c')], Action::Quit, Screen, "quit", "quit"),
 ];
 
-/// What a key does.
+/// The action of a key.
 pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
     // A capital letter already says that shift is held.
     let modifiers = match code {

@@ -13,15 +13,17 @@ use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs,
 /// Writes the field.
 pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
-    match (&calls.body.object, choices.region) {
-        (Some(object), CallRegion::Natural) if object.in_array && object.name.is_some() => plan.list(object),
-        (Some(object), CallRegion::Natural) if object.name.is_some() && plan.reads_whole() => plan.object(object),
-        (Some(object), CallRegion::Whole) if object.name.is_some() => plan.object(object),
+    // An object whose key is the name has no path to it.
+    let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
+    match (named, choices.region) {
+        (Some((object, name)), CallRegion::Natural) if object.in_array => plan.list(object, name),
+        (Some((object, name)), CallRegion::Natural) if plan.reads_whole() => plan.object(object, name),
+        (Some((object, name)), CallRegion::Whole) => plan.object(object, name),
         _ => plan.arguments(),
     }
 }
 
-/// The beginning of a call, as what ends content in front of it.
+/// The beginning of a call, as a pattern that ends the content before it.
 pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
@@ -54,8 +56,8 @@ impl Plan<'_> {
         !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
     }
 
-    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is read
-    /// as one that breaks off after it.
+    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is
+    /// read as one that breaks off after it.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
         if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
@@ -66,7 +68,7 @@ impl Plan<'_> {
     }
 
     /// All calls in one list.
-    fn list(&self, object: &ObjectBody) -> Object {
+    fn list(&self, object: &ObjectBody, name: &[String]) -> Object {
         let mut field = Object::new();
         let section = self.cut.section.trim();
         let section = section.strip_suffix('[').unwrap_or(section);
@@ -105,12 +107,12 @@ impl Plan<'_> {
         }
         field.insert("content".to_owned(), "json".into());
         field.insert("transform_each".to_owned(), true.into());
-        field.insert("transform".to_owned(), object_shape(None, object));
+        field.insert("transform".to_owned(), object_shape(None, object, name));
         field
     }
 
     /// Each call one object, read whole.
-    fn object(&self, object: &ObjectBody) -> Object {
+    fn object(&self, object: &ObjectBody, name: &[String]) -> Object {
         let mut field = Object::new();
         let open = self.before_call(self.bare_end(&self.cut.open));
         let own = format!("{}{}", self.cut.section, self.cut.open);
@@ -126,13 +128,13 @@ impl Plan<'_> {
             // If an answer may follow at once, it is text with which no JSON continues.
             let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
                 true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
-                false => format!("(?<=\\}})(?={})", self.behind(&followers)),
+                false => format!("(?<=\\}})(?={})", self.followed_by(&followers)),
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
         field.insert("repeats".to_owned(), true.into());
         field.insert("content".to_owned(), "json".into());
-        field.insert("transform".to_owned(), object_shape(Some("content"), object));
+        field.insert("transform".to_owned(), object_shape(Some("content"), object, name));
         field
     }
 
@@ -190,7 +192,8 @@ impl Plan<'_> {
         field
     }
 
-    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no look-ahead.
+    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no
+    /// look-ahead.
     fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(|piece| match piece {
             CallPart::Text(text) => Some(text.as_str()),
@@ -224,14 +227,14 @@ impl Plan<'_> {
         }
         if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
-            let behind = if close.is_empty() { String::new() } else { format!("(?<={close})") };
+            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close})") };
             let separator = match self.cut.separator.as_str() {
                 "" => String::new(),
                 text if own.is_empty() => escape(text),
                 text => spaced(text),
             };
-            if !(behind.is_empty() && separator.is_empty()) {
-                before.push(format!("{behind}{separator}{}", self.inside_section()));
+            if !(after_close.is_empty() && separator.is_empty()) {
+                before.push(format!("{after_close}{separator}{}", self.inside_section()));
             }
         }
         let is_distinctive = frame::is_distinctive(open);
@@ -336,9 +339,9 @@ impl Plan<'_> {
                         self.choices.space == Space::Any && mark.is_some_and(frame::is_closed_mark)
                     };
                     let before = at > 0 && is_free(marks::first(text)) && !text.starts_with(char::is_whitespace);
-                    let behind = at + 1 < pieces.len() && is_free(marks::last(text)) && text.trim_end() == text;
+                    let after = at + 1 < pieces.len() && is_free(marks::last(text)) && text.trim_end() == text;
                     let space = |free: bool| if free { "\\s*" } else { "" };
-                    out.push_str(&format!("{}{}{}", space(before), self.text(text), space(behind)));
+                    out.push_str(&format!("{}{}{}", space(before), self.text(text), space(after)));
                 }
                 CallPart::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
                 CallPart::Name => {
@@ -363,13 +366,14 @@ impl Plan<'_> {
         out
     }
 
-    /// Looks ahead that what follows a call's mark is not the word that opens content there.
+    /// Looks ahead that the word that opens content does not follow a call's mark.
     fn no_content(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let word = self.wire.content.open.trim().strip_prefix(own.trim()).unwrap_or("");
-        let is_word =
-            !own.trim().is_empty() && !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if is_word { format!("(?!{}(?![\\w.-]))", escape(word)) } else { String::new() }
+        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        match self.wire.content.open.trim().strip_prefix(own.trim()).filter(is_word) {
+            Some(word) if !own.trim().is_empty() => format!("(?!{}(?![\\w.-]))", escape(word)),
+            _ => String::new(),
+        }
     }
 
     /// The beginning of the next call, seen from the end of the one before.
@@ -432,16 +436,16 @@ impl Plan<'_> {
         if self.section_end().is_none() {
             followers.push("\\Z".to_owned());
         }
-        // A section's end that content cannot swallow goes with the last call, unless it is what ends a list.
+        // A section's end that content cannot swallow goes with the last call, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
         let end = end.filter(|end| !frame::section_marks(end).into_iter().any(frame::is_distinct));
         let guard = match end.map(|end| spaced(end.trim())) {
             Some(end) => {
                 followers.retain(|other| *other != end);
                 let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
-                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.behind(&followers))
+                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.followed_by(&followers))
             }
-            None => format!("(?={})", self.behind(&followers)),
+            None => format!("(?={})", self.followed_by(&followers)),
         };
         Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
     }
@@ -498,8 +502,8 @@ impl Plan<'_> {
         self.choices.space == Space::Exact && !self.cut.separator.is_empty()
     }
 
-    /// One of what can follow a call.
-    fn behind(&self, followers: &[String]) -> String {
+    /// Any of the texts that can follow a call, as a pattern.
+    fn followed_by(&self, followers: &[String]) -> String {
         let others = format!("\\s*(?:{})", followers.join("|"));
         match self.calls_follow().filter(|_| self.parts_exactly()) {
             Some(next) => any_of(vec![next, others]),
@@ -514,8 +518,8 @@ impl Plan<'_> {
     }
 }
 
-/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word before
-/// the name belongs to it, and leaves the text that opens a call.
+/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word
+/// before the name belongs to it, and leaves the text that opens a call.
 fn numbered_id(pieces: &[CallPart], open: &mut &str) -> Option<Vec<CallPart>> {
     let [CallPart::Name, CallPart::Text(sign), CallPart::Counter(_), rest @ ..] = pieces else { return None };
     let is_ended = matches!(rest.first(), Some(CallPart::Text(text)) if !text.trim().is_empty());
@@ -579,10 +583,9 @@ fn placeholder(root: Option<&str>, path: &[String]) -> String {
     format!("{{{}}}", parts.join("."))
 }
 
-fn object_shape(root: Option<&str>, object: &ObjectBody) -> Value {
-    let name = object.name.clone().unwrap_or_default();
+fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[String]) -> Value {
     let id = object.id.as_ref().map(|id| placeholder(root, id));
-    shape(id.as_deref(), &placeholder(root, &name), &placeholder(root, &object.arguments))
+    shape(id.as_deref(), &placeholder(root, name), &placeholder(root, &object.arguments))
 }
 
 /// The shape of a call: type, id if there is one, name and arguments.

@@ -39,7 +39,7 @@ pub(in crate::derive) enum CallRegion {
     Whole,
 }
 
-/// Whether a close needs what follows it.
+/// Whether a close also depends on the text after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
     /// Only if the close could be mistaken for text.
@@ -130,7 +130,7 @@ impl Choices {
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
     }
 
-    /// The chosen cut.
+    /// The chosen cut; the plainest if there is none of that number.
     pub fn cut<'w>(&self, calls: &'w Calls) -> &'w Cut {
         static NONE: Cut = Cut {
             section: String::new(),
@@ -139,6 +139,7 @@ impl Choices {
             separator: String::new(),
             section_close: String::new(),
         };
+        debug_assert!(!calls.cuts.is_empty(), "calls that a wire knows are cut in at least one way");
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
     }
 

@@ -1,7 +1,7 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
 use crate::diagnostic::shortened;
-use crate::json::Object;
+use crate::json::{Object, Value};
 use crate::parser::{Event, Span};
 use crate::text::slice;
 use crate::wire::conversation::Answer;
@@ -59,7 +59,7 @@ pub enum Fault {
 }
 
 impl Boundary {
-    /// One line: the field, the place, and what is wrong there.
+    /// One line: the field, the place, and the fault there.
     pub fn describe(&self) -> String {
         let Self { field, at, fault } = self;
         match fault {
@@ -128,7 +128,8 @@ impl Boundary {
     /// The common key of failures with one cause.
     pub(super) fn cause(&self) -> (String, u8, String) {
         let (number, detail) = match &self.fault {
-            Fault::NotOpened { inside } => (0, inside.clone().unwrap_or_default()),
+            Fault::NotOpened { inside: Some(other) } => (0, other.clone()),
+            Fault::NotOpened { inside: None } => (0, String::new()),
             Fault::StartsAt(_) => (1, String::new()),
             Fault::EndsAt { by, .. } => (2, by.trim().to_owned()),
             Fault::Overwritten { .. } => (3, String::new()),
@@ -174,8 +175,8 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
     regions
 }
 
-/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset` bytes of it,
-/// and the text.
+/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset`
+/// bytes of it, and the text.
 pub(super) fn find(
     part: Part,
     expected: &Answer,
@@ -272,12 +273,13 @@ pub(super) fn find(
                         Part::Id => call.id.clone(),
                         _ => call.arguments.keys().cloned().collect::<Vec<_>>().join(", "),
                     });
+                    let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
                     let got = super::reading::calls_of(message).iter().map(|call| {
                         let function = call.get("function").unwrap_or(call);
                         match part {
-                            Part::Name => function.get("name").map(ToString::to_string).unwrap_or_default(),
-                            Part::Id => call.get("id").map(ToString::to_string).unwrap_or_default(),
-                            _ => function.get("arguments").map(ToString::to_string).unwrap_or_default(),
+                            Part::Name => written(function.get("name")),
+                            Part::Id => written(call.get("id")),
+                            _ => written(function.get("arguments")),
                         }
                     });
                     (part_of(wanted.collect()), part_of(got.collect()))

@@ -17,7 +17,7 @@ pub(in crate::derive) struct Case {
     pub setting: Setting,
     pub prefix: String,
     pub text: String,
-    /// The text without what makes the model stop.
+    /// The text without the token at which the model stops.
     pub unstopped: Option<String>,
     /// The expected message: the answer, as far as the text shows it.
     pub expected: Answer,
@@ -28,7 +28,7 @@ pub(in crate::derive) struct Case {
     pub cut: Cut,
     /// The prompt's text after the history's own words: a thought that is part of it comes back, too.
     pub prompted: String,
-    /// The conversation before the turn, to render what came back in place of the answer.
+    /// The conversation before the turn, to render the message that came back in place of the answer.
     pub history: Vec<Message>,
     /// The whole render.
     pub whole: String,
@@ -194,7 +194,7 @@ impl<'p, 't> Cutter<'p, 't> {
 }
 
 fn answer_name(case: &Case) -> String {
-    case.name.split(" after ").next().unwrap_or("").to_owned()
+    case.name.split_once(" after ").map_or(case.name.as_str(), |(answer, _)| answer).to_owned()
 }
 
 /// The part of an answer that a text shows. An id that it does not show is empty.
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_the_answer_from_its_history() {
+    fn a_name_holds_the_answer_and_its_history() {
         let mut case = Case::by_hand("Yes.", Answer::content("Yes."));
         assert_eq!(answer_name(&case), "an answer");
         case.name = "an answer".to_owned();

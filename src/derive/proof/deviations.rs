@@ -13,7 +13,7 @@ use crate::python;
 use crate::wire::conversation::Answer;
 use crate::wire::marks;
 
-/// Reads what deviates from one true output of each kind: the shortest that came back.
+/// Reads deviations from one true output of each kind: the shortest that came back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     let mut tolerance = Tolerance::default();
     let mut kinds: Vec<(Kind, &Case)> = Vec::new();

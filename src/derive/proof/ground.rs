@@ -18,14 +18,14 @@ pub(super) struct Ground {
     pub stop: String,
     /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
     bares_thought: bool,
-    /// The text that the generation prompt adds, if it is known.
+    /// The text that the generation prompt adds; empty if it is not known.
     generated: String,
 }
 
 /// The effect of the part of the prompt that plain turns lack.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
-    /// There is no such part, or it has nothing to do with reasoning.
+    /// No such part exists, or it has nothing to do with reasoning.
     Plain,
     /// It opens reasoning; the text that opens it in renders, which is empty if none does.
     Open(String),
@@ -62,8 +62,8 @@ pub(in crate::derive) enum Cut {
 const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 impl Ground {
-    /// Renders what is needed; nothing if the template refuses this history or a plain answer to it, or leaves out the
-    /// history's last words.
+    /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
+    /// leaves out the history's last words.
     pub fn find(prober: &Prober<'_>, history: &History, setting: &Setting, openings: &mut Vec<String>) -> Option<Self> {
         let prompt = prober.render(&history.messages, setting, true)?;
         let said = prompt.rfind(history.last)? + history.last.len();
@@ -78,10 +78,8 @@ impl Ground {
             // An answer whose signs are spelled otherwise does not show where it ends.
             stops.push(turn.rsplit_once(text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
-        let generated = generated(prober, history, setting).unwrap_or_default();
-        if generated.is_empty()
-            && self::generated(prober, history, &Setting::new()).is_some_and(|text| !text.is_empty())
-        {
+        let generated = generated(prober, history, setting);
+        if generated.is_empty() && !self::generated(prober, history, &Setting::new()).is_empty() {
             // Under an odd setting the template ignores that a prompt was asked for.
             return None;
         }
@@ -183,7 +181,8 @@ impl Ground {
         }
     }
 
-    /// The text without what makes the model stop, as engines hand it out: the known token or all that ends the turn.
+    /// The text without the end at which the model stops, as engines hand it out: the known token or all that ends the
+    /// turn.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
         let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).unwrap_or(stop);
@@ -191,11 +190,12 @@ impl Ground {
     }
 }
 
-/// The text that the generation prompt adds to a render.
-fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
-    let prompt = prober.render(&history.messages, setting, true)?;
-    let bare = prober.render(&history.messages, setting, false)?;
-    prompt.strip_prefix(&bare).map(str::to_owned)
+/// The text that the generation prompt adds to a render; empty if either is refused, or the prompt is written
+/// otherwise.
+fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> String {
+    let render = |asks| prober.render(&history.messages, setting, asks);
+    let (Some(prompt), Some(bare)) = (render(true), render(false)) else { return String::new() };
+    prompt.strip_prefix(&bare).map_or_else(String::new, str::to_owned)
 }
 
 /// A render up to the end of the history's own words, and after them.
@@ -230,8 +230,8 @@ fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<
 /// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
 fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
     let surplus = slice(tail, shared..);
-    if let Some((before, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
-        let open = before.strip_prefix(slice(tail, ..shared)).unwrap_or(before).trim();
+    if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
+        let open = lead.strip_prefix(slice(tail, ..shared)).unwrap_or(lead).trim();
         if !open.is_empty() && !openings.iter().any(|known| known == open) {
             openings.push(open.to_owned());
         }
@@ -239,9 +239,8 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
             return State::Plain;
         }
         if open.is_empty() {
-            // No render shows what opens reasoning: a text that shares a word with what closes it does.
-            let close = after.split(needle::CONTENT).next().unwrap_or("");
-            let close = close.split(needle::NAMES[0]).next().unwrap_or("").trim();
+            // No render shows the opening of reasoning: a text that shares a word with its closing is one.
+            let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
             let surplus = surplus.trim_end();
             let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
             if shares_word(surplus, close) && !openings.iter().any(String::is_empty) {
@@ -268,6 +267,11 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
         (true, true) => State::Closed(String::new()),
         (true, false) => State::Open(String::new()),
     }
+}
+
+/// A text up to a mark, or all of it.
+fn before<'t>(text: &'t str, mark: &str) -> &'t str {
+    text.split_once(mark).map_or(text, |(before, _)| before)
 }
 
 /// Whether two texts have a word in common.
@@ -319,12 +323,13 @@ fn whole_marks(text: &str, end: usize) -> usize {
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
 }
 
-/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack.
+/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack;
+/// empty if there is no such text, or no such mark.
 fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
-    let mark = if open.is_empty() { marks::last(written).unwrap_or("") } else { open };
-    let header = written.rfind(mark).and_then(|at| surplus.get(..at)).unwrap_or("");
-    if header.trim().is_empty() { "" } else { header }
+    let mark = if open.is_empty() { marks::last(written) } else { Some(open) };
+    let header = mark.and_then(|mark| written.rfind(mark)).map(|at| slice(surplus, ..at));
+    header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
 
 /// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.
@@ -366,11 +371,11 @@ fn repeated(surplus: &str, turn: &str) -> usize {
     }
 }
 
-/// Whether a text shows what was said, however it spells signs: by the longest run of plain words in it.
+/// Whether a text shows an answer's text, however it spells signs: by the longest run of plain words in it.
 pub(super) fn shows(text: &str, said: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
-    let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len()).unwrap_or("");
-    !run.is_empty() && text.contains(run)
+    let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len());
+    run.is_some_and(|run| !run.is_empty() && text.contains(run))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Parses every case back with a template, and sorts what differs into failures of the template and losses of the wire.
+//! Parses every case back with a template, and sorts the differences into failures of the template and losses of the
+//! wire.
 
 use std::sync::Arc;
 
@@ -105,7 +106,7 @@ impl<'a, 't> Judge<'a, 't> {
         }))
     }
 
-    /// The message, what happened on the way, and how much of the prompt's end the parser read.
+    /// The message, the events, and how much of the prompt's end the parser read.
     pub fn read<'x>(
         &self,
         case: &Case,
@@ -122,7 +123,7 @@ impl<'a, 't> Judge<'a, 't> {
         Ok((finished.message, events, offset))
     }
 
-    /// The wire's loss: the message has as much structure as what was said, and renders to the same bytes.
+    /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
         // A part that the text does not show belongs to the conversation, not to the message.
@@ -186,7 +187,7 @@ mod tests {
     use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, value, with_proof};
     use crate::wire::conversation::Answer;
 
-    /// What becomes of the conversation with this name.
+    /// The outcome of the conversation with this name.
     fn outcome(proof: &Proof<'_>, json: &str, name: &str) -> Outcome {
         let template = template(json);
         let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
@@ -258,7 +259,7 @@ mod tests {
         let broken = events(ANSWER, &case.text);
         let loss = unreadable(&case, Part::Calls, &broken).unwrap();
         assert_eq!(loss.message, "null is written as None, which JSON parsers cannot read: the call is lost");
-        // Only if the call is what is missing, a region was malformed, and the value has another spelling.
+        // Only if the call is missing, a region was malformed, and the value has another spelling.
         assert!(unreadable(&case, Part::Content, &broken).is_none());
         assert!(unreadable(&case, Part::Calls, &[]).is_none());
         case.text = "<call>{\"a\": null}</call>".to_owned();

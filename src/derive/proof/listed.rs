@@ -16,7 +16,7 @@ use crate::template::Template;
 pub(crate) struct Conversation {
     /// The answer, in words.
     pub said: String,
-    /// After what, in words.
+    /// Its history, in words.
     pub after: String,
     /// The variables it was rendered with, besides those of every render.
     pub setting: Object,
@@ -42,7 +42,7 @@ pub(crate) enum Fate {
 }
 
 /// The conversations that prove a response template against the source of a chat template, in the order of the proof.
-/// It renders and judges them again: what a proof keeps are causes.
+/// It renders and judges them again: a proof keeps only causes.
 pub(crate) fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
     let Ok(chat_template) = ChatTemplate::compile(source) else { return Vec::new() };
     let list = |options: &Options| {
@@ -50,7 +50,9 @@ pub(crate) fn conversations(source: &str, template: &Template, options: &Options
         proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
         Some(proof.listed(template))
     };
-    list(options).or_else(|| list(&needed::fill(&chat_template, options)?.0)).unwrap_or_default()
+    let listed = list(options).or_else(|| list(&needed::fill(&chat_template, options)?.0));
+    // A chat template that shows no answer has no conversations.
+    listed.into_iter().flatten().collect()
 }
 
 impl Proof<'_> {

@@ -136,7 +136,7 @@ impl<'t> Proof<'t> {
         &self.request.usage
     }
 
-    /// Works with a cutter that knows what earlier ones found out.
+    /// Works with a cutter that knows the findings of earlier ones.
     fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);

@@ -1,4 +1,4 @@
-//! A message read back, and in what it differs from what was said.
+//! A message read back, and the part in which it differs from the answer.
 
 use crate::json::{Object, Value};
 use crate::template::Template;
@@ -54,16 +54,18 @@ pub(in crate::derive) fn reasoning_field(template: &Template) -> Option<&str> {
     fields.clone().find(|name| !["content", "tool_calls", "role"].contains(name))
 }
 
-/// The first part in which a message is not what was said; outer white space of texts does not count, nor does an id
+/// The first part in which a message differs from the answer; outer white space of texts does not count, nor does an id
 /// that the text does not show, nor a thought that the prompt itself wrote.
 pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<&str>, prompted: &str) -> Option<Part> {
     let text = |key: &str| text_of(message.get(key));
-    if text("content").trim() != expected.content.as_deref().unwrap_or("").trim() {
+    // No text and an empty one are written alike.
+    let said = |part: &'_ Option<String>| part.as_deref().map_or_else(String::new, |text| text.trim().to_owned());
+    if text("content").trim() != said(&expected.content) {
         return Some(Part::Content);
     }
-    let thought = reasoning.map(text).unwrap_or_default();
+    let thought = reasoning.map_or_else(String::new, text);
     let is_prompted = expected.reasoning.is_none() && prompted.contains(thought.trim());
-    if !is_prompted && thought.trim() != expected.reasoning.as_deref().unwrap_or("").trim() {
+    if !is_prompted && thought.trim() != said(&expected.reasoning) {
         return Some(Part::Reasoning);
     }
     let calls = calls_of(message);
@@ -81,7 +83,7 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
     })
 }
 
-/// The answer that a message amounts to, to render it again; nothing if it has less structure than what was said.
+/// The answer that a message amounts to, to render it again; nothing if it has less structure than the expected one.
 pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
     let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
     let thought = reasoning.and_then(text);
@@ -98,7 +100,7 @@ pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&
         if !has_keys {
             return None;
         }
-        let id = got.get("id").and_then(Value::as_str).unwrap_or("").to_owned();
+        let id = got.get("id").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
         read.push(Call { id, name: name_of(got)?.to_owned(), arguments: arguments.clone() });
     }
     is_whole.then_some(Answer { content, reasoning: thought, calls: read })
@@ -133,7 +135,7 @@ fn same_entries(a: &Object, b: &Object) -> bool {
     a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value))
 }
 
-/// The first argument that came back as another value, with what was said and what was read.
+/// The first argument that came back as another value, with the expected and the actual value.
 pub(super) fn changed_argument<'m>(
     expected: &'m Answer,
     message: &'m Object,

@@ -58,10 +58,11 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
             if let Some(request_shape) = call_shape(prober, setting, named_ids) {
                 let make = |index| probe_call(index, named_ids);
                 let turn = |calls: Vec<Call>| turn(prober, request_shape, Answer::calls(calls), setting);
-                let one = turn(vec![make(0)]).unwrap_or_default();
-                let two = turn(vec![make(0), make(1)]).unwrap_or_default();
-                let several = two.contains(needle::NAMES[0]) && two.contains(needle::NAMES[1]);
-                let ids = one.contains(&make(0).id);
+                let shows = |calls: Vec<Call>, parts: &[&str]| {
+                    turn(calls).is_some_and(|text| parts.iter().all(|part| text.contains(part)))
+                };
+                let several = shows(vec![make(0), make(1)], &[needle::NAMES[0], needle::NAMES[1]]);
+                let ids = shows(vec![make(0)], &[&make(0).id]);
                 return Some((request_shape, Calls { shown: true, several, ids, named_ids }));
             }
         }

@@ -1,5 +1,5 @@
-//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those a response
-//! template claims to read all the same.
+//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those
+//! a response template claims to read all the same.
 
 use super::case::Case;
 use super::reading::{Part, reasoning_field};

@@ -1,4 +1,5 @@
-//! The tolerance of a template: counts of deviating outputs, and the shortest example of each kind that it does not read.
+//! The tolerance of a template: counts of deviating outputs, and the shortest example of each kind that it does not
+//! read.
 
 use crate::json::Value;
 

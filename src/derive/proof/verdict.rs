@@ -14,29 +14,29 @@ pub struct Verdict {
     pub cases: usize,
     /// How many came back as they went in.
     pub passed: usize,
-    /// What the response template gets wrong, one entry per cause, each with its smallest example.
+    /// The faults of the response template, one entry per cause, each with its smallest example.
     #[doc(hidden)]
     pub failures: Vec<Failure>,
-    /// What the wire format itself cannot carry.
+    /// Differences that the wire format itself cannot carry.
     #[doc(hidden)]
     pub losses: Vec<Loss>,
-    /// What the response template claims to read and no conversation exercised.
+    /// Parts that the response template claims to read and no conversation exercised.
     #[doc(hidden)]
     pub unverified: Vec<Unverified>,
-    /// What the conversations exercised, and what the chat template never shows.
+    /// The parts that the conversations exercised, and those that the chat template never shows.
     #[doc(hidden)]
     pub scope: Scope,
     /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
     #[doc(hidden)]
     pub recut: usize,
-    /// What the response template makes of outputs that deviate, where it reads every conversation.
+    /// How the response template reads outputs that deviate, if it reads every conversation.
     #[doc(hidden)]
     pub tolerance: Tolerance,
     /// Two turns whose calls no response template was found for.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
 }
 
-/// A turn as the chat template writes it, and what it says.
+/// A turn as the chat template writes it, and its message.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::derive) struct UnreadTurn {
     pub case: String,
@@ -51,7 +51,7 @@ pub(in crate::derive) struct UnreadTurn {
 pub struct Failure {
     /// How many conversations fail in this way.
     pub count: usize,
-    /// The smallest of them: what was said, and after what.
+    /// The smallest of them: its answer and its history, in words.
     pub case: String,
     /// The variables it was rendered with, besides those of every render.
     pub setting: Object,
@@ -71,7 +71,7 @@ pub struct Failure {
     pub got: Value,
 }
 
-/// A difference that no response template can avoid: what came back renders to the same bytes.
+/// A difference that no response template can avoid: the message that came back renders to the same bytes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Loss {
@@ -108,7 +108,7 @@ pub struct Scope {
 }
 
 impl Verdict {
-    /// Whether every conversation came back, or lost only what its wire format cannot carry.
+    /// Whether every conversation came back, or lost only values that its wire format cannot carry.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.passed > 0
     }
@@ -147,7 +147,7 @@ impl Failure {
             0 | 1 => String::new(),
             count => format!(", and {} more for the same cause", count - 1),
         };
-        let boundary = self.boundary.as_ref().map(|boundary| format!(": {}", boundary.describe())).unwrap_or_default();
+        let boundary = self.boundary.as_ref().map_or_else(String::new, |boundary| format!(": {}", boundary.describe()));
         format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
     }
 

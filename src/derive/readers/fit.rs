@@ -5,7 +5,7 @@ use super::pieces::Branches;
 use crate::json::{Object, Value};
 use crate::targets::{CONTENT, Limits, Reader, Role, TOOL_CALLS};
 
-/// A template within limits, and what it no longer reads.
+/// A template within limits, and the alternatives it no longer reads.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::derive) struct Fitted {
     pub template: Value,
@@ -16,7 +16,8 @@ pub(in crate::derive) struct Fitted {
 /// How many ways are given at most.
 const MOST: usize = 8;
 
-/// The ways to write a template within limits. What no rewrite helps stays as it is, for the reader to refuse.
+/// The ways to write a template within limits. A construct that no rewrite helps stays as it is, for the reader to
+/// refuse.
 pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> Vec<Fitted> {
     let mut plain = template.clone();
     if let Some(allowed) = limits.defaults

@@ -1,5 +1,5 @@
-//! A pattern's text cut into branches and groups, so that one look-around can be taken out or written otherwise while all
-//! the rest stays as it is written.
+//! A pattern's text cut into branches and groups, so that one look-around can be taken out or written otherwise while
+//! all the rest stays as it is written.
 
 use std::fmt::{self, Write};
 
@@ -15,7 +15,7 @@ pub(super) struct Branch(pub Vec<Item>);
 pub(super) enum Item {
     /// One character, class or assertion, and how often it repeats.
     Atom(String),
-    /// A group that consumes: what opens it, what it holds, and how often it repeats.
+    /// A group that consumes: its opening, its content, and how often it repeats.
     Group { open: String, inside: Branches, repeat: String },
     /// A look ahead or behind.
     Look { open: String, inside: Branches },

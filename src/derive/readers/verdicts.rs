@@ -186,7 +186,7 @@ mod tests {
         let one = [refusal(Reader::Smg)];
         assert!(ids(&asked, &one, &[])[0].contains("refuses every draft that was found: no"));
         assert!(ids(&asked, &[], &one)[0].contains("refuses the construct that reads these conversations: no"));
-        assert_eq!(ids(&asked, &one, &one).len(), 1, "the other draft is no help either");
+        assert_eq!(ids(&asked, &one, &one).len(), 1, "the other draft does not help either");
         assert_eq!(ids(&Wish::of(&[]), &one, &one), [""; 0]);
         let gone = [("fields.x.close".to_owned(), "(?=y)".to_owned())];
         let found = diagnostics(&asked, &[], &[], &gone, Some(("thinking", "plan")));

@@ -11,7 +11,7 @@ const ROOM: usize = 1 << 20;
 /// How often the value itself may be copied.
 const COPIES: usize = 64;
 
-/// Evaluates; what it copies is counted.
+/// Evaluates; copied values are counted.
 pub(super) struct Evaluator {
     room: usize,
 }
@@ -25,7 +25,7 @@ impl Evaluator {
         Ok(match node {
             Ast::Current => value,
             Ast::Field(name) => match value {
-                Value::Object(mut entries) => entries.get_mut(name).map(std::mem::take).unwrap_or_default(),
+                Value::Object(mut entries) => entries.get_mut(name).map_or(Value::Null, std::mem::take),
                 _ => Value::Null,
             },
             Ast::Literal(literal) => self.copy(literal)?,
@@ -44,7 +44,7 @@ impl Evaluator {
                 Value::List(mut items) => {
                     let place = if *place < 0 { place.saturating_add(items.len() as i64) } else { *place };
                     let item = usize::try_from(place).ok().and_then(|place| items.get_mut(place));
-                    item.map(std::mem::take).unwrap_or_default()
+                    item.map_or(Value::Null, std::mem::take)
                 }
                 _ => Value::Null,
             },

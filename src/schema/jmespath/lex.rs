@@ -37,7 +37,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// How tightly it binds what is left of it.
+    /// How tightly it binds the expression to its left.
     pub fn power(&self) -> u8 {
         match self {
             Token::Pipe => 1,

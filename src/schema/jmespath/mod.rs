@@ -1,4 +1,5 @@
-//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, or fails where that raises.
+//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, or fails where that
+//! raises.
 //!
 //! Objects keep the order of their keys, integers stay integers, and the work of an evaluation is bounded.
 

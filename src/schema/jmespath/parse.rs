@@ -1,4 +1,4 @@
-//! An expression as a tree: the Pratt parser of Python's `jmespath`, with what it lets pass.
+//! An expression as a tree: the Pratt parser of Python's `jmespath`, with its leniencies.
 
 use super::lex::Token;
 use crate::json::Value;
@@ -17,7 +17,7 @@ pub(super) enum Ast {
     Literal(Value),
     /// One after the other: `a.b`, `a | b`.
     Then(Box<Ast>, Box<Ast>),
-    /// A value and what brackets take from it, one after the other.
+    /// A value and the steps that its brackets take, one after the other.
     Index(Vec<Ast>),
     At(i64),
     Slice([Option<i64>; 3]),

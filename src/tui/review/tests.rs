@@ -91,7 +91,7 @@ fn what_is_settled_meanwhile_is_passed_over() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_and_stays() {
+fn a_case_that_cannot_be_written_is_reported_and_stays() {
     let mut docket = TestDocket { refuses: true, ..docket() };
     let mut review = Review::new(&mut docket, Theme::Plain);
     assert_eq!(press(&mut review, "a"), None);

@@ -8,7 +8,7 @@ use crate::pattern::Pattern;
 use crate::text::slice;
 use crate::wire::marks;
 
-/// A template that reads more, and what that is.
+/// A template that reads more, and the lessons it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub template: Value,
@@ -37,6 +37,12 @@ impl Edit {
         }
         edit.marks.extend(marks);
         edit
+    }
+
+    /// The last thing learned with it. Whatever is proposed was made by `new`, and has learned one at least.
+    pub fn lesson(&self) -> &str {
+        debug_assert!(!self.what.is_empty(), "an edit that changes nothing is not proposed");
+        self.what.last().map_or("", String::as_str)
     }
 }
 
@@ -91,7 +97,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
     let mark = escape(close);
     let lead = slice(after, ..after.len() - after.trim_start().len());
-    let rest = after.trim_start().strip_prefix(close).unwrap_or("");
+    let rest = slice(after.trim_start(), close.len()..);
     let next = rest.chars().next();
     let mut found = Vec::new();
     if lead.contains('\n') {
@@ -119,11 +125,9 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
-    let start = if seen.thought_end == 0 {
-        "^\\s*".to_owned()
-    } else {
-        let close = marks::last(slice(seen.text, ..seen.thought_end)).unwrap_or("");
-        format!("(?<={}\\s*)", escape(close))
+    let start = match marks::last(slice(seen.text, ..seen.thought_end)) {
+        Some(close) => format!("(?<={}\\s*)", escape(close)),
+        None => "^\\s*".to_owned(),
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
@@ -236,16 +240,18 @@ fn fields(template: &Value) -> Option<&Object> {
 
 /// The template with another field in place of one; a new one comes first if asked for.
 fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
-    let Value::Object(entries) = template else { return template.clone() };
+    let (Value::Object(entries), Some(known)) = (template, fields(template)) else {
+        debug_assert!(false, "a draft that loads has fields");
+        return template.clone();
+    };
     let mut entries = entries.clone();
-    let known = fields(template).cloned().unwrap_or_default();
     let mut new = Object::new();
     if first && !known.contains_key(name) {
         new.insert(name.to_owned(), Value::Object(field.clone()));
     }
     for (key, value) in known {
-        let value = if key == name { Value::Object(field.clone()) } else { value };
-        new.insert(key, value);
+        let value = if key == name { Value::Object(field.clone()) } else { value.clone() };
+        new.insert(key.clone(), value);
     }
     if !new.contains_key(name) {
         new.insert(name.to_owned(), Value::Object(field));

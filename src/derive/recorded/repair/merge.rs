@@ -8,7 +8,7 @@ use crate::wire::marks;
 /// A JSON member, as a tag of `xml-inline`.
 const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
 
-/// The same for values that are left as they are: a string's quotes are no part of it.
+/// The same for values that are left as they are: a string's quotes are not part of it.
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The field as far as other ways can be put beside it.
@@ -23,7 +23,7 @@ struct Known {
     has_id: bool,
 }
 
-/// The fields that read this layout, too, the closest to what was there first.
+/// The fields that read this layout, too, the closest to the known field first.
 pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     if field.get("transform_each").is_some() {
         return list(field, layout).into_iter().collect();
@@ -104,7 +104,7 @@ fn list(field: &Object, layout: &Layout) -> Option<Object> {
     }
     let mut made = Object::new();
     made.insert("open_pattern".to_owned(), format!("{open}(?=\\[)|{}", delimiter(field, "open")?).into());
-    let known = delimiter(field, "close").map(|close| format!("{close}|")).unwrap_or_default();
+    let known = delimiter(field, "close").map_or_else(String::new, |close| format!("{close}|"));
     made.insert("close_pattern".to_owned(), format!("(?:{known}{close})\\s*").into());
     let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
     made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
@@ -252,7 +252,7 @@ fn object_head(name: &str, arguments: &str) -> String {
     format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
 }
 
-/// An opening without what it only looks at.
+/// An opening without the text that it only looks at.
 fn without_guard(open: &str) -> &str {
     let guard = open.rfind("(?=").filter(|_| open.ends_with(')'));
     guard.and_then(|at| open.get(..at)).unwrap_or(open)

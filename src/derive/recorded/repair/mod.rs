@@ -99,7 +99,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
             }
             let Some(template) = load(&edit.template) else { continue };
             if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, trial) {
-                let what = edit.what.last().cloned().unwrap_or_default();
+                let what = edit.lesson();
                 lessons.refuse(format!("{what}: prose that mentions it would be misread, such as {prose:?}"));
                 continue;
             }
@@ -107,7 +107,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
             let failed = trial.failed(&template);
             let gained = count - (samples.len() - of);
             if failed.0 > base.0 {
-                let what = edit.what.last().cloned().unwrap_or_default();
+                let what = edit.lesson();
                 let (lost, all) = (failed.0 - base.0, failed.1);
                 lessons.refuse(format!(
                     "{what}: it would explain {gained} samples and lose {lost} of {all} conversations"
@@ -131,7 +131,9 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
 
 impl Lessons {
     fn refuse(&mut self, why: String) {
-        let what = |text: &str| text.split(": ").next().unwrap_or("").to_owned();
+        fn what(text: &str) -> &str {
+            text.split_once(": ").map_or(text, |(what, _)| what)
+        }
         if !self.refused.iter().any(|known| what(known) == what(&why)) {
             self.refused.push(why);
         }
@@ -182,8 +184,11 @@ fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial) -> Vec<Edit> {
         let said = SampleMessage::of(message, own.as_deref());
         let Some(shown) = align::align(&sample.text, &said) else { return found };
         let prefix = trial.prompt(sample);
-        let got = read_as(sample, &template, prefix, Mode::Stable, false).map(|(finished, _)| finished);
-        let (got, events) = got.map(|finished| (finished.message, finished.events)).unwrap_or_default();
+        let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
+            Ok((finished, _)) => (finished.message, finished.events),
+            // A template that gives up on the sample reads nothing of it.
+            Err(_) => (Object::new(), Vec::new()),
+        };
         let wrong = Wrong::of(&said, &got, own.as_deref());
         let Some(part) = wrong.first() else {
             if !repaired.is_empty() {
