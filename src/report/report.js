@@ -26,7 +26,7 @@ for (const block of document.querySelectorAll(".copy")) {
   block.prepend(button);
 }
 
-// Stepping through a recorded parse. A step is
+// Stepping through what was recorded. A step is
 // [1: ends a chunk + 2: ends an event, arrived, settled, events, what happened, why held, operations, region start, field].
 const ENDS_CHUNK = 1;
 const ENDS_EVENT = 2;
