@@ -2,7 +2,7 @@
 
 mod fit;
 mod looks;
-mod pieces;
+pub(super) mod pieces;
 mod rewrite;
 mod verdicts;
 

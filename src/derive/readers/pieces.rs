@@ -5,14 +5,14 @@ use std::fmt::{self, Write};
 
 /// Alternatives, of which a pattern or a group has at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Branches(pub Vec<Branch>);
+pub(in crate::derive) struct Branches(pub Vec<Branch>);
 
 /// One item after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Branch(pub Vec<Item>);
+pub(in crate::derive) struct Branch(pub Vec<Item>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(in crate::derive) enum Item {
     /// One character, class or assertion, and how often it repeats.
     Atom(String),
     /// A group that consumes: its opening, its content, and how often it repeats.

@@ -2,7 +2,9 @@
 //! bodies in a form that holds both.
 
 use super::layout::{Form, Layout};
+use crate::derive::readers::pieces::Branches;
 use crate::json::{Object, Value};
+use crate::text::slice;
 use crate::wire::marks;
 
 /// A JSON member, as a tag of `xml-inline`.
@@ -252,10 +254,19 @@ fn object_head(name: &str, arguments: &str) -> String {
     format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
 }
 
-/// An opening without the text that it only looks at.
-fn without_guard(open: &str) -> &str {
-    let guard = open.rfind("(?=").filter(|_| open.ends_with(')'));
-    guard.and_then(|at| open.get(..at)).unwrap_or(open)
+/// An opening without the text that it only looks at, for a pattern that goes on: alternatives become one group.
+fn without_guard(open: &str) -> String {
+    let bare = |open: &str| match open.rfind("(?=") {
+        Some(at) if open.ends_with(')') => slice(open, ..at).to_owned(),
+        _ => open.to_owned(),
+    };
+    match Branches::read(open) {
+        Some(Branches(branches)) if branches.len() > 1 => {
+            let alternatives = branches.into_iter().map(|branch| bare(&Branches(vec![branch]).to_string()));
+            format!("(?:{})", alternatives.collect::<Vec<_>>().join("|"))
+        }
+        _ => bare(open),
+    }
 }
 
 /// A delimiter as a pattern.
@@ -362,6 +373,7 @@ mod tests {
         assert_eq!(delimiter(&field, "close").as_deref(), Some("x+"));
         assert_eq!(delimiter(&object("{}"), "open"), None);
         assert_eq!(without_guard("<a>(?=\\{)"), "<a>");
-        assert_eq!(without_guard("<a>(?=x)b"), "<a>(?=x)b", "what it looks at is not at its end");
+        assert_eq!(without_guard("<a>(?=x)b"), "<a>(?=x)b", "the look-ahead is not at its end");
+        assert_eq!(without_guard("<a>(?=x|y)|<b>"), "(?:<a>|<b>)");
     }
 }

@@ -399,6 +399,17 @@ mod tests {
     }
 
     #[test]
+    fn a_second_way_is_learned_beside_a_first() {
+        let own = sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED);
+        let whole = sample("<tool>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool><end>", CALLED);
+        let named = sample("<fn>f({\"a\": \"x\"})</fn><end>", CALLED);
+        let samples = [own, whole, named];
+        let (made, lessons) = learned(&samples, 0);
+        assert_eq!(lessons.learned.len(), 2, "{lessons:?}");
+        assert_eq!(explain(&samples, &load(&made.unwrap()).unwrap(), &[]).departures, []);
+    }
+
+    #[test]
     fn a_lesson_that_costs_conversations_is_refused() {
         let samples = [sample("<say>Yes.</say><end>", r#"{"content": "Yes."}"#)];
         let (template, lessons) = learned(&samples, 3);
