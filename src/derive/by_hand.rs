@@ -1,5 +1,5 @@
 //! Inputs written by hand for the unit tests of this room: each builder gives the plainest one of its kind, so that a
-//! test names only what it is about.
+//! test names only its subject.
 
 use super::compile::{Choices, compile};
 use super::proof::Proof;

@@ -1,7 +1,7 @@
 //! The search: candidates compiled from one wire, the cheapest first, each tested by the proof until one passes.
 //!
-//! A failed proof says which field is wrong at which place; only the choices about that field are varied next. What a
-//! candidate is, is its compiled template: choices that compile alike are proved once.
+//! A failed proof says which field is wrong at which place; only the choices about that field are varied next. A
+//! candidate is its compiled template: choices that compile alike are proved once.
 
 use std::collections::HashSet;
 

@@ -2,7 +2,7 @@
 //!
 //! There is no per-model code. `wire` renders conversations that differ in one thing and infers how the template writes
 //! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
-//! the choices, led by what `proof` refutes: it renders other conversations and parses them back.
+//! the choices, led by the failures of `proof`: it renders other conversations and parses them back.
 
 #[cfg(test)]
 mod ablation;
@@ -207,7 +207,7 @@ impl Attempt {
         }
     }
 
-    /// The draft that also reads what samples write otherwise, if their messages are known.
+    /// The draft that also reads the forms that only samples show, if their messages are known.
     fn taught(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
         if self.explained.departures.is_empty() {
             return self;

@@ -1,4 +1,4 @@
-//! The page of a check: every case, and those that do not hold with what they expect and what they got.
+//! The page of a check: every case, and those that fail with their expected and actual values.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

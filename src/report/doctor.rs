@@ -1,4 +1,4 @@
-//! The page of an examination: what a chat template takes, drops and refuses, with the renders that decided it.
+//! The page of an examination: the input that a chat template takes, drops and refuses, with the deciding renders.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! A page consists of markup from this crate's source and of text that enters escaped: nothing can write
 //! anything else.
 //!
-//! Tags, attribute names and what a page inlines are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
+//! Tags, attribute names and inlined files are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
 //! become references, and a character that does something beside being shown becomes a visible escape, as on a
 //! terminal.
 

@@ -1,4 +1,4 @@
-//! What keys ask of the workbench, and what the workbench asks of the world around it.
+//! The actions of keys on the workbench, and the effects of the workbench outside of it.
 
 use std::path::PathBuf;
 

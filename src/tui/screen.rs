@@ -1,4 +1,4 @@
-//! The loop: wait, take what comes, draw what changed.
+//! The loop: wait, take the next event, draw the changes.
 
 use std::io;
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ const DARK: [Color; 6] =
 const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
 
 impl Theme {
-    /// The theme for a terminal that says what its colors are, in `COLORFGBG`; dark where it does not.
+    /// The theme for a terminal that names its colors in `COLORFGBG`; dark where it does not.
     pub fn guess(foreground_background: Option<&str>) -> Self {
         let background = foreground_background.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
         match background {

@@ -281,7 +281,7 @@ impl Plan<'_> {
     fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
         let last = marks::marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
-        // Beside the name, so that what it opens cannot be taken for prose.
+        // Beside the name, so that its text cannot be taken for prose.
         let is_call =
             open.trim_end().len() == open.len() && frame::is_distinctive(outer) && frame::is_distinctive(inner);
         let interrupted = !inner.trim_end().ends_with(marks::is_closing);

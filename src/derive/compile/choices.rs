@@ -91,7 +91,7 @@ pub(in crate::derive) enum Topic {
 }
 
 impl Choices {
-    /// The records that differ from this one in one choice about what failed.
+    /// The records that differ from this one in one choice about the failed part.
     pub fn neighbors(&self, wire: &Wire, topics: &[Topic]) -> Vec<Choices> {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());

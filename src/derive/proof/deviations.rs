@@ -1,6 +1,6 @@
 //! The results of a template on outputs that deviate from renders, as those of models do.
 //!
-//! Deviations are data: each changes a true output in one place, and the message should stay what it was, or lose the
+//! Deviations are data: each changes a true output in one place, and the message should stay the same, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
 
 use super::case::Case;

@@ -385,7 +385,7 @@ mod tests {
     use crate::chat::ChatTemplate;
     use crate::json::Object;
 
-    /// The ground after a question, with what opens reasoning as far as it shows.
+    /// The ground after a question, with the opening of reasoning as far as it shows.
     fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
         let template = ChatTemplate::compile(chat_template).unwrap();
         let variables = Object::new();
@@ -412,7 +412,7 @@ mod tests {
             (THOUGHT, "", State::Plain, &["<think>"][..]),
             (THOUGHT, "<think>", State::Open("<think>".to_owned()), &["<think>"]),
             (THOUGHT, "<think></think>", State::Closed("<think>".to_owned()), &["<think>"]),
-            // No render shows it: the mark's own words say what it is.
+            // No render shows it: the mark's own words are about reasoning.
             ("", "<think>", State::Open(String::new()), &[]),
             ("", "<think></think>", State::Closed(String::new()), &[]),
             ("", "<say>", State::Plain, &[]),

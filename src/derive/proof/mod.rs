@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A [`Failure`] is one cause with its smallest example; its [`Boundary`] says which field is wrong, at which byte of
-//! `text`, and what happened instead (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
+//! `text`, and its actual behavior (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
 //! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
 //! [`Verdict::failed`], then by [`Verdict::lost`].
 

@@ -159,7 +159,7 @@ fn is_set_off(text: &str, is_named: bool) -> bool {
 mod tests {
     use super::*;
 
-    /// What a chat template whose turns are written like this takes.
+    /// How a chat template whose turns are written like this takes conversations.
     fn request(turn: &str) -> Option<Request> {
         let source = format!("{{% for m in messages %}}<{{{{ m.role }}}}>{turn}<end>{{% endfor %}}");
         let template = ChatTemplate::compile(&source).unwrap();
@@ -215,7 +215,7 @@ mod tests {
         let text = |gap: &str| format!("<bot>{}{gap}{}", needle::REASONING, needle::CONTENT);
         assert!(is_set_off(&text("</t>"), false));
         assert!(!is_set_off(&text(" "), false));
-        assert!(is_set_off(&text(""), true), "its name says what it is");
+        assert!(is_set_off(&text(""), true), "its name is about reasoning");
         assert!(!is_set_off("<bot>", true));
     }
 }

@@ -1,4 +1,4 @@
-//! Who is to read a draft: what it must keep to for that, how it is written then, and what each reader says of it.
+//! The readers of a draft: their limits, the ways to write it within them, and the verdict of each.
 
 mod fit;
 mod looks;

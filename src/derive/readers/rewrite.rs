@@ -1,4 +1,4 @@
-//! Any response template written within the limits of readers, and proved to read what it read before.
+//! Any response template written within the limits of readers, and proved to read the same conversations as before.
 
 use super::super::proof::Proof;
 use super::super::{Options, no_content, problem};

@@ -1,4 +1,4 @@
-//! What lies over the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
+//! Overlays of the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
 
 use crate::session::Departure;
 

@@ -1,4 +1,4 @@
-//! Keys that work on the session: edit, derive, bless, verify, copy, explain. What they give is laid over the screen.
+//! Keys that work on the session: edit, derive, bless, verify, copy, explain. Their results are overlays.
 
 use super::super::action::Effect;
 use super::App;

@@ -1,7 +1,7 @@
 //! The review: the pending differences of fixtures, one at a time, each accepted, rejected or skipped.
 //!
 //! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences
-//! there are, and what accepting one writes, is the caller's [`Docket`].
+//! there are, and the text that accepting one writes, is the caller's [`Docket`].
 
 mod screen;
 mod view;

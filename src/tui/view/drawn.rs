@@ -1,4 +1,5 @@
-//! What was drawn last: where a click hits, how far a pane can be scrolled, and what need not be computed again.
+//! The last drawing: where a click hits, how far a pane can be scrolled, and the results that need not be computed
+//! again.
 
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;

@@ -1,4 +1,4 @@
-//! Draws what is around the panes: the header, their titles, the bottom bar.
+//! Draws the frame of the panes: the header, their titles, the bottom bar.
 
 use std::time::{Duration, Instant};
 

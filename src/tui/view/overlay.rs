@@ -1,4 +1,4 @@
-//! What lies over the screen.
+//! Draws the overlay.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};

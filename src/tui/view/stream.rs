@@ -1,4 +1,4 @@
-//! Draws the output: what each stretch of it is, what is held, what has not arrived.
+//! Draws the output: the kind of each stretch, held text, and text that has not arrived.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What just happened, and why nothing more is released.
+//! Draws the last event, and why nothing more is released.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -59,8 +59,8 @@ pub(super) struct Pair {
 }
 
 impl Shown {
-    /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: what is around
-    /// them is not their own.
+    /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: the text
+    /// around them is not their own.
     pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
         let ends = self.calls.first().zip(self.calls.last());
         ends.is_some_and(|(first, last)| from <= first.span.start && last.span.end <= to)
@@ -68,7 +68,7 @@ impl Shown {
 }
 
 impl SampleMessage {
-    /// Reads a message; `own` is what the draft calls the reasoning.
+    /// Reads a message; `own` is the name of the reasoning in the draft.
     pub fn of(message: &Object, own: Option<&str>) -> Self {
         let text = |key: &str| {
             let text = message.get(key).and_then(Value::as_str).map(str::trim);

@@ -270,7 +270,7 @@ mod tests {
         Edit { template: value(ANSWER), what: Vec::new(), marks: Vec::new() }
     }
 
-    /// What a repair makes of a sample: the text, its message, and how much of it is reasoning that is read.
+    /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
     fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
         let shown = align(text, &SampleMessage::of(&object(message), None)).unwrap();
         let stop = text.find("<end>").unwrap_or(text.len());

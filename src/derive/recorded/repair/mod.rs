@@ -1,8 +1,8 @@
 //! Learning from samples: forms of a model that its chat template does not render, in addition to those it does.
 //!
 //! The parts of a sample's message are found in its text, in any spelling, and the text around them is the model's own
-//! form. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
-//! more samples, loses no conversation, and leaves prose alone that mentions what was learned.
+//! form. Only the parts that a template reads wrongly are learned, and a candidate counts only if it explains
+//! more samples, loses no conversation, and leaves prose alone that mentions the new marks.
 
 mod align;
 mod edits;
@@ -389,7 +389,7 @@ mod tests {
             let (made, lessons) = learned(&samples, 0);
             let made = made.unwrap_or_else(|| panic!("{text}: {lessons:?}"));
             assert_eq!(lessons.parts(), [part], "{text}");
-            // It reads the sample, and what the draft read.
+            // It reads the sample, and the outputs that the draft read.
             let both = [
                 samples[0].clone(),
                 sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED),
