@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::compile::{Choices, Guard, Inside, Region, Section, Space, Stray, ThoughtEnd};
+use super::compile::{CallRegion, Choices, Guard, Inside, Section, Space, Stray, ThoughtEnd};
 use super::{Options, derive};
 use crate::wire::marks::Segmentation;
 
@@ -18,8 +18,8 @@ type IsIt = fn(&Choices) -> bool;
 /// templates here have it.
 const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("another cut of the calls", |choices| choices.cut > 0, None),
-    ("region: the arguments", |choices| choices.region == Region::Arguments, None),
-    ("region: the whole call", |choices| choices.region == Region::Whole, None),
+    ("region: the arguments", |choices| choices.region == CallRegion::Arguments, None),
+    ("region: the whole call", |choices| choices.region == CallRegion::Whole, None),
     ("guard: always", |choices| choices.guard == Guard::Always, None),
     ("space: exact", |choices| choices.space == Space::Exact, None),
     ("section: required", |choices| choices.section == Section::Required, None),

@@ -1,7 +1,7 @@
 //! The search: candidates compiled from one wire, the cheapest first, each tested by the proof until one passes.
 //!
-//! A failed proof says which field is wrong at which place; only the choices about that field are varied next. What a
-//! candidate is, is its compiled template: choices that compile alike are proved once.
+//! A failed proof says which field is wrong at which place; only the choices about that field are varied next. A
+//! candidate is its compiled template: choices that compile alike are proved once.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::wire::{self, marks, structure::Wire};
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
 
-/// How many candidates in a row may be no better than the best before the search ends.
+/// How many candidates in a row may fail to improve on the best before the search ends.
 const MOST_IN_VAIN: usize = 10;
 
 /// How many more candidates are looked at, once one reads everything that some readers refuse, to find one that all of
@@ -59,7 +59,7 @@ fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &W
     let mut wire = wire::infer(prober, proof.usage())?;
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
-    // Marks that change with what is said are none that a template could name.
+    // A template cannot name marks that change with the values of a message.
     let holds_needles = |wire: &Wire| {
         let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
         needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
@@ -144,4 +144,63 @@ fn topics(attempt: &Attempt) -> Vec<Topic> {
         }
     }
     topics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, object_body, prompt, reasoning, value, wire_with, with_proof};
+    use crate::derive::readers::Fitted;
+
+    #[test]
+    fn the_cheapest_child_of_the_best_parent_is_next() {
+        let of = |parent, cut| Candidate { choices: Choices { cut, ..Choices::default() }, parent };
+        assert_eq!(next(&[of(3, 0), of(1, 2), of(1, 1)]), Some(2));
+        assert_eq!(next(&[]), None);
+    }
+
+    fn with_attempt<T>(json: &str, work: impl FnOnce(&Attempt) -> T) -> T {
+        with_proof(CHAT, |proof| {
+            let way = Fitted { template: value(json), gone: Vec::new() };
+            work(&Attempt::of(way, &proof, &Options::default(), &Wish::of(&[])).unwrap())
+        })
+    }
+
+    #[test]
+    fn the_field_of_a_failure_says_what_to_vary() {
+        let about = |from: &str, to: &str| with_attempt(&ANSWER.replace(from, to), topics);
+        assert_eq!(about("<never>", ""), []);
+        assert_eq!(about("<call>", "<never>"), [Topic::Calls]);
+        assert!(about("</think>", "</never>").contains(&Topic::Reasoning));
+        assert_eq!(about("<end>", "<never>"), [Topic::Content]);
+    }
+
+    /// The search for a reading of calls that are cut like this, and how many candidates it refuted.
+    fn searched(texts: [&str; 5]) -> (Attempt, usize) {
+        let mut wire = wire_with(texts, object_body());
+        wire.prompts = vec![prompt("<assistant>")];
+        wire.reasoning = Some(reasoning("<think>", "</think>"));
+        with_proof(CHAT, |proof| {
+            let found = search(&wire, &proof, &Options::default(), &Wish::of(&[]), "reasoning_content");
+            (found.unwrap(), proof.tried().len())
+        })
+    }
+
+    #[test]
+    fn a_search_ends_with_the_first_candidate_that_reads_everything_for_everyone() {
+        let (plainest, refuted) = searched(["", "<call>", "</call>", "", ""]);
+        assert!(plainest.is_whole() && plainest.refusals.is_empty());
+        assert_eq!(refuted, 0);
+        // Taken for a section's, the marks need look-arounds, which one reader refuses: others are tried.
+        let (later, refuted) = searched(["<call>", "", "", "", "</call>"]);
+        assert!(later.is_whole() && later.refusals.is_empty(), "{}", later.draft);
+        assert!(refuted > 0);
+    }
+
+    #[test]
+    fn a_search_in_vain_gives_the_candidate_that_fails_least() {
+        let (best, refuted) = searched(["", "<tool>", "</tool>", "", ""]);
+        assert!(!best.is_whole() && best.verdict.passed > 0);
+        assert!((1..=MOST_PROOFS).contains(&refuted), "{refuted}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::diff::{self, DiffTag};
 use crate::json::Value;
+use crate::text::slice;
 use crate::wire::conversation::{Answer, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::structure::Wire;
@@ -31,11 +32,11 @@ pub(crate) struct Change {
 
 /// Compares two renders.
 fn changes(without: &str, with: &str) -> Vec<Change> {
-    // Only what lies between the common ends is worth the work.
+    // Only the text between the common ends is worth the work.
     let start = common(without.chars(), with.chars());
-    let (a, b) = (without.get(start..).unwrap_or(""), with.get(start..).unwrap_or(""));
+    let (a, b) = (slice(without, start..), slice(with, start..));
     let end = common(a.chars().rev(), b.chars().rev());
-    let (a, b) = (a.get(..a.len() - end).unwrap_or(""), b.get(..b.len() - end).unwrap_or(""));
+    let (a, b) = (slice(a, ..a.len() - end), slice(b, ..b.len() - end));
     let a: Vec<&str> = pieces(a);
     let b: Vec<&str> = pieces(b);
     let join = |pieces: &[&str], range: std::ops::Range<usize>| pieces.get(range).unwrap_or(&[]).concat();
@@ -63,18 +64,18 @@ fn pieces(text: &str) -> Vec<&str> {
     for (at, c) in text.char_indices() {
         let word = c.is_alphanumeric() || c == '_';
         if at > start && !(word && in_word) {
-            pieces.push(text.get(start..at).unwrap_or(""));
+            pieces.push(slice(text, start..at));
             start = at;
         }
         in_word = word;
     }
     if start < text.len() {
-        pieces.push(text.get(start..).unwrap_or(""));
+        pieces.push(slice(text, start..));
     }
     pieces
 }
 
-/// Renders again what a wire rests on, and compares.
+/// Renders the evidence of a wire again, and compares.
 pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
     let base = Setting::new();
     let user = [Message::User(needle::USER.to_owned())];

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use super::compile::Choices;
 use super::evidence::{Change, Evidence};
 use super::findings::{Found, headers};
 use super::proof::Tried;
 use super::report::{Derivation, Status};
 use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
+use crate::text::slice;
 use crate::wire::structure::{Arguments, Calls, Place, Prompt, Wire};
 
 /// How much of a render an excerpt shows.
@@ -172,15 +174,15 @@ impl Derivation {
             writeln!(page, "\n## Limits\n")?;
         }
         for note in notes {
-            let help = note.help.as_ref().map(|help| format!(" {}.", capitalized(help))).unwrap_or_default();
+            let help = note.help.as_ref().map_or_else(String::new, |help| format!(" {}.", capitalized(help)));
             writeln!(page, "- {}.{}", escape(&capitalized(&note.message)), escape(&help))?;
         }
         Ok(())
     }
 }
 
-/// The candidates before the draft that came nearest, each with what refuted it and the fields in which it differs from
-/// the draft.
+/// The candidates before the draft that came nearest, each with the failure that refuted it and the fields in which it
+/// differs from the draft.
 fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std::fmt::Result {
     if tried.is_empty() {
         return Ok(());
@@ -189,11 +191,11 @@ fn candidates(page: &mut String, tried: &[Tried], draft: Option<&Value>) -> std:
     let mut nearest: Vec<&Tried> = tried.iter().collect();
     nearest.sort_by_key(|tried| tried.failed);
     let rest = nearest.len().saturating_sub(REFUTED);
+    let known = draft.map_or_else(Vec::new, parts);
     for tried in nearest.into_iter().take(REFUTED) {
         let conversations = if tried.failed == 1 { "conversation" } else { "conversations" };
         writeln!(page, "- {} {conversations} failed: {}", tried.failed, escape(&tried.refuted))?;
         for (name, value) in parts(&tried.draft) {
-            let known = draft.map(parts).unwrap_or_default();
             if !known.contains(&(name.clone(), value.clone())) {
                 writeln!(page, "  - {}: {}", escape(&name), code(&shortened(&value.to_string(), 2 * EXCERPT)))?;
             }
@@ -227,7 +229,9 @@ fn places(text: &str, message: &Value) -> Vec<String> {
             Value::List(calls) => {
                 for (i, call) in calls.iter().enumerate() {
                     let name = call.get("function").and_then(|function| function.get("name")).and_then(Value::as_str);
-                    place(&format!("name of call {}", i + 1), name.unwrap_or(""));
+                    if let Some(name) = name {
+                        place(&format!("name of call {}", i + 1), name);
+                    }
                 }
             }
             _ => {}
@@ -239,7 +243,7 @@ fn places(text: &str, message: &Value) -> Vec<String> {
 /// The last part of a prompt.
 fn end_of(prompt: &str) -> String {
     let from = prompt.char_indices().rev().nth(79).map_or(0, |(at, _)| at);
-    let rest = prompt.get(from..).unwrap_or(prompt);
+    let rest = slice(prompt, from..);
     if from > 0 { format!("…{rest}") } else { rest.to_owned() }
 }
 
@@ -325,7 +329,7 @@ fn arguments(page: &mut String, wire: &Wire) -> std::fmt::Result {
 
 /// How calls are written, in a line.
 fn calls_line(calls: &Calls) -> String {
-    let cut = calls.cuts.first().cloned().unwrap_or_default();
+    let cut = Choices::default().cut(calls);
     let open = match format!("{}{}", cut.section.trim(), cut.open.trim()).as_str() {
         "" => "their own first characters".to_owned(),
         open => code(open),
@@ -357,5 +361,145 @@ fn list(texts: &[String]) -> String {
 
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, calls, object_body, pairs, prompt, value, wire};
+    use crate::derive::{Options, derive};
+    use crate::wire::structure::History;
+
+    #[test]
+    fn the_page_holds_the_draft_its_evidence_and_its_proof() {
+        let derivation = derive(CHAT, &Options::default());
+        let page = derivation.explain("a\u{1b}b.jinja");
+        assert!(page.starts_with("# Response template for a\\u{1b}b.jinja\n\nProved: content"), "{page}");
+        for part in [
+            "\n- reasoning: `<think>` to `</think>`, rendered",
+            "\n```json\n{",
+            "\n## Evidence\n",
+            "### Calls",
+            "\n## Proof\n",
+        ] {
+            assert!(page.contains(part), "{part}\n{page}");
+        }
+        assert!(!page.contains("## What fails"), "nothing does");
+    }
+
+    #[test]
+    fn a_failed_derivation_says_only_why() {
+        let page = derive("{{ messages | length }}", &Options::default()).explain("x.jinja");
+        let why = "this chat template does not render the content of assistant messages";
+        assert_eq!(page, format!("# Response template for x.jinja\n\nFailed: no draft.\n\n- {why}\n"));
+    }
+
+    #[test]
+    fn refuted_candidates_show_the_fields_in_which_they_differ() {
+        let draft = value(ANSWER);
+        let tried = |failed: usize| Tried {
+            draft: value(&ANSWER.replace("<end>", "<stop>")),
+            failed,
+            refuted: format!("case {failed}"),
+        };
+        let mut page = String::new();
+        candidates(&mut page, &[tried(9), tried(1), tried(4), tried(3)], Some(&draft)).unwrap();
+        let content = "  - content: `{\"close\": \"<stop>\", \"content\": \"text\"}`\n";
+        let wanted = format!(
+            "\n## Candidates that were refuted\n\n- 1 conversation failed: case 1\n{content}- 3 conversations failed: case 3\n\
+             {content}- 4 conversations failed: case 4\n{content}- and 1 more that failed as many or more\n"
+        );
+        assert_eq!(page, wanted);
+        page.clear();
+        candidates(&mut page, &[], Some(&draft)).unwrap();
+        assert_eq!(page, "");
+    }
+
+    #[test]
+    fn the_parts_of_a_turn_are_found_in_its_text() {
+        let message = value(
+            r#"{"role": "assistant", "content": " Yes. ", "thinking": "", "tool_calls":
+                [{"function": {"name": "f_one"}}, {"function": {}}, {"function": {"name": "gone"}}]}"#,
+        );
+        assert_eq!(places("<b>Yes.<c>f_one", &message), ["content 3–7", "name of call 1 10–15"]);
+        assert_eq!(places("assistant", &message), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_prompt_is_shown() {
+        assert_eq!(end_of("<bot>"), "<bot>");
+        let long = "é".repeat(100);
+        assert_eq!(end_of(&long), format!("…{}", "é".repeat(80)));
+        assert_eq!(end_of(&"é".repeat(80)), "é".repeat(80));
+    }
+
+    #[test]
+    fn code_is_fenced_by_more_ticks_than_it_holds() {
+        for (text, shown) in
+            [("<a>\n", "`<a>⏎`"), ("a`b", "`` a`b ``"), ("```", "```` ``` ````"), ("\u{1b}", "`\\u{1b}`")]
+        {
+            assert_eq!(code(text), shown);
+        }
+        assert_eq!(list(&[]), "nothing");
+        assert_eq!(list(&["<a>".to_owned(), "<b>".to_owned()]), "`<a>` or `<b>`");
+        assert_eq!([capitalized("ändert"), capitalized("")], ["Ändert", ""]);
+    }
+
+    #[test]
+    fn calls_are_described_by_their_layout_and_their_marks() {
+        let mut one = calls(["", "<call>", "</call>", "", ""], object_body());
+        assert_eq!(
+            calls_line(&one),
+            "one JSON object per call, opened by `<call>`, closed by `</call>`, several calls per turn"
+        );
+        one.most = 1;
+        one.cuts = vec![crate::derive::by_hand::cut([""; 5])];
+        assert_eq!(
+            calls_line(&one),
+            "one JSON object per call, opened by their own first characters, closed by the end of the turn, one call per turn"
+        );
+    }
+
+    #[test]
+    fn a_prompt_has_a_row_for_each_thing_it_writes() {
+        let mut page = String::new();
+        let quiet = wire();
+        prompts(&mut page, &quiet).unwrap();
+        assert_eq!(page, "", "no prompt writes anything");
+        let mut opens = prompt("<bot>");
+        opens.prefill = "<think>|".to_owned();
+        opens.after = History::ToolResult;
+        opens.setting.insert("think".to_owned(), true.into());
+        prompts(&mut page, &Wire { prompts: vec![prompt("<bot>"), opens.clone(), opens], ..wire() }).unwrap();
+        let wanted = "### What the prompt already writes\n\n| prompt after | writes |\n|---|---|\n\
+                      | a user message, nothing set | nothing |\n| a tool result, `think` = true | `<think>\\|` |\n\n";
+        assert_eq!(page, wanted);
+    }
+
+    #[test]
+    fn arguments_have_a_row_for_each_type_if_they_are_written_key_by_key() {
+        let mut page = String::new();
+        let mut typed = calls(["", "<call>", "</call>", "", ""], object_body());
+        let with = |calls: &Calls| Wire { calls: Some(calls.clone()), ..wire() };
+        arguments(&mut page, &with(&typed)).unwrap();
+        assert_eq!(page, "");
+        let mut keyed = pairs(["<", ">", "</>", ""]);
+        keyed.written = vec![("string", "x".to_owned()), ("boolean", "a|b".to_owned())];
+        typed.body.arguments = Arguments::Pairs(Box::new(keyed));
+        arguments(&mut page, &with(&typed)).unwrap();
+        assert!(page.ends_with("| string | `x` |\n| boolean | `a\\|b` |\n\n"), "{page}");
+    }
+
+    #[test]
+    fn a_change_says_what_came_and_what_went() {
+        let change = |removed: &str, inserted: &str| Change {
+            at: 3,
+            removed: removed.to_owned(),
+            inserted: inserted.to_owned(),
+        };
+        assert_eq!(shown(&change("", "<a>")), "at 3: `<a>`");
+        assert_eq!(shown(&change("<a>", "")), "at 3: without `<a>`");
+        assert_eq!(shown(&change("<a>", "<b>")), "at 3: `<b>` instead of `<a>`");
+    }
 }

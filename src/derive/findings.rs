@@ -1,5 +1,6 @@
 //! The findings about a chat template besides the draft, for programs and for reports.
 
+use super::compile::Choices;
 use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
 use crate::doctor;
@@ -20,7 +21,7 @@ pub(super) struct Found {
     pub evidence: Vec<Evidence>,
     /// Marks of the draft that a server leaves out of the text when it decodes without special tokens.
     pub special_marks: Vec<String>,
-    /// The chat template and what it was rendered with, to examine it.
+    /// The chat template and the options of its renders, to examine it.
     pub source: String,
     pub examined: doctor::Options,
     pub request_shape: String,
@@ -53,7 +54,7 @@ impl Findings {
         Some((reasoning.open.trim(), reasoning.close.trim()))
     }
 
-    /// The machine-readable findings. What the template takes, drops and refuses is examined for them.
+    /// The machine-readable findings. This examines the input that the template takes, drops and refuses.
     pub fn to_value(&self) -> Value {
         self.found().map_or_else(|| Value::Object(Object::new()), Found::to_value)
     }
@@ -181,7 +182,7 @@ fn some(texts: &[&str]) -> Vec<String> {
 
 fn tools(calls: &Calls, evidence: Value) -> Value {
     let path = |path: &[String]| Value::from(path.join("."));
-    let cut = calls.cuts.first().cloned().unwrap_or_default();
+    let cut = Choices::default().cut(calls);
     let mut entries = Object::from([
         ("layout".to_owned(), calls.layout().into()),
         ("section_open".to_owned(), cut.section.trim().into()),
@@ -228,7 +229,7 @@ fn arguments(calls: &Calls, evidence: Value) -> Value {
             put("unquoted_keys", (*unquoted_keys).into());
             let quotes =
                 quotes.as_ref().map(|(open, close)| Value::List(vec![open.as_str().into(), close.as_str().into()]));
-            put("quotes", quotes.unwrap_or_default());
+            put("quotes", quotes.unwrap_or(Value::Null));
         }
         Arguments::Pairs(pairs) => {
             put("form", if pairs.cut.close.trim().is_empty() { "keywords".into() } else { "marks".into() });
@@ -253,5 +254,116 @@ fn spelled(values: &Values) -> String {
         (Encoding::Python, None) => "as Python prints them".to_owned(),
         (Encoding::Quoted { open, escaped: true, .. }, None) => format!("between {open}, escaped as Python does"),
         (Encoding::Quoted { open, escaped: false, .. }, None) => format!("between {open}, not escaped"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{CHAT, named_body, object_body, pairs, prompt, value, wire};
+    use crate::derive::{Options, derive};
+    use crate::wire::structure::Typed;
+
+    #[test]
+    fn the_findings_name_the_marks_of_every_part() {
+        let findings = derive(CHAT, &Options::default()).findings;
+        assert_eq!(findings.reasoning(), Some(("<think>", "</think>")));
+        assert_eq!(findings.stops(), ["<end>"]);
+        let found = findings.to_value();
+        let tools = found.get("tools").unwrap();
+        for (key, json) in [
+            ("layout", "\"one JSON object per call\""),
+            ("open", "\"<call>\""),
+            ("close", "\"</call>\""),
+            ("parallel", "true"),
+            ("name", "\"name\""),
+            ("id", "null"),
+        ] {
+            assert_eq!(tools.get(key), Some(&value(json)), "{key}");
+        }
+        assert_eq!(found.get("reasoning").unwrap().get("source"), Some(&"rendered".into()));
+        let evidence = findings.evidence().iter().map(|evidence| evidence.finding).collect::<Vec<_>>();
+        assert!(
+            ["turn", "content", "reasoning", "tools", "arguments"].iter().all(|finding| evidence.contains(finding))
+        );
+    }
+
+    #[test]
+    fn without_a_derivation_there_are_none() {
+        let none = Findings::default();
+        assert_eq!((none.to_value(), none.stops(), none.reasoning()), (value("{}"), &[][..], None));
+        assert!(none.evidence().is_empty());
+    }
+
+    #[test]
+    fn headers_are_listed_once() {
+        let wire = Wire { prompts: vec![prompt("<a>\n"), prompt("<b>"), prompt("\n<a>")], ..wire() };
+        assert_eq!(headers(&wire), ["<a>", "<b>"]);
+    }
+
+    #[test]
+    fn calls_are_laid_out_in_one_of_four_ways() {
+        let layout = |body| crate::derive::by_hand::calls([""; 5], body).layout();
+        let object = |change: fn(&mut crate::wire::structure::ObjectBody)| {
+            let mut body = object_body();
+            change(body.object.as_mut().unwrap());
+            layout(body)
+        };
+        assert_eq!(layout(object_body()), "one JSON object per call");
+        assert_eq!(object(|object| object.in_array = true), "one JSON array of calls");
+        assert_eq!(object(|object| object.name = None), "one JSON object per call whose key is the function name");
+        assert_eq!(layout(named_body("", Arguments::Json)), "function name between markers");
+    }
+
+    #[test]
+    fn the_head_of_a_named_call_lists_its_pieces() {
+        let body = named_body(">", Arguments::Python);
+        let calls = crate::derive::by_hand::calls(["<calls>", "<f=", "</f>", "\n", "</calls>"], body);
+        let found = tools(&calls, Value::Null);
+        assert_eq!(found.get("head"), Some(&value(r#"["{name}", ">"]"#)));
+        assert_eq!(found.get("section_open"), Some(&"<calls>".into()));
+        assert_eq!(found.get("separator"), Some(&"\n".into()), "white space and all");
+        assert_eq!(arguments(&calls, Value::Null).get("form"), Some(&"python".into()));
+    }
+
+    #[test]
+    fn arguments_are_named_by_their_form() {
+        let form = |arguments| {
+            let calls = crate::derive::by_hand::calls([""; 5], named_body("", arguments));
+            super::arguments(&calls, Value::Null).to_string()
+        };
+        let dialect = |quotes: Option<(&str, &str)>| Arguments::Dialect {
+            unquoted_keys: true,
+            quotes: quotes.map(|(open, close)| (open.to_owned(), close.to_owned())),
+        };
+        assert_eq!(form(Arguments::Json), r#"{"form": "json", "evidence": null}"#);
+        assert_eq!(
+            form(dialect(None)),
+            r#"{"form": "json dialect", "unquoted_keys": true, "quotes": null, "evidence": null}"#
+        );
+        assert!(form(dialect(Some(("'", "'")))).contains(r#""quotes": ["'", "'"]"#));
+        let keyed = |close: &str| form(Arguments::Pairs(Box::new(pairs(["<", ">", close, ""]))));
+        assert!(
+            keyed("</>")
+                .starts_with(r#"{"form": "marks", "before_key": "<", "before_value": ">", "after_value": "</>""#)
+        );
+        assert!(keyed("").starts_with(r#"{"form": "keywords""#));
+        assert!(keyed(&format!("</{}>", crate::wire::structure::KEY_AGAIN)).contains(r#""after_value": "</{key}>""#));
+    }
+
+    #[test]
+    fn strings_are_spelled_in_words() {
+        let plain = pairs([""; 4]).values;
+        let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
+        for (strings, words) in [
+            (Encoding::Bare, "bare text, like every value"),
+            (Encoding::Json, "JSON strings"),
+            (quoted(true), "between ', escaped as Python does"),
+            (quoted(false), "between ', not escaped"),
+        ] {
+            assert_eq!(spelled(&Values { strings, ..plain.clone() }), words);
+        }
+        let typed = Typed { prefix: ":".to_owned(), string: "str".to_owned(), suffix: "=".to_owned() };
+        assert_eq!(spelled(&Values { typed: Some(typed), ..plain }), "marked str");
     }
 }

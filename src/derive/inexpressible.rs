@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::wire::structure::{Arguments, Encoding, Source, Wire};
 
-/// Says what no parser can get back from this wire, and what no render shows.
+/// Names the values that no parser can get back from this wire, and the guesses that no render confirms.
 pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
     let mut limits = Vec::new();
     let mut limit = |id: &'static str, message: &str, help: &str| {
@@ -61,4 +61,59 @@ pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
         Arguments::Json | Arguments::Python | Arguments::Dialect { .. } => {}
     }
     limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{named_body, pairs, reasoning, wire, wire_with};
+    use crate::wire::structure::{Pairs, Values};
+
+    fn of(wire: &Wire) -> Vec<&'static str> {
+        find(wire).iter().map(|note| note.id).collect()
+    }
+
+    #[test]
+    fn each_way_to_write_arguments_has_its_limit() {
+        let written = |strings| {
+            let plain = pairs(["<", ">", "</>", ""]);
+            Arguments::Pairs(Box::new(Pairs { values: Values { strings, ..plain.values.clone() }, ..plain }))
+        };
+        let quoted = |escaped| Encoding::Quoted { open: "'".to_owned(), close: "'".to_owned(), escaped };
+        let table: [(Arguments, &[&str]); 6] = [
+            (Arguments::Json, &[]),
+            (Arguments::JsonText, &["derive-arguments-text"]),
+            (written(Encoding::Bare), &["derive-types-lost"]),
+            (written(Encoding::Json), &[]),
+            (written(quoted(false)), &["derive-quotes"]),
+            (written(quoted(true)), &[]),
+        ];
+        for (arguments, limits) in table {
+            let wire = wire_with(["", "<f=", "</f>", "", ""], named_body(">", arguments.clone()));
+            assert_eq!(of(&wire), limits, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn a_guess_about_reasoning_names_its_marks() {
+        assert_eq!(of(&wire()), [""; 0]);
+        for (source, limits) in [
+            (Source::Rendered, &[][..]),
+            (Source::Guessed, &["derive-reasoning-guessed"]),
+            (Source::Asked, &["derive-reasoning-asked"]),
+        ] {
+            let mut thought = reasoning("<think>\n", "</think>");
+            thought.source = source;
+            let notes = find(&Wire { reasoning: Some(thought), ..wire() });
+            assert_eq!(notes.iter().map(|note| note.id).collect::<Vec<_>>(), limits);
+            assert!(notes.iter().all(|note| note.message.contains("`<think>`") && note.message.contains("`</think>`")));
+        }
+    }
+
+    #[test]
+    fn a_name_that_only_an_id_holds_is_a_limit() {
+        let mut wire = wire_with(["", "<f=", "</f>", "", ""], named_body(">", Arguments::Json));
+        wire.calls.as_mut().unwrap().ids_hold_names = true;
+        assert_eq!(of(&wire), ["derive-name-in-id"]);
+    }
 }

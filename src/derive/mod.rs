@@ -2,10 +2,12 @@
 //!
 //! There is no per-model code. `wire` renders conversations that differ in one thing and infers how the template writes
 //! the model's turn; `compile` turns that structure and a record of choices into a response template; `choose` searches
-//! the choices, led by what `proof` refutes: it renders other conversations and parses them back.
+//! the choices, led by the failures of `proof`: it renders other conversations and parses them back.
 
 #[cfg(test)]
 mod ablation;
+#[cfg(test)]
+mod by_hand;
 mod choose;
 mod compile;
 mod evidence;
@@ -25,10 +27,10 @@ pub use findings::Findings;
 pub use proof::Verdict;
 pub(crate) use proof::tools as proof_tools;
 pub(crate) use proof::{Conversation, Fate, conversations};
-// What the command asks for besides.
+// Used by the command besides.
 #[doc(hidden)]
 pub use proof::{ReadableTurn, ReadableTurns};
-// What a verdict rests on, for the command and the tests; `Verdict::to_value` tells it to everybody else.
+// The parts of a verdict, for the command and the tests; everybody else reads them in `Verdict::to_value`.
 #[doc(hidden)]
 pub use proof::{Failure, Fault, Part};
 #[doc(hidden)]
@@ -143,7 +145,7 @@ fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<D
     Some(report::report(&prober, chosen, &proof, source, options, &wish))
 }
 
-/// A draft, its proof, the samples it does not explain, and what its readers say.
+/// A draft, its proof, the samples it does not explain, and the objections of its readers.
 struct Attempt {
     draft: Value,
     verdict: Verdict,
@@ -205,12 +207,12 @@ impl Attempt {
         }
     }
 
-    /// The draft that also reads what samples write otherwise, as far as they say what they mean.
+    /// The draft that also reads the forms that only samples show, if their messages are known.
     fn taught(self, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Self {
         if self.explained.departures.is_empty() {
             return self;
         }
-        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &Bench { proof, options });
+        let (template, lessons) = recorded::learn(&self.draft, &options.samples, &ProofAndSamples { proof, options });
         let taught = template.map(|template| Fitted { template, gone: self.gone.clone() });
         let taught = taught.and_then(|way| Self::of(way, proof, options, wish)).unwrap_or(self);
         let mut verdict = taught.verdict;
@@ -236,12 +238,12 @@ impl Attempt {
 }
 
 /// The conversations and samples that test a repair.
-struct Bench<'b, 't> {
+struct ProofAndSamples<'b, 't> {
     proof: &'b Proof<'t>,
     options: &'b Options,
 }
 
-impl recorded::Bench for Bench<'_, '_> {
+impl recorded::Trial for ProofAndSamples<'_, '_> {
     fn explained(&self, template: &Template) -> Vec<bool> {
         let is_explained =
             |sample: &Sample| self.proof.explain(std::slice::from_ref(sample), template).departures.is_empty();
@@ -260,15 +262,18 @@ impl recorded::Bench for Bench<'_, '_> {
 
 /// Keeps the better of two, and why readers refuse one that reads everything.
 fn keep(best: &mut Option<Attempt>, mut attempt: Attempt) {
-    let known_spared = best.as_mut().map(|best| std::mem::take(&mut best.spared)).unwrap_or_default();
-    let refused = |attempt: &Attempt| if attempt.reads_all() { attempt.refusals.clone() } else { Vec::new() };
-    let own_spared = std::mem::take(&mut attempt.spared);
-    let spared = [known_spared, own_spared, refused(&attempt)].into_iter().find(|refusals| !refusals.is_empty());
+    let mut spared = best.as_mut().map_or_else(Vec::new, |best| std::mem::take(&mut best.spared));
+    if spared.is_empty() {
+        spared = std::mem::take(&mut attempt.spared);
+    }
+    if spared.is_empty() && attempt.reads_all() {
+        spared.clone_from(&attempt.refusals);
+    }
     if best.as_ref().is_none_or(|known| attempt.rank() < known.rank()) {
         *best = Some(attempt);
     }
     if let Some(best) = best {
-        best.spared = spared.unwrap_or_default();
+        best.spared = spared;
     }
 }
 
@@ -295,4 +300,96 @@ fn no_content(template: &ChatTemplate, source: &str, prober: &Prober) -> Diagnos
 
 fn problem(id: &'static str, message: &str, help: Option<String>) -> Diagnostic {
     Diagnostic { help, ..Diagnostic::error(id, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Path;
+    use crate::targets::{Reader, Reason};
+
+    fn refusal() -> Refusal {
+        Refusal { reader: Reader::Smg, place: Path::default(), reason: Reason::Other, words: "no".to_owned() }
+    }
+
+    /// An attempt that reads `passed` of ten conversations, refused or not.
+    fn attempt(passed: usize, refusals: Vec<Refusal>, is_asked: bool) -> Attempt {
+        let mut verdict = Verdict { cases: 10, passed, ..Verdict::default() };
+        verdict.failures.extend((passed < 10).then(|| Failure {
+            count: 10 - passed,
+            case: String::new(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: String::new(),
+            boundary: None,
+            prefix: String::new(),
+            text: String::new(),
+            expected: Value::Null,
+            got: Value::Null,
+        }));
+        Attempt {
+            draft: passed.to_string().into(),
+            verdict,
+            explained: Explained::default(),
+            refusals,
+            spared: Vec::new(),
+            gone: Vec::new(),
+            is_asked,
+            lessons: Lessons::default(),
+        }
+    }
+
+    #[test]
+    fn a_reader_that_was_asked_for_comes_before_conversations_and_any_other_after_them() {
+        let best = |attempts: Vec<Attempt>| {
+            let mut best = None;
+            attempts.into_iter().for_each(|attempt| keep(&mut best, attempt));
+            best.unwrap().draft
+        };
+        let refused = |is_asked| vec![attempt(10, vec![refusal()], is_asked), attempt(7, Vec::new(), is_asked)];
+        assert_eq!(best(refused(true)), "7".into());
+        assert_eq!(best(refused(false)), "10".into());
+        assert_eq!(
+            best(vec![attempt(8, vec![], false), attempt(9, vec![], false), attempt(3, vec![], false)]),
+            "9".into()
+        );
+        // Of equals the first.
+        assert_eq!(best(vec![attempt(8, vec![], false), attempt(8, vec![refusal()], false)]), "8".into());
+    }
+
+    #[test]
+    fn the_best_knows_why_readers_refuse_one_that_reads_everything() {
+        let mut best = None;
+        keep(&mut best, attempt(10, vec![refusal()], true));
+        keep(&mut best, attempt(7, Vec::new(), true));
+        let best = best.unwrap();
+        assert_eq!((best.draft.clone(), best.refusals.len(), best.spared.len()), ("7".into(), 0, 1));
+        assert!(!best.is_whole());
+        let mut other = None;
+        keep(&mut other, attempt(5, vec![refusal()], true));
+        keep(&mut other, attempt(7, Vec::new(), true));
+        assert!(other.unwrap().spared.is_empty(), "the refused one did not read everything");
+    }
+
+    #[test]
+    fn nothing_is_left_to_improve_once_all_is_read_and_no_asked_reader_refuses_it() {
+        let is_whole = |passed, refusals: Vec<Refusal>, is_asked| attempt(passed, refusals, is_asked).is_whole();
+        assert!(is_whole(10, vec![], true));
+        assert!(is_whole(10, vec![refusal()], false));
+        assert!(!is_whole(10, vec![refusal()], true));
+        assert!(!is_whole(9, vec![], false));
+    }
+
+    #[test]
+    fn a_template_without_a_trace_of_answers_says_what_is_missing() {
+        let message = |source: &str| {
+            let [diagnostic] = derive(source, &Options::default()).diagnostics.try_into().unwrap();
+            (diagnostic.id, diagnostic.message)
+        };
+        assert_eq!(message("{{ messages | length }}").0, "derive-no-content");
+        let (_, refused) = message("{{ raise_exception('no') }}");
+        assert!(refused.starts_with("the chat template refused every conversation: "), "{refused}");
+        let taken = derive(by_hand::CHAT, &Options::default().reasoning_field("content".to_owned()));
+        assert_eq!(taken.diagnostics[0].id, "derive-name-taken");
+    }
 }

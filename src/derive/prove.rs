@@ -15,9 +15,9 @@ use crate::wire::probe::Prober;
 pub struct Proven {
     /// `Proved` or `Partial`; `Failed` if there was nothing to prove it with.
     pub status: Status,
-    /// Every conversation, and what became of it.
+    /// The verdict on every conversation.
     pub verdict: Verdict,
-    /// What the response template makes of the samples.
+    /// How the response template reads the samples.
     #[doc(hidden)]
     pub explained: Explained,
     /// The diagnostics.
@@ -93,7 +93,7 @@ impl Proven {
         ])
     }
 
-    /// One line: how far it got, and what that covers.
+    /// One line: how far it got, and which parts that covers.
     pub fn headline(&self) -> String {
         super::report::headline(self.status, &self.verdict)
     }
@@ -104,7 +104,7 @@ impl Proven {
     }
 }
 
-/// The turns that a chat template writes in an everyday conversation, and what they mean to a response template.
+/// The turns that a chat template writes in an everyday conversation, and their messages for a response template.
 #[doc(hidden)]
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
@@ -113,4 +113,55 @@ pub fn readable_turns(source: &str, template: &Template, options: &Options) -> R
         let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
         super::no_content(&chat_template, source, &prober)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template};
+    use crate::derive::recorded::Sample;
+
+    fn proven(chat_template: &str, answer: &str, options: &Options) -> (Status, Vec<&'static str>) {
+        let proven = prove(chat_template, &template(answer), options);
+        (proven.status, proven.diagnostics.iter().map(|diagnostic| diagnostic.id).collect())
+    }
+
+    #[test]
+    fn only_a_template_that_reads_every_conversation_and_sample_is_proved() {
+        let plain = Options::default();
+        assert_eq!(proven(CHAT, ANSWER, &plain).0, Status::Proved);
+        let (status, ids) = proven(CHAT, &ANSWER.replace("<end>", "<stop>"), &plain);
+        assert_eq!(status, Status::Partial);
+        assert!(ids.contains(&"derive-unproved"));
+        let sample = Sample::new("odd", "<call>{\"name\": </call><end>").prefix("<assistant>".to_owned());
+        let (status, ids) = proven(CHAT, ANSWER, &plain.samples(vec![sample]));
+        assert_eq!(status, Status::Partial);
+        assert!(ids.contains(&"derive-sample"));
+    }
+
+    #[test]
+    fn calls_that_no_render_shows_are_not_proved() {
+        let start = CHAT.find("{% for c in").unwrap();
+        let end = start + CHAT[start..].find("{% endfor %}").unwrap() + "{% endfor %}".len();
+        let silent = format!("{}{}", &CHAT[..start], &CHAT[end..]);
+        let (status, ids) = proven(&silent, ANSWER, &Options::default());
+        assert_eq!((status, ids.contains(&"derive-unverified")), (Status::Partial, true));
+    }
+
+    #[test]
+    fn a_chat_template_that_cannot_prove_anything_says_why() {
+        for (source, id) in [("{% if", "template-failed"), ("{{ messages | length }}", "derive-no-content")] {
+            let (status, ids) = proven(source, ANSWER, &Options::default());
+            assert_eq!((status, ids.as_slice()), (Status::Failed, &[id][..]), "{source}");
+            let turns = readable_turns(source, &template(ANSWER), &Options::default());
+            assert_eq!(turns.map_err(|diagnostic| diagnostic.id), Err(id));
+        }
+    }
+
+    #[test]
+    fn a_missing_variable_is_filled_and_named() {
+        let needs = format!("{{% if not policy %}}{{{{ raise_exception('no') }}}}{{% endif %}}{CHAT}");
+        let (status, ids) = proven(&needs, ANSWER, &Options::default());
+        assert_eq!((status, ids.first()), (Status::Proved, Some(&"derive-filled")));
+    }
 }

@@ -51,10 +51,10 @@ pub struct Derivation {
     pub findings: Findings,
     /// The verdict of the proof.
     pub verdict: Verdict,
-    /// What the draft makes of the samples.
+    /// How the draft reads the samples.
     #[doc(hidden)]
     pub explained: Explained,
-    /// What each reader of response templates makes of the draft.
+    /// The verdict of each reader of response templates on the draft.
     #[doc(hidden)]
     pub readers: Vec<Reading>,
     /// The diagnostics.
@@ -86,7 +86,7 @@ impl Derivation {
         let diagnostics = self.diagnostics.iter().map(diagnostic_value);
         Value::from([
             ("status", self.status.name().into()),
-            ("response_template", self.response_template.clone().unwrap_or_default()),
+            ("response_template", self.response_template.clone().unwrap_or(Value::Null)),
             ("findings", self.findings.to_value()),
             ("verification", self.verdict.to_value()),
             ("readers", Value::List(self.readers.iter().map(Reading::to_value).collect())),
@@ -105,7 +105,7 @@ pub(super) fn diagnostic_value(diagnostic: &Diagnostic) -> Value {
     ])
 }
 
-/// One line: how far it got, and what that covers.
+/// One line: how far it got, and which parts that covers.
 pub(super) fn headline(status: Status, verdict: &Verdict) -> String {
     let (passed, cases) = (verdict.passed, verdict.cases);
     let lost = match verdict.lost() {
@@ -284,5 +284,93 @@ fn strings(value: &Value, out: &mut String) {
         Value::List(items) => items.iter().for_each(|item| strings(item, out)),
         Value::Object(entries) => entries.values().for_each(|value| strings(value, out)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{CHAT, value};
+    use crate::derive::{Part, derive};
+    use crate::json::Object;
+
+    #[test]
+    fn the_headline_counts_conversations_and_never_calls_a_loss_a_success() {
+        let mut verdict = Verdict { cases: 10, passed: 10, ..Verdict::default() };
+        verdict.scope.proved.push("content");
+        let line = |status, verdict: &Verdict| headline(status, verdict);
+        assert_eq!(
+            line(Status::Proved, &verdict),
+            "proved: content. 10 of 10 generated conversations parse back exactly"
+        );
+        verdict.passed = 8;
+        assert_eq!(
+            line(Status::Partial, &verdict),
+            "partial: 8 of 10 generated conversations parse back exactly; 2 lose something to the wire format"
+        );
+        assert_eq!(line(Status::Failed, &Verdict::default()), "failed: no draft");
+        for status in [Status::Proved, Status::Partial, Status::Inexpressible, Status::Failed] {
+            assert!(headline(status, &verdict).starts_with(&format!("{}: ", status.name())));
+        }
+    }
+
+    #[test]
+    fn the_status_says_how_far_it_got() {
+        let status = |source: &str| {
+            let derivation = derive(source, &Options::default());
+            (derivation.status, derivation.diagnostics.iter().map(|diagnostic| diagnostic.id).collect::<Vec<_>>())
+        };
+        assert_eq!(status(CHAT).0, Status::Proved);
+        let refuses = CHAT.replace("<call>", "{{ raise_exception('no calls') }}<call>");
+        let (proved, ids) = status(&refuses);
+        assert_eq!((proved, ids.contains(&"derive-calls-refused")), (Status::Proved, true));
+        // Words of a sentence: no delimiter parts them.
+        let (start, end) = (CHAT.find("<call>").unwrap(), CHAT.find("</call>").unwrap() + "</call>".len());
+        let words = "{% for key, value in c.function.arguments.items() %}{{ value }} is the {{ key }}, {% endfor %}\
+                     so run {{ c.function.name }}.";
+        let (unread, ids) = status(&format!("{}{words}{}", &CHAT[..start], &CHAT[end..]));
+        assert_eq!((unread, ids.contains(&"derive-calls-unknown")), (Status::Inexpressible, true));
+        assert_eq!(status("{{ messages | length }}").0, Status::Failed);
+    }
+
+    #[test]
+    fn each_entry_of_a_verdict_is_a_diagnostic_with_help() {
+        let failure = super::super::Failure {
+            count: 1,
+            case: "signs".to_owned(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: "content".to_owned(),
+            boundary: None,
+            prefix: String::new(),
+            text: "Yes.".to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        };
+        let verdict = Verdict { failures: vec![failure], ..Verdict::default() };
+        let [found] = verdict.diagnostics().try_into().unwrap();
+        assert_eq!((found.id, found.severity), ("derive-unproved", Severity::Warning));
+        assert_eq!(found.help.as_deref(), Some("the text: \"Yes.\""), "without a boundary the text has to do");
+        assert!(Verdict::default().diagnostics().is_empty());
+    }
+
+    #[test]
+    fn marks_that_a_server_may_leave_out_are_named_once() {
+        let draft = value(r#"{"fields": {"content": {"close_pattern": "<\\|end\\|>", "open": ["<s>"]}}}"#);
+        let variables = [("eos_token", "<|end|>"), ("bos_token", ""), ("name", "<s>")];
+        let variables = variables.into_iter().map(|(name, token)| (name.to_owned(), token.into())).collect();
+        let tokens = ["<s>", "<|end|>", "<unused>"].map(str::to_owned).to_vec();
+        let plain = Options::default().variables(variables);
+        assert_eq!(special_marks(&draft, &plain.clone().special_tokens(tokens)), ["<s>", "<|end|>"]);
+        // Only variables that are tokens.
+        assert_eq!(special_marks(&draft, &plain), ["<|end|>"]);
+    }
+
+    #[test]
+    fn a_failed_derivation_has_no_draft_in_its_report() {
+        let report = derive("{% if", &Options::default()).to_value();
+        assert_eq!(report.get("status"), Some(&"failed".into()));
+        assert_eq!(report.get("response_template"), Some(&Value::Null));
+        assert_eq!(report.get("diagnostics").and_then(Value::as_list).map(<[Value]>::len), Some(1));
     }
 }

@@ -33,7 +33,7 @@ impl Anchor {
         }
     }
 
-    /// What follows the last anchor in the prompt, and whether there is one.
+    /// The text after the last anchor in the prompt, and whether the prompt has one.
     pub fn rest<'t>(&self, prompt: &'t str) -> Result<(&'t str, bool), ParseError> {
         let end = match self {
             Self::Literals(literals) => literals.iter().filter_map(|literal| literal.last_end(prompt.as_bytes())).max(),

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How to cut a text that does not say itself how it is cut.
+/// How to cut a text that was recorded without its feeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Chunks {
     /// One feed.
     #[default]
     Whole,
-    /// So many code points a feed, and one where that is none.
+    /// This many code points per feed, at least one.
     Every(usize),
     /// 1 to 16 code points a feed, drawn from this seed.
     Random(u64),
@@ -52,7 +52,7 @@ impl Chunks {
     }
 }
 
-/// Cuts the text at the given lengths in code points; the last piece is what is left.
+/// Cuts the text at the given lengths in code points; the last piece is the rest.
 pub fn cut(text: &str, lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = &str> {
     let mut rest = text;
     lengths.into_iter().map_while(move |length| {

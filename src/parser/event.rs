@@ -23,7 +23,7 @@ impl Span {
     }
 }
 
-/// What happened in the text.
+/// An event of the text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -31,7 +31,7 @@ pub enum Event {
     Open {
         /// The field.
         field: Arc<str>,
-        /// What the named groups of its open pattern took.
+        /// The named captures of its open pattern.
         captures: Vec<Capture>,
         /// The delimiter; empty where the implicit field began.
         span: Span,
@@ -93,7 +93,7 @@ pub enum Event {
     },
 }
 
-/// An [`Event`] that borrows what it tells.
+/// An [`Event`] that borrows its texts and values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EventRef<'e> {
@@ -101,7 +101,7 @@ pub enum EventRef<'e> {
     Open {
         /// The field.
         field: &'e Arc<str>,
-        /// What the named groups of its open pattern took.
+        /// The named captures of its open pattern.
         captures: &'e [Capture],
         /// The delimiter; empty where the implicit field began.
         span: Span,
@@ -188,7 +188,7 @@ impl EventRef<'_> {
         }
     }
 
-    /// The event with everything it tells.
+    /// The event with its texts and values.
     pub fn to_owned(&self) -> Event {
         match *self {
             EventRef::Open { field, captures, span } => {
@@ -214,7 +214,7 @@ impl EventRef<'_> {
 }
 
 impl Event {
-    /// The event without owning what it tells.
+    /// The event without owning its texts and values.
     pub fn borrowed(&self) -> EventRef<'_> {
         match self {
             Event::Open { field, captures, span } => EventRef::Open { field, captures, span: *span },

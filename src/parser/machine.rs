@@ -39,7 +39,7 @@ impl Options {
         self
     }
 
-    /// What a closing mark inside a JSON string means.
+    /// The meaning of a closing mark inside a JSON string.
     #[must_use]
     pub fn closers_in_strings(mut self, meaning: ClosersInStrings) -> Self {
         self.closers_in_strings = meaning;
@@ -69,7 +69,7 @@ pub enum ClosersInStrings {
 #[derive(Clone, Debug)]
 pub struct Parser {
     template: Template,
-    /// What is watched for, which all parsers of a template share.
+    /// The delimiters to watch for, which all parsers of a template share.
     plan: Arc<Plan>,
     mode: Mode,
     tools: Option<Arc<Tools>>,
@@ -120,7 +120,7 @@ pub struct Finished {
     pub missing: Vec<String>,
     /// The regions that gave no value, in their order.
     pub malformed: Vec<Malformed>,
-    /// What makes the answer doubtful, a sentence for each thing.
+    /// The doubts about the answer, a sentence for each.
     pub notes: Vec<String>,
     /// The last events, unless they went to a sink.
     pub events: Vec<Event>,
@@ -151,7 +151,7 @@ pub struct Pending<'p> {
 }
 
 impl Parser {
-    /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; what follows the last start
+    /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; the text after the last start
     /// anchor in it belongs to the message.
     pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
         let plan = template.prepared(Plan::new);
@@ -194,7 +194,7 @@ impl Parser {
         Ok(parser)
     }
 
-    /// What the prefix itself opened and wrote.
+    /// The events of the prefix itself.
     pub fn initial_events(&self) -> &[Event] {
         &self.initial_events
     }
@@ -232,7 +232,7 @@ impl Parser {
         self.step(false, sink)
     }
 
-    /// Takes more of the text only as what follows it: its events are not reported, and the message lacks it.
+    /// Takes more of the text only as lookahead: its events are not reported, and the message lacks it.
     ///
     /// For stable mode, in which no value that can or cannot be read changes what follows.
     pub(crate) fn skim(&mut self, text: &str) -> Result<(), ParseError> {
@@ -242,14 +242,14 @@ impl Parser {
         taken
     }
 
-    /// Ends the text: what was held is settled, and the message is complete.
+    /// Ends the text: held text is settled, and the message is complete.
     pub fn finish(self) -> Result<Finished, ParseError> {
         let mut events = Vec::new();
         let finished = self.finish_into(&mut |event| events.push(event.to_owned()))?;
         Ok(Finished { events, ..finished })
     }
 
-    /// Ends the text and hands the last events to a sink, without a copy of the values they tell.
+    /// Ends the text and hands the last events to a sink, without a copy of their values.
     pub fn finish_into(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         if self.mode == Mode::Reference {
             self.stage = Stage::Finalize;
@@ -398,7 +398,7 @@ impl Parser {
                 .is_some_and(|delimiter| Scan::matches_nothing(delimiter, &self.buffer, body.start, end))
     }
 
-    /// What tells the calls of a region that begins, if it may have calls.
+    /// The reader of the calls of a region that begins, if it may have calls.
     fn growth_of(&self, field: usize, captures: &[Capture]) -> Option<Box<Growth>> {
         if !self.grow_calls || self.skims {
             return None;
@@ -451,18 +451,18 @@ impl Parser {
         }
     }
 
-    /// Reads what the region's calls have got between two places.
+    /// Reads the text of the region's calls between two places.
     fn grow(&mut self, start: usize, end: usize, sink: &mut impl FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growth: Some(growth), .. }) = &mut self.region else { return };
         let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
             return;
         };
         let (body, text) = (self.buffer.slice(*body, end), self.buffer.slice(start, end));
-        let mut tell = |news: News<'_>| sink(news.event(&plan.name));
-        growth.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut tell);
+        let mut report = |news: News<'_>| sink(news.event(&plan.name));
+        growth.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
     }
 
-    /// Closes the region the parser is in, where it is in one; `span` is what closes it.
+    /// Closes the region the parser is in, if any; `span` is the delimiter that closes it.
     fn close(&mut self, span: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
         let plan = self.plan.clone();
@@ -476,7 +476,7 @@ impl Parser {
             self.signals.look_for_marks(&plan, text);
         }
         if self.mode == Mode::Stable && self.is_left_over(&region, field, body, span.end) {
-            // The reference reads nothing from here on. The events tell the text, and the message keeps its value.
+            // The reference reads nothing from here on. The events hold the text, and the message keeps its value.
             if let Ok(value) = content::region_value(field, text, &region.captures, self.mode) {
                 sink(EventRef::Close { field: &known.name, value: &value, span, body });
                 return Ok(());
@@ -518,7 +518,7 @@ impl Parser {
     }
 }
 
-/// What is watched for in a region, or outside of all.
+/// The delimiters watched for in a region, or outside of all.
 fn watched<'p>(plan: &'p Plan, region: Option<&Region>) -> &'p Watch {
     region
         .filter(|region| plan.implicit != Some(region.field))

@@ -84,7 +84,7 @@ impl Message {
     }
 
     fn append(&mut self, name: &str, value: Value) -> Result<&Value, NoValue> {
-        let no_list = || NoValue::new("the field repeats, and its default is no list to append to");
+        let no_list = || NoValue::new("the field repeats, and its default is not a list to append to");
         match self.entries.entry(name.to_owned()).or_insert_with(|| Value::List(Vec::new())) {
             Value::List(items) => {
                 items.push(value);
@@ -94,7 +94,7 @@ impl Message {
         }
     }
 
-    /// The message, without what is empty and no default.
+    /// The message, without empty values that are not defaults.
     pub fn finish(mut self, defaults: &Object) -> Object {
         self.entries.retain(|name, value| !value.is_empty() || defaults.contains_key(name));
         self.entries

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The part of a text at a range of bytes that a search, a scan or the text itself gave, so that both ends stand between
+/// The part of a text at a range of bytes that a search, a scan or the text itself gave, so that both ends lie between
 /// its characters. One that does not is a mistake here, which stops a debug build. A release build goes on with the
 /// nearest part there is: what is there is never taken for nothing.
 #[inline]
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_what_stands_there() {
+    fn a_part_is_the_text_at_its_range() {
         assert_eq!((part("aé日", 1..3), part("aé日", 6..6)), ("é", ""));
     }
 

@@ -46,7 +46,7 @@ pub(super) struct DelimiterPlan {
 pub(super) struct Watch {
     pub delimiters: Vec<usize>,
     /// The bytes of which a match of any of them has one, after nothing but its leading run.
-    telling: Box<[bool; 256]>,
+    signs: Box<[bool; 256]>,
     /// The leading runs of those that have one.
     runs: Vec<usize>,
     /// Those that can match at the beginning of the text only.
@@ -55,25 +55,25 @@ pub(super) struct Watch {
 
 impl Watch {
     fn new(delimiters: Vec<usize>, all: &[DelimiterPlan]) -> Self {
-        let mut telling = Box::new([false; 256]);
+        let mut signs = Box::new([false; 256]);
         let pattern = |d: &usize| all.get(*d).map(|delimiter| &delimiter.pattern);
         let anywhere = || delimiters.iter().filter_map(pattern).filter(|pattern| !pattern.begins_the_text());
-        for (byte, tells) in (0..=255).zip(telling.iter_mut()) {
-            *tells = anywhere().any(|pattern| pattern.can_tell(byte));
+        for (byte, is_sign) in (0..=255).zip(signs.iter_mut()) {
+            *is_sign = anywhere().any(|pattern| pattern.can_tell(byte));
         }
         let of_kind =
             |is: fn(&Pattern) -> bool| delimiters.iter().copied().filter(|d| pattern(d).is_some_and(is)).collect();
         let (runs, first) = (of_kind(|pattern| pattern.leading_run().is_some()), of_kind(Pattern::begins_the_text));
-        Self { delimiters, telling, runs, first }
+        Self { delimiters, signs, runs, first }
     }
 
     /// Whether the text has a byte that could identify a delimiter, wherever that began.
     #[inline]
     pub fn can_tell_in(&self, text: &str) -> bool {
-        text.bytes().any(|byte| self.telling.get(byte as usize).is_some_and(|tells| *tells))
+        text.bytes().any(|byte| self.signs.get(byte as usize).is_some_and(|is_sign| *is_sign))
     }
 
-    /// Where the leading run of a delimiter begins that may go on after the end of a text without telling bytes.
+    /// Where the leading run of a delimiter begins that may go on after the end of a text without a sign.
     #[inline]
     pub fn run_start(&self, all: &[DelimiterPlan], text: &str) -> usize {
         let runs = self.runs.iter().filter_map(|&d| all.get(d)?.pattern.leading_run());

@@ -46,9 +46,9 @@ impl Buffer {
     }
 
     /// Drops the text more than that many characters before a place, once that is worth the copying.
-    pub fn trim(&mut self, place: usize, behind: Option<usize>) {
-        let Some(behind) = behind else { return };
-        let mut keep = place.saturating_sub(behind.saturating_mul(4)).saturating_sub(self.base);
+    pub fn trim(&mut self, place: usize, reach: Option<usize>) {
+        let Some(reach) = reach else { return };
+        let mut keep = place.saturating_sub(reach.saturating_mul(4)).saturating_sub(self.base);
         if keep < 4096 || keep < self.text.len() / 2 {
             return;
         }
@@ -208,8 +208,8 @@ impl Scan {
         before
     }
 
-    /// Passes over new text that tells of no watched delimiter, and says up to where nothing can become part of one;
-    /// `None` if a short look cannot tell. `shown` is where the text begins that is not shown yet.
+    /// Passes over new text without a sign of a watched delimiter, and says up to where nothing can become part of one;
+    /// `None` if a short look cannot decide. `shown` is where the text begins that is not shown yet.
     #[inline]
     pub fn skip_if_clear(
         &mut self,

@@ -40,7 +40,7 @@ const SHORTEST_MARK: usize = 3;
 /// How many characters of a text a note quotes.
 const QUOTED: usize = 40;
 
-/// What was noticed so far.
+/// The signals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
     pub malformed: Vec<Malformed>,
@@ -90,7 +90,7 @@ impl Signals {
         }
     }
 
-    /// What is to be said, a sentence for each thing.
+    /// The notes, a sentence for each.
     pub fn notes(&self, plan: &Plan) -> Vec<String> {
         let name = |field: &usize| plan.fields.get(*field).map_or("", |field| &*field.name);
         let mut notes = Vec::new();

@@ -204,7 +204,7 @@ fn generated() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn every_row_of_the_exceptions_says_why_and_stands_once() {
+fn every_row_of_the_exceptions_says_why_and_occurs_once() {
     for (index, (construct, _, why)) in EXCEPTIONS.iter().enumerate() {
         assert!(why.len() > 20, "{construct:?}");
         assert!(EXCEPTIONS[..index].iter().all(|(other, ..)| other != construct), "{construct:?}");

@@ -146,7 +146,7 @@ impl Program {
         }
     }
 
-    /// Tells each run what has to follow it, and each look what its inside starts with.
+    /// Notes the successor of each run, and the beginning of each look.
     pub fn note_next_bytes(&mut self) {
         let nexts: Vec<_> = (0..self.insts.len()).map(|at| self.next_bytes(at + 1, 8)).collect();
         for (inst, next) in self.insts.iter_mut().zip(nexts) {

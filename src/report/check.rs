@@ -1,4 +1,4 @@
-//! The page of a check: every case, and those that do not hold with what they expect and what they got.
+//! The page of a check: every case, and those that fail with their expected and actual values.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -85,7 +85,7 @@ fn table(html: &mut Html, reports: &[Report<'_>], shown: &HashSet<usize>) {
     });
 }
 
-/// What was found, the worst first; of many, the first ones.
+/// The findings, the worst first; of many, the first ones.
 fn findings(html: &mut Html, report: &Report<'_>) {
     let mut found: Vec<&Diagnostic> = report.diagnostics.iter().collect();
     found.sort_by_key(|found| Reverse(found.severity));

@@ -23,7 +23,7 @@ pub(super) fn color(field: usize) -> String {
     format!("f f{}", field % COLORS)
 }
 
-/// A stretch of a text, and what it is.
+/// A stretch of a text, and its kind.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub span: Range<usize>,
@@ -72,7 +72,7 @@ fn left_out(span: &Range<usize>) -> String {
     format!("\n… {} bytes omitted …\n", span.len())
 }
 
-/// The positions of a recorded text on the page, in UTF-16 units of what [`text`] writes: the unit of scripts.
+/// The positions of a recorded text on the page, in UTF-16 units of the output of [`text`]: the unit of scripts.
 /// `places` are sorted.
 pub(super) fn offsets(recording: &Recording, runs: &[Run], places: &[usize]) -> Vec<usize> {
     let width = |text: &str| text.encode_utf16().count();

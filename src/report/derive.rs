@@ -78,7 +78,7 @@ fn after_word(headline: &str) -> &str {
     headline.split_once(": ").map_or(headline, |(_, rest)| rest)
 }
 
-/// The turn, the template, what it rests on, and the proof.
+/// The turn, the template, its evidence, and the proof.
 fn body<'a>(
     proof: Option<&'a Proof>,
     template: Option<&'a Value>,

@@ -1,4 +1,4 @@
-//! The page of an examination: what a chat template takes, drops and refuses, with the renders that decided it.
+//! The page of an examination: the input that a chat template takes, drops and refuses, with the deciding renders.
 
 use std::rc::Rc;
 
@@ -10,8 +10,9 @@ use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::doctor::{self, Exhibit, Fact, Options, Report};
 use crate::json::Value;
+use crate::text::slice;
 
-/// The groups of facts: what their value says, and what a page calls that.
+/// The groups of facts: their value, and its title on a page.
 const GROUPS: [(&str, &str, &str); 5] = [
     ("dropped", "drops silently", "bad"),
     ("printed", "prints as the word None", "bad"),
@@ -97,7 +98,7 @@ fn warnings(html: &mut Html, traps: &[Diagnostic], blocks: Option<&Result<usize,
     }
 }
 
-/// The facts: what is lost first, what is taken last, then how renders behave.
+/// The facts: losses first, accepted input last, then how renders behave.
 fn facts(html: &mut Html, report: &Report, exhibits: &[&Rc<Exhibit>]) {
     html.of_class("div", "wide", |html| {
         html.table("", "", &["what", "the template", "fact", "renders"], |html| {
@@ -135,9 +136,8 @@ fn departure(html: &mut Html, fact: &Fact, words: &str) {
     let mut renders = fact.evidence.iter().filter_map(|exhibit| exhibit.outcome.as_ref().ok());
     let (Some(longer), Some(shorter)) = (renders.next(), renders.next()) else { return };
     let agreed = doctor::common_start(shorter, longer);
-    let rest = |text: &str| text.get(agreed.len()..).unwrap_or("").to_owned();
-    let (first, second) = (rest(shorter), rest(longer));
-    let pieces = [Piece::Same(agreed), Piece::First(&first), Piece::Second(&second)];
+    let [first, second] = [shorter, longer].map(|text| slice(text, agreed.len()..));
+    let pieces = [Piece::Same(agreed), Piece::First(first), Piece::Second(second)];
     columns(html, ["the shorter chat", "the longer chat"], &pieces);
 }
 
@@ -170,10 +170,10 @@ fn render(html: &mut Html, index: usize, exhibit: &Exhibit) {
 
 /// Who speaks in a conversation, in order.
 fn roles(exhibit: &Exhibit) -> String {
-    let messages = exhibit.messages.as_list().unwrap_or_default();
-    let role = |message: &Value| {
-        let role = message.get("role").and_then(Value::as_str).unwrap_or("").to_owned();
-        if message.get("tool_calls").is_some() { format!("{role} with calls") } else { role }
-    };
-    messages.iter().map(role).collect::<Vec<_>>().join(", ")
+    let messages = exhibit.messages.as_list().into_iter().flatten();
+    let roles = messages.filter_map(|message| {
+        let role = message.get("role")?.as_str()?;
+        Some(if message.get("tool_calls").is_some() { format!("{role} with calls") } else { role.to_owned() })
+    });
+    roles.collect::<Vec<_>>().join(", ")
 }

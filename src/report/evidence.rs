@@ -3,6 +3,7 @@
 use super::html::Html;
 use super::sides::{Piece, columns};
 use crate::derive::Evidence;
+use crate::text::slice;
 
 /// The findings, in the order of a turn.
 const FINDINGS: [(&str, &str); 6] = [
@@ -38,12 +39,12 @@ fn pieces(evidence: &Evidence) -> Vec<Piece<'_>> {
     let (mut at, mut other) = (0, 0);
     for change in &evidence.changes {
         let alike = change.at.saturating_sub(other);
-        pieces.push(Piece::Same(evidence.first.get(at..at + alike).unwrap_or("")));
+        pieces.push(Piece::Same(slice(&evidence.first, at..at + alike)));
         pieces.extend([Piece::First(&change.removed), Piece::Second(&change.inserted)]);
         at += alike + change.removed.len();
         other = change.at + change.inserted.len();
     }
-    pieces.push(Piece::Same(evidence.first.get(at..).unwrap_or("")));
+    pieces.push(Piece::Same(slice(&evidence.first, at..)));
     pieces.retain(|piece| !matches!(piece, Piece::Same("") | Piece::First("") | Piece::Second("")));
     pieces
 }

@@ -1,8 +1,9 @@
-//! A page consists of markup from this crate's source and of text that enters escaped: there is no way to write
+//! A page consists of markup from this crate's source and of text that enters escaped: nothing can write
 //! anything else.
 //!
-//! Tags, attribute names and what a page inlines are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
-//! become references, and a character that does something beside being shown becomes a visible escape, as on a terminal.
+//! Tags, attribute names and inlined files are `&'static str`. Everything else is text: `<`, `>`, `&` and quotes
+//! become references, and a character that does something beside being shown becomes a visible escape, as on a
+//! terminal.
 
 use crate::diagnostic::{escape, escape_json, escaped};
 use crate::json::Value;
@@ -22,7 +23,7 @@ impl Html {
         self.out
     }
 
-    /// An element with what the closure writes inside.
+    /// An element around everything the closure writes.
     pub fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
         self.start(tag, attributes);
         inside(self);
@@ -42,7 +43,7 @@ impl Html {
         self.of_class(tag, class, |html| html.text(text));
     }
 
-    /// A table: what it shows, if that needs a word, the titles of its columns, and its rows.
+    /// A table: its caption, if it needs one, the titles of its columns, and its rows.
     pub fn table(&mut self, class: &str, caption: &str, titles: &[&str], rows: impl FnOnce(&mut Self)) {
         self.of_class("table", class, |html| {
             if !caption.is_empty() {
@@ -59,7 +60,7 @@ impl Html {
         });
     }
 
-    /// A cell of a table, with the title that it shows if there is no room for columns.
+    /// A cell of a table, with the title that it shows if columns do not fit.
     pub fn cell(&mut self, title: &str, inside: impl FnOnce(&mut Self)) {
         self.element("td", &[("data-title", title)], inside);
     }

@@ -1,7 +1,8 @@
-//! Reports as pages: one HTML file each, which loads nothing, runs nothing but its own script, and can be read without it.
+//! Reports as pages: one HTML file each, which loads nothing, runs nothing but its own script, and can be read without
+//! it.
 //!
-//! A page is a function of what the other rooms found: nothing is parsed or rendered in the browser, and the same findings
-//! give the same bytes. Whatever a model or a template wrote is text on it (`html`).
+//! A page is a function of the findings of the other rooms: nothing is parsed or rendered in the browser, and the same
+//! findings give the same bytes. Whatever a model or a template wrote is text on it (`html`).
 
 mod check;
 mod colors;

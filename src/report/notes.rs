@@ -4,7 +4,7 @@ use super::html::Html;
 use super::page::Section;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 
-/// The section of notes, if there are any. What fails has a place of its own on the page.
+/// The section of notes, if there are any. Failures have a place of their own on the page.
 pub(super) fn section(diagnostics: &[Diagnostic]) -> Option<Section<'_>> {
     let is_listed = |diagnostic: &&Diagnostic| diagnostic.id != "derive-unproved";
     let listed: Vec<&Diagnostic> = diagnostics.iter().filter(is_listed).collect();
@@ -49,8 +49,12 @@ fn one(html: &mut Html, diagnostic: &Diagnostic) {
 
 /// A place as editors take it, `file:line:column`, with the path of the value.
 fn place_words(place: &Place) -> String {
-    let file = place.file.as_deref().unwrap_or("");
-    let line = place.line_column.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
-    let path = place.path.as_deref().map(|path| format!(" {path}")).unwrap_or_default();
-    format!("{file}{line}{path}").trim().to_owned()
+    let mut words = place.file.as_deref().map_or_else(String::new, str::to_owned);
+    if let Some((line, column)) = place.line_column {
+        words.push_str(&format!(":{line}:{column}"));
+    }
+    if let Some(path) = &place.path {
+        words.push_str(&format!(" {path}"));
+    }
+    words.trim().to_owned()
 }

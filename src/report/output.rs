@@ -38,7 +38,7 @@ impl Output {
             .is_some_and(|(first, others)| others.iter().any(|side| message(side) != message(first)))
     }
 
-    /// How the first way to read it fares: against what is expected, or else by what looks wrong.
+    /// How the first way to read it fares: against the expected message or, without one, by the anomalies.
     pub(super) fn mood(&self) -> Mood {
         let Some(Side { recording, .. }) = self.sides.first() else { return Mood::Bad };
         match &self.expected {

@@ -14,11 +14,12 @@ use crate::json::Value;
 use crate::parser::Mode;
 use crate::replay::{Recording, Run};
 use crate::template::Template;
+use crate::text::slice;
 
 /// How much of an example is shown in a sentence, in characters.
 const EXCERPT: usize = 240;
 
-/// A conversation, and what the template makes of its turn.
+/// A conversation, and how the template reads its turn.
 pub(super) struct Shown {
     pub conversation: Conversation,
     pub recording: Recording,
@@ -72,7 +73,7 @@ impl Shown {
     }
 }
 
-/// The verdict, what fails and what is lost, and the grid: a row for each answer, a column for what it follows.
+/// The verdict, the failures and losses, and the grid: a row for each answer, a column for each history.
 pub(super) fn grid(html: &mut Html, proof: &Proof) {
     let verdict = &proof.verdict;
     html.of_class("p", "", |html| {
@@ -124,7 +125,7 @@ fn mark(html: &mut Html, proof: &Proof, index: usize) {
     let Some(shown) = proof.conversations.get(index) else { return };
     let (mood, sign, words) = shown.mood();
     let (said, after) = (&shown.conversation.said, &shown.conversation.after);
-    let with = shown.setting().map(|setting| format!(", with {setting}")).unwrap_or_default();
+    let with = shown.setting().map_or_else(String::new, |setting| format!(", with {setting}"));
     let (class, link) = (format!("mark {}", mood.class()), format!("#c{index}"));
     let title = format!("{said}, after {after}{with}: {words}");
     let attributes = [("class", class.as_str()), ("href", &link), ("title", &title), ("aria-label", &title)];
@@ -159,7 +160,7 @@ fn causes(html: &mut Html, verdict: &Verdict) {
     }
 }
 
-/// Every conversation, what fails first; those that came back stay closed.
+/// Every conversation, failures first; those that came back stay closed.
 pub(super) fn texts(html: &mut Html, proof: &Proof) {
     if let Some(shown) = proof.conversations.first() {
         colors::legend(html, &shown.recording);
@@ -176,7 +177,7 @@ pub(super) fn texts(html: &mut Html, proof: &Proof) {
             Fate::Failed(failure) => Some(failure),
             Fate::Lost(_) | Fate::Passed => None,
         };
-        // The first few failures are open: they are what the page was opened for.
+        // The first few failures are open: the reader came for them.
         let is_open = failure.is_some() && index_of_failure(proof, index) < 3;
         let attributes: &[(&str, &str)] = if is_open { &[("open", "")] } else { &[] };
         html.element("details", attributes, |html| {
@@ -248,14 +249,14 @@ fn expected(html: &mut Html, shown: &Shown) {
             if start < at {
                 continue;
             }
-            html.lines(text.get(at..start).unwrap_or(""));
+            html.lines(slice(text, at..start));
             let class = fields.iter().position(|field| field.name == key).map_or_else(|| "f".to_owned(), color);
             html.element("span", &[("class", &class), ("data-f", key)], |html| {
-                html.lines(text.get(start..end).unwrap_or(""));
+                html.lines(slice(text, start..end));
             });
             at = end;
         }
-        html.lines(text.get(at..).unwrap_or(""));
+        html.lines(slice(text, at..));
     });
 }
 

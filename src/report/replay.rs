@@ -1,4 +1,4 @@
-//! The page of outputs that can be stepped through: what the template makes of each text, and why.
+//! The page of outputs that can be stepped through: how the template reads each text, and why.
 
 use std::cmp::Reverse;
 

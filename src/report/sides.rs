@@ -1,9 +1,10 @@
-//! Two texts side by side, with what differs between them marked.
+//! Two texts side by side, with their differences marked.
 
 use super::html::Html;
 use crate::diagnostic::diff::{self, DiffTag};
 use crate::diagnostic::{escape_json, shortened};
 use crate::json::Value;
+use crate::text::slice;
 
 /// A stretch of two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ const LEAST: usize = 240;
 /// The longest JSON that is compared, in bytes: longer values are shortened first.
 const MOST: usize = 64 << 10;
 
-/// Two columns, each under its title; of long stretches that both share only what is next to a difference.
+/// Two columns, each under its title; of long stretches that both share, only the ends next to a difference.
 pub(super) fn columns(html: &mut Html, titles: [&str; 2], pieces: &[Piece<'_>]) {
     html.of_class("div", "sides", |html| {
         for (is_first, title) in [(true, titles[0]), (false, titles[1])] {
@@ -47,7 +48,7 @@ fn column(html: &mut Html, pieces: &[Piece<'_>], is_first: bool) {
     }
 }
 
-/// A stretch that both texts share: what lies next to a difference, and how much lies between.
+/// A stretch that both texts share: its ends next to a difference, and how much lies between.
 fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
     let count = text.chars().count();
     let (head, tail) = (if follows { AROUND } else { 0 }, if precedes { AROUND } else { 0 });
@@ -55,9 +56,9 @@ fn same(html: &mut Html, text: &str, follows: bool, precedes: bool) {
         return html.lines(text);
     }
     let place = |character: usize| text.char_indices().nth(character).map_or(text.len(), |(at, _)| at);
-    html.lines(text.get(..place(head)).unwrap_or(""));
+    html.lines(slice(text, ..place(head)));
     html.tag("span", "fold", &format!("… {} identical characters …", count - head - tail));
-    html.lines(text.get(place(count - tail)..).unwrap_or(""));
+    html.lines(slice(text, place(count - tail)..));
 }
 
 /// Two values as pretty JSON, compared line by line.
@@ -71,7 +72,7 @@ pub(super) fn values(html: &mut Html, titles: [&str; 2], first: &Value, second: 
     let (lines, others) = (line_starts(&first), line_starts(&second));
     for op in diff::operations(&diff::lines(&first), &diff::lines(&second)) {
         let (one, other) = (places(op.old_range(), &lines), places(op.new_range(), &others));
-        let (one, other) = (first.get(one).unwrap_or(""), second.get(other).unwrap_or(""));
+        let (one, other) = (slice(&first, one), slice(&second, other));
         match op.tag() {
             DiffTag::Equal => pieces.push(Piece::Same(one)),
             _ => pieces.extend([Piece::First(one), Piece::Second(other)]),

@@ -13,14 +13,14 @@ use crate::replay::{Difference, Kind, Moment, Recording, first_difference};
 /// The longest text of an event that is shown, in characters.
 const EXCERPT: usize = 120;
 
-/// An output with its regions, its events and its message, and what the script needs to step through it.
+/// An output with its regions, its events and its message, and the data with which the script steps through it.
 pub(super) fn stepper(html: &mut Html, output: &Output) {
     let difference = match output.sides.as_slice() {
         [first, second] => first_difference(&first.recording, &second.recording),
         _ => None,
     };
     let all: Vec<Steps> = output.sides.iter().map(|side| Steps::new(&side.recording)).collect();
-    // Where the sides part, and their end, where the messages show what became of it.
+    // Where the sides part, and their end, where the messages show the result.
     let parted = difference
         .zip(all.first())
         .map(|(difference, steps)| [steps.of(difference.first), steps.moments.len().saturating_sub(1)]);
@@ -84,7 +84,7 @@ fn side(
     html.data(&[("type", "application/json"), ("class", "steps")], &data);
 }
 
-/// The events as a table, adjacent chunks of a region as one, and between them what was held longest, and why.
+/// The events as a table, adjacent chunks of a region as one, and between them the text that was held longest, and why.
 fn events(html: &mut Html, recording: &Recording, wrong: &[usize], is_expected: bool, different: Option<usize>) {
     html.element(
         "div",

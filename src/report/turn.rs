@@ -1,4 +1,4 @@
-//! One turn from left to right: what comes after what, and how much of it.
+//! One turn from left to right: the order of its parts, and their lengths.
 
 use super::colors::{self, Run, color};
 use super::html::Html;

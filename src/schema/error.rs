@@ -49,7 +49,7 @@ impl ErrorKind {
     }
 }
 
-/// Why there is no message, and the node of the schema that says so.
+/// Why no message was parsed, and the node of the schema that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaError {

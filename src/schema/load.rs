@@ -101,10 +101,8 @@ struct Loader<'s> {
 
 impl Loader<'_> {
     fn complain(&mut self, path: &Path, message: impl Into<String>, help: &str) {
-        let place = self.source.and_then(|(text, places)| {
-            let span = places.at(path)?.value.clone();
-            Some(Place::span(text, span))
-        });
+        // Without its text, a schema has paths only.
+        let place = self.source.and_then(|(text, places)| Some(Place::span(text, places.at(path)?.value.clone())));
         let place = place.unwrap_or_default().path(path.below(self.base).to_string());
         self.found.push(Diagnostic::error("unusable-schema", message).at(place).help(help));
     }
@@ -148,7 +146,7 @@ impl Loader<'_> {
             iterator,
             key_value,
             parser: self.parser(entries, &path),
-            kind: entries.get("type").cloned().unwrap_or_default(),
+            kind: entries.get("type").cloned().unwrap_or(Value::Null),
             default: entries.get("default").cloned(),
             properties: self.properties(entries, &at("properties"), depth),
             additional,

@@ -5,7 +5,7 @@ use super::substitute::Replacement;
 use crate::json::{Path, Value};
 use crate::pattern::{Pattern, PatternError};
 
-/// A pattern as it was written, and what came of reading it. One that does not compile fails when it is reached.
+/// A pattern as it was written, and compiled. One that does not compile fails when it is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Regex {
     pub source: String,
@@ -30,7 +30,7 @@ pub(crate) struct Substitution {
 pub(crate) struct Parser {
     pub name: Value,
     pub allow_non_json: bool,
-    /// The expression as it was written, and what came of reading it.
+    /// The expression as it was written, and compiled.
     pub transform: Option<(String, Result<Expression, String>)>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Additional {
     Parsed(Box<Node>),
 }
 
-/// A node of a schema: what it does with a content, in the order of the fields.
+/// A node of a schema: its steps on a content, in the order of the fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub path: Path,

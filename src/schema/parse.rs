@@ -62,7 +62,7 @@ impl<'t> Content<'t> {
     }
 }
 
-/// One parse, and what it may still do.
+/// One parse, and the work it may still do.
 struct Run {
     steps: u64,
     room: usize,
@@ -211,11 +211,13 @@ impl Run {
     }
 
     fn parser<'t>(&mut self, node: &Node, parser: &Parser, content: Content<'t>) -> Result<Content<'t>, SchemaError> {
-        let name = parser.name.as_str().unwrap_or("");
-        if !matches!(name, "json" | "gemma4-tool-call") {
-            let message = format!("unknown parser `{}`", parser.name.as_str().unwrap_or(parser.name.kind()));
-            return Err(fail(node, ErrorKind::Parser, message));
-        }
+        let name = match parser.name.as_str() {
+            Some(name @ ("json" | "gemma4-tool-call")) => name,
+            other => {
+                let message = format!("unknown parser `{}`", other.unwrap_or(parser.name.kind()));
+                return Err(fail(node, ErrorKind::Parser, message));
+            }
+        };
         let mut text = match content {
             Content::Text(text) => text,
             Content::Value(value) => return Err(no_string(node, "a parser", value.kind())),
@@ -252,14 +254,14 @@ impl Run {
             ("string", Content::Text(text)) => Ok(Value::String(text.into_owned())),
             ("integer", Content::Value(value @ Value::Bool(_))) => Ok(value),
             ("integer", Content::Value(Value::Number(number))) if number.is_integer() => Ok(Value::Number(number)),
-            ("integer", Content::Text(text)) => read(node, &text, number::int(&text, Mode::Reference)),
+            (kind @ "integer", Content::Text(text)) => read(node, kind, &text, number::int(&text, Mode::Reference)),
             ("number", Content::Value(Value::Bool(value))) => Ok(f64::from(u8::from(value)).into()),
             ("number", Content::Value(Value::Number(number))) if number.is_integer() => match number.as_f64() {
                 float if float.is_finite() => Ok(float.into()),
                 _ => Err(fail(node, ErrorKind::Value, "the integer is too large for a float")),
             },
             ("number", Content::Value(Value::Number(number))) => Ok(Value::Number(number)),
-            ("number", Content::Text(text)) => read(node, &text, number::float(&text)),
+            (kind @ "number", Content::Text(text)) => read(node, kind, &text, number::float(&text)),
             ("boolean", Content::Value(value @ Value::Bool(_))) => Ok(value),
             ("boolean", Content::Text(text)) => match text.to_lowercase().as_str() {
                 "true" | "1" => Ok(true.into()),
@@ -388,8 +390,7 @@ fn no_string(node: &Node, reader: &str, kind: &str) -> SchemaError {
     fail(node, ErrorKind::Input, format!("the node has {reader} that reads text, but its content is {kind}"))
 }
 
-fn read(node: &Node, text: &str, number: Result<Number, Reason>) -> Result<Value, SchemaError> {
-    let kind = node.type_name().unwrap_or("");
+fn read(node: &Node, kind: &str, text: &str, number: Result<Number, Reason>) -> Result<Value, SchemaError> {
     number.map(Value::Number).map_err(|_| fail(node, ErrorKind::Value, format!("{} is not a {kind}", shown(text))))
 }
 

@@ -10,7 +10,7 @@ use crate::template::source::{self as templates, Format, SCHEMA_KEY, SourceError
 /// A schema and the text it was read from.
 #[derive(Clone, Debug)]
 pub struct OpenedSchema {
-    /// The schema, and what its author should know about it.
+    /// The schema, and the warnings about it.
     pub loaded: Loaded,
     /// The file as messages name it.
     pub file: String,
@@ -34,8 +34,8 @@ pub enum Source {
     Schema(OpenedSchema),
 }
 
-/// Reads a response template or a response schema from its own JSON, from a `tokenizer_config.json` that holds one, from
-/// a model folder, or from standard input if `name` is `-`.
+/// Reads a response template or a response schema from its own JSON, from a `tokenizer_config.json` that holds one,
+/// from a model folder, or from standard input if `name` is `-`.
 pub fn open(name: &str) -> Result<Source, SourceError> {
     let (file, text) = templates::read(name)?;
     from_text(file, text)

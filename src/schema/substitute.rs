@@ -104,7 +104,8 @@ impl Replacement {
         for part in &self.0 {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Group(group) => out.push_str(found.group(*group).unwrap_or("")),
+                // A group that took no part in the match writes nothing, as in Python.
+                Part::Group(group) => found.group(*group).into_iter().for_each(|text| out.push_str(text)),
             }
         }
     }

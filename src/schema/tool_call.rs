@@ -9,7 +9,7 @@ use crate::pattern::{Pattern, TooMuchWork};
 /// The mark on both sides of a string.
 const MARK: &str = "<|\"|>";
 
-/// A key without quotes, and what it becomes.
+/// A key without quotes, and the text that replaces it.
 static KEY: LazyLock<Option<(Pattern, Replacement)>> = LazyLock::new(|| {
     let pattern = Pattern::in_re(r"(?<=[{,])(\w+):").ok()?;
     let replacement = Replacement::read(r#""\1":"#, &pattern).ok()?;

@@ -1,4 +1,8 @@
-//! Slices of text at bounds that were found in it.
+//! Slices of text at bounds that were found in it, and a cursor over its characters.
+
+mod cursor;
+
+pub(crate) use cursor::Cursor;
 
 use std::fmt::Debug;
 use std::slice::SliceIndex;

@@ -1,10 +1,10 @@
-//! What keys ask of the workbench, and what the workbench asks of the world around it.
+//! The actions of keys on the workbench, and the effects of the workbench outside of it.
 
 use std::path::PathBuf;
 
 use crate::session::Step;
 
-/// What a key or the mouse asks for.
+/// The action of a key or the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Step(Step),
@@ -59,11 +59,11 @@ pub enum Action {
     Help,
     Suspend,
     Quit,
-    /// Closes what lies over the screen, or stops what is running.
+    /// Closes the overlay, or stops the running work.
     Leave,
 }
 
-/// What the state asks of the world around it.
+/// The effect of an action outside the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Give the terminal back and end.

@@ -135,16 +135,18 @@ fn wrapped(sign: &'static str, parts: &[(&str, Style)], width: usize) -> Vec<Lin
 /// Two sides in the same rows, with a line between them.
 fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, half: usize, theme: Theme) -> Vec<Line<'static>> {
     let count = left.len().max(right.len());
-    let (mut left, mut right) = (left.into_iter(), right.into_iter());
-    let row = |_| {
-        let mut row = left.next().unwrap_or_default();
+    // The shorter side ends in blank rows.
+    let (mut left, mut right) = (left, right);
+    left.resize(count, Line::default());
+    right.resize(count, Line::default());
+    let row = |(mut row, other): (Line<'static>, Line<'static>)| {
         let used: usize = row.spans.iter().map(|span| span.content.width()).sum();
         row.spans.push(Span::raw(" ".repeat(half.saturating_sub(used))));
         row.spans.push(Span::styled("│", theme.quiet()));
-        row.spans.extend(right.next().unwrap_or_default().spans);
+        row.spans.extend(other.spans);
         row
     };
-    (0..count).map(row).collect()
+    left.into_iter().zip(right).map(row).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The command that opens an editor on a line of a file. `editor` is what `VISUAL` or `EDITOR` says, arguments included.
+/// The command that opens an editor on a line of a file. `editor` is the value of `VISUAL` or `EDITOR`, arguments
+/// included.
 pub fn command(editor: &str, file: &Path, line: usize) -> Command {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
@@ -27,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_editor_is_told_the_line_its_own_way() {
+    fn each_editor_takes_the_line_its_own_way() {
         for (editor, arguments) in [
             ("vim", &["+7", "a b.json"][..]),
             ("/usr/bin/emacsclient -t", &["-t", "+7", "a b.json"]),

@@ -5,17 +5,17 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use super::action::Action;
 use crate::session::Step;
 
-/// A key with what it does.
+/// A key and its action.
 pub struct Binding {
     /// The keys, any of which will do.
     pub keys: &'static [Key],
-    /// What they do.
+    /// Their action.
     pub action: Action,
     /// Where the help lists it.
     pub group: Group,
-    /// What the bottom bar calls it; empty where it is not worth the room.
+    /// Its label in the bottom bar; empty if it is not worth the room.
     pub short: &'static str,
-    /// What it does, in a few words.
+    /// Its action, in a few words.
     pub words: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub struct Binding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(pub KeyCode, pub KeyModifiers);
 
-/// What a key has to do with.
+/// The subject of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     Move,
@@ -107,11 +107,11 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('o')], Action::Outputs, Work, "", "the list of outputs"),
     bind(&[char('e')], Action::Edit, Work, "edit", "open the editor at the field that acted"),
     bind(&[char('d')], Action::Derive, Work, "derive", "derive the template again, show what changed"),
-    bind(&[char('p')], Action::Failures, Work, "proof", "what the proof fails on"),
+    bind(&[char('p')], Action::Failures, Work, "proof", "failures of the proof"),
     bind(&[char('b')], Action::Bless, Work, "bless", "write the message into the fixture"),
     bind(&[char('y')], Action::Copy, Work, "copy", "copy the region, the message or the command"),
     bind(&[char('i')], Action::Type, Work, "type", "type or paste more output"),
-    bind(&[char('u')], Action::Untype, Work, "", "undo what was typed"),
+    bind(&[char('u')], Action::Untype, Work, "", "undo typing"),
 
     bind(&[plain(KeyCode::Tab)], Action::NextPane, Screen, "pane", "the next pane"),
     bind(&[shift(KeyCode::BackTab), plain(KeyCode::BackTab)], Action::PreviousPane, Screen, "", "the pane before"),
@@ -134,11 +134,11 @@ pub const KEYS: &[Binding] = &[
     bind(&[control('l')], Action::Redraw, Screen, "", "redraw the screen"),
     bind(&[control('z')], Action::Suspend, Screen, "", "suspend; `fg` comes back"),
     bind(&[char('?'), plain(KeyCode::F(1))], Action::Help, Screen, "help", "this help"),
-    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "close what lies over the screen"),
+    bind(&[plain(KeyCode::Esc)], Action::Leave, Screen, "", "close the overlay"),
     bind(&[char('q'), control('c')], Action::Quit, Screen, "quit", "quit"),
 ];
 
-/// What a key does.
+/// The action of a key.
 pub fn action(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
     // A capital letter already says that shift is held.
     let modifiers = match code {

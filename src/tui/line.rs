@@ -36,7 +36,7 @@ pub fn glyph_width(c: char, whitespace: bool) -> usize {
     }
 }
 
-/// A character with its combining marks: what the screen shows in one place.
+/// A character with its combining marks: one place on the screen.
 pub struct Cluster<'t> {
     /// The byte of the text at which it begins.
     pub at: usize,
@@ -62,7 +62,7 @@ pub fn clusters(text: &str, whitespace: bool) -> impl Iterator<Item = Cluster<'_
             true => "",
             false => {
                 let end = after.find(|c| !combines(c)).unwrap_or(after.len());
-                after.get(..end).filter(|_| !is_mark(base, whitespace)).unwrap_or("")
+                if is_mark(base, whitespace) { "" } else { slice(after, ..end) }
             }
         };
         at += marks.len();
@@ -139,11 +139,11 @@ pub fn common_prefix(one: &str, other: &str) -> usize {
     same
 }
 
-/// A text on one line, safe to show, at most `width` columns wide; begins a little before the byte `at` if that would not
-/// be seen otherwise.
+/// A text on one line, safe to show, at most `width` columns wide; begins a little before the byte `at` if that would
+/// not be seen otherwise.
 pub fn fit_around(text: &str, at: usize, width: usize) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
-    // A third of the room is left for what comes after it.
+    // A third of the room is left for the text after it.
     if width == 0 || whole(before, width - width / 3).is_some() || whole(text, width).is_some() {
         return fit(text, width);
     }

@@ -22,7 +22,7 @@ pub struct Panes {
     left: u16,
     pub focus: Pane,
     pub is_zoomed: bool,
-    /// How far each pane was scrolled by hand; none where it follows what happens.
+    /// How far each pane was scrolled by hand; none if it follows the position.
     scrolled: [Option<usize>; 4],
     /// Where the panes were drawn.
     areas: Vec<(Pane, Rect)>,
@@ -203,7 +203,7 @@ impl Panes {
         }
     }
 
-    /// All panes follow what happens again.
+    /// All panes follow the position again.
     pub fn follow(&mut self) {
         self.scrolled = [None; 4];
     }
@@ -228,8 +228,9 @@ impl Panes {
 
     /// Moves the border that is held; false where none is.
     pub fn drag(&mut self, place: Position) -> bool {
-        let height =
-            |pane: Pane| self.areas.iter().find(|(known, _)| *known == pane).map(|(_, area)| *area).unwrap_or_default();
+        // A pane that is not shown takes no room.
+        let shown = |pane: Pane| self.areas.iter().find(|(known, _)| *known == pane);
+        let height = |pane: Pane| shown(pane).map_or_else(Rect::default, |(_, area)| *area);
         match self.drag {
             None => return false,
             Some(Drag::Column(area)) => {

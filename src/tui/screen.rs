@@ -1,4 +1,4 @@
-//! The loop: wait, take what comes, draw what changed.
+//! The loop: wait, take the next event, draw the changes.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ use super::term::Term;
 /// How often files and signals are checked.
 const BEAT: Duration = Duration::from_millis(150);
 
-/// The shortest wait for a key. Without a wait, crossterm does not look at the terminal at all (`use-dev-tty`), and keys
-/// would be dead as long as there is work.
+/// The shortest wait for a key. Without a wait, crossterm does not look at the terminal at all (`use-dev-tty`), and
+/// keys would be dead as long as there is work.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Runs the workbench until the user leaves it, or a signal ends it; gives the signal.
@@ -86,7 +86,7 @@ fn run_in(app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<Optio
     }
 }
 
-/// Takes an event of the terminal; returns whether the screen changes, and what to do.
+/// Takes an event of the terminal; returns whether the screen changes, and the effect to perform.
 fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
     match event {
         Event::Key(key) => {
@@ -103,7 +103,7 @@ fn take(app: &mut App, event: Event) -> (bool, Option<Effect>) {
     }
 }
 
-/// Does what the state asks for; true where that is the end.
+/// Performs an effect; true if it ends the workbench.
 fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) -> io::Result<bool> {
     match effect {
         Effect::Quit => return Ok(true),
@@ -119,9 +119,9 @@ fn perform(effect: Effect, app: &mut App, term: &mut Term, signals: &Signals) ->
             }
             match signals.give_way(|| term.lend(|| command.status()))? {
                 Ok(status) if status.success() => {}
-                Ok(status) => app.tell(format!("the editor `{editor}` ended with {status}")),
+                Ok(status) => app.notify(format!("the editor `{editor}` ended with {status}")),
                 Err(error) => {
-                    app.tell(format!("set VISUAL or EDITOR: the editor `{editor}` cannot be run: {error}"));
+                    app.notify(format!("set VISUAL or EDITOR: the editor `{editor}` cannot be run: {error}"));
                 }
             }
         }

@@ -23,9 +23,10 @@ impl Signals {
             signal_hook::flag::register_usize(signal, signals.end.clone(), usize::try_from(signal).unwrap_or(0))?;
         }
         // The wish is noted before the process stops. Noted after it continues, by whichever thread took the signal, it
-        // could come after the main thread has dropped what was meant for the program that had the terminal.
+        // could come after the main thread has dropped the input meant for the program that had the terminal.
         signal_hook::flag::register(SIGTSTP, signals.suspend.clone())?;
-        // What stops the program that has the terminal stops the one that waits for it, or the shell waits forever.
+        // A signal that stops the program with the terminal stops the one that waits for it, or the shell waits
+        // forever.
         signal_hook::flag::register_conditional_default(SIGTSTP, signals.lent.clone())?;
         signal_hook::flag::register(SIGCONT, signals.resumed.clone())?;
         Ok(signals)

@@ -19,35 +19,35 @@ use ratatui::backend::CrosstermBackend;
 /// The screen.
 pub type Screen = Terminal<CrosstermBackend<io::BufWriter<io::Stdout>>>;
 
-/// What panics had to say while the workbench had the terminal; none while it has not.
+/// The reports of panics while the workbench had the terminal; none while it does not.
 ///
 /// Not every panic ends the program: some are caught where they are expected. So a panic says nothing and leaves the
-/// terminal alone; where it gets as far as [`Term`], that gives the terminal back first and then tells.
+/// terminal alone; if it reaches [`Term`], that gives the terminal back first and then reports it.
 static PANICS: Mutex<Option<String>> = Mutex::new(None);
 
 /// The terminal while the workbench has it. Dropping it gives it back.
 pub struct Term {
     /// Not dropped: it would panic where it cannot show the cursor, because the terminal is gone. Giving back shows it.
     screen: ManuallyDrop<Screen>,
-    /// What the terminal's window is called meanwhile.
+    /// The title of the terminal's window meanwhile.
     title: &'static str,
 }
 
 impl Term {
-    /// Takes the terminal. A panic gives it back before it tells what went wrong.
+    /// Takes the terminal. A panic gives it back before it reports.
     pub fn take(title: &'static str) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
-            let tell = std::panic::take_hook();
+            let report = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| match &mut *panics() {
-                Some(told) => {
-                    *told = format!("{panic}\n");
+                Some(held) => {
+                    *held = format!("{panic}\n");
                     let backtrace = Backtrace::capture();
                     if backtrace.status() == BacktraceStatus::Captured {
-                        *told += &format!("{backtrace}\n");
+                        *held += &format!("{backtrace}\n");
                     }
                 }
-                None => tell(panic),
+                None => report(panic),
             }));
         });
         enter(title)?;
@@ -94,9 +94,9 @@ impl Term {
 impl Drop for Term {
     fn drop(&mut self) {
         give_back();
-        let told = panics().take().unwrap_or_default();
-        if std::thread::panicking() {
-            let _ = stderr().write_all(told.as_bytes());
+        let report = panics().take();
+        if let Some(report) = report.filter(|_| std::thread::panicking()) {
+            let _ = stderr().write_all(report.as_bytes());
         }
     }
 }
@@ -119,7 +119,7 @@ fn enter(title: &str) -> io::Result<()> {
     taken
 }
 
-/// Gives the terminal back as it was. Where that fails there is nobody left to tell.
+/// Gives the terminal back as it was. If that fails, no one is left to report it to.
 fn give_back() {
     if is_raw_mode_enabled().unwrap_or(true) {
         let _ = execute!(stdout(), TITLE_BACK, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);

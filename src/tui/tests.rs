@@ -41,7 +41,7 @@ const TEMPLATE: &str = r#"{
 const PROMPT: &str = "<user>What is the weather in Paris?\n<bot><think>";
 const OUTPUT: &str = "Look it up.\u{1b}[31m\nIs 2 < 3?</think>One moment.\n<call>{\"city\": \"Paris\"}</call>\n<call>{\"city\": </call><stop>";
 
-/// What the tests change under the workbench, and what it does to it.
+/// The files that the tests change under the workbench, and those that it writes.
 #[derive(Default)]
 struct World {
     template: Option<String>,
@@ -49,7 +49,7 @@ struct World {
     blessed: Option<Object>,
     derived: Option<Value>,
     is_excused: bool,
-    /// What proofs come to.
+    /// The result of proofs.
     prove: Option<fn(&Template) -> Proof>,
 }
 
@@ -428,7 +428,7 @@ fn a_question_shows_what_can_be_answered() {
 }
 
 #[test]
-fn every_region_of_a_row_is_told_without_color() {
+fn every_region_of_a_row_is_distinct_without_color() {
     let text = "a</think>b<call>{}</call>c<call>{}</call>d<stop>";
     let mut bench = bench_in(Theme::Plain, &[text], &start());
     bench.press("G");
@@ -450,7 +450,7 @@ fn long_lines_of_a_text_go_on_in_the_next() {
 }
 
 #[test]
-fn escape_and_a_key_right_behind_it_are_two_keys() {
+fn escape_and_a_key_right_after_it_are_two_keys() {
     let mut bench = opened();
     bench.press("?");
     let effect = bench.app.key(KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT));

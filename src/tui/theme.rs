@@ -13,14 +13,14 @@ pub enum Theme {
     Plain,
 }
 
-/// Told apart by most readers with a color vision deficiency, and in any terminal's palette.
+/// Most readers with a color vision deficiency can distinguish them, in any terminal's palette.
 const DARK: [Color; 6] =
     [Color::Cyan, Color::Yellow, Color::LightMagenta, Color::Green, Color::LightBlue, Color::LightRed];
 /// The palette's own bright colors, white, yellow and light gray are hard to read on white.
 const LIGHT: [Color; 6] = [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black];
 
 impl Theme {
-    /// The theme for a terminal that says what its colors are, in `COLORFGBG`; dark where it does not.
+    /// The theme for a terminal that names its colors in `COLORFGBG`; dark where it does not.
     pub fn guess(foreground_background: Option<&str>) -> Self {
         let background = foreground_background.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
         match background {
@@ -46,12 +46,12 @@ impl Theme {
         palette.get(index % palette.len()).map_or(Style::new(), |color| Style::new().fg(*color))
     }
 
-    /// What opened or closed a field's region.
+    /// The text that opened or closed a field's region.
     pub fn delimiter(self, index: usize) -> Style {
         self.field(index).add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
     }
 
-    /// What is less important.
+    /// Less important text.
     pub fn quiet(self) -> Style {
         match self {
             Self::Dark => Style::new().fg(Color::DarkGray),
@@ -97,7 +97,7 @@ impl Theme {
         }
     }
 
-    /// What the search found.
+    /// A match of the search.
     pub fn found(self) -> Style {
         match self {
             Self::Plain => Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD),
@@ -105,17 +105,17 @@ impl Theme {
         }
     }
 
-    /// What is wrong.
+    /// A fault.
     pub fn bad(self) -> Style {
         self.colored(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// What is as it should be.
+    /// A success.
     pub fn good(self) -> Style {
         self.colored(Color::Green)
     }
 
-    /// What is emphasized.
+    /// Emphasized text.
     pub fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }

@@ -35,7 +35,7 @@ impl Review {
                     match replay::open_case(&id, self.cases.template.as_deref(), global) {
                         Ok(Some(signal)) => return Ok(replay::ended_by(signal)),
                         Ok(None) => review.look(),
-                        Err(failure) => review.tell(Problem::from(failure).line()),
+                        Err(failure) => review.notify(Problem::from(failure).line()),
                     }
                 }
             }

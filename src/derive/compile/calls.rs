@@ -1,7 +1,7 @@
 //! The field that reads calls.
 
 use super::Choices;
-use super::choices::{Guard, Inside, Region, Section, Space};
+use super::choices::{CallRegion, Guard, Inside, Section, Space};
 use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
@@ -13,15 +13,17 @@ use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs,
 /// Writes the field.
 pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
-    match (&calls.body.object, choices.region) {
-        (Some(object), Region::Natural) if object.in_array && object.name.is_some() => plan.list(object),
-        (Some(object), Region::Natural) if object.name.is_some() && plan.reads_whole() => plan.object(object),
-        (Some(object), Region::Whole) if object.name.is_some() => plan.object(object),
+    // An object whose key is the name has no path to it.
+    let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
+    match (named, choices.region) {
+        (Some((object, name)), CallRegion::Natural) if object.in_array => plan.list(object, name),
+        (Some((object, name)), CallRegion::Natural) if plan.reads_whole() => plan.object(object, name),
+        (Some((object, name)), CallRegion::Whole) => plan.object(object, name),
         _ => plan.arguments(),
     }
 }
 
-/// The beginning of a call, as what ends content in front of it.
+/// The beginning of a call, as a pattern that ends the content before it.
 pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
@@ -54,8 +56,8 @@ impl Plan<'_> {
         !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
     }
 
-    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is read
-    /// as one that breaks off after it.
+    /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is
+    /// read as one that breaks off after it.
     fn bare_end<'t>(&self, text: &'t str) -> &'t str {
         let bare = text.trim_end();
         if self.choices.space == Space::Exact || bare.is_empty() { text } else { bare }
@@ -66,7 +68,7 @@ impl Plan<'_> {
     }
 
     /// All calls in one list.
-    fn list(&self, object: &ObjectBody) -> Object {
+    fn list(&self, object: &ObjectBody, name: &[String]) -> Object {
         let mut field = Object::new();
         let section = self.cut.section.trim();
         let section = section.strip_suffix('[').unwrap_or(section);
@@ -105,12 +107,12 @@ impl Plan<'_> {
         }
         field.insert("content".to_owned(), "json".into());
         field.insert("transform_each".to_owned(), true.into());
-        field.insert("transform".to_owned(), object_shape(None, object));
+        field.insert("transform".to_owned(), object_shape(None, object, name));
         field
     }
 
     /// Each call one object, read whole.
-    fn object(&self, object: &ObjectBody) -> Object {
+    fn object(&self, object: &ObjectBody, name: &[String]) -> Object {
         let mut field = Object::new();
         let open = self.before_call(self.bare_end(&self.cut.open));
         let own = format!("{}{}", self.cut.section, self.cut.open);
@@ -126,13 +128,13 @@ impl Plan<'_> {
             // If an answer may follow at once, it is text with which no JSON continues.
             let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
                 true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
-                false => format!("(?<=\\}})(?={})", self.behind(&followers)),
+                false => format!("(?<=\\}})(?={})", self.followed_by(&followers)),
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }
         field.insert("repeats".to_owned(), true.into());
         field.insert("content".to_owned(), "json".into());
-        field.insert("transform".to_owned(), object_shape(Some("content"), object));
+        field.insert("transform".to_owned(), object_shape(Some("content"), object, name));
         field
     }
 
@@ -190,7 +192,8 @@ impl Plan<'_> {
         field
     }
 
-    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no look-ahead.
+    /// Looks ahead for a first key or, if there is none, for the end of the call; a key with a mark needs no
+    /// look-ahead.
     fn first_of_pairs(&self, pairs: &Pairs) -> String {
         let close = self.calls.body.tail.iter().find_map(|piece| match piece {
             CallPart::Text(text) => Some(text.as_str()),
@@ -224,14 +227,14 @@ impl Plan<'_> {
         }
         if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
-            let behind = if close.is_empty() { String::new() } else { format!("(?<={close})") };
+            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close})") };
             let separator = match self.cut.separator.as_str() {
                 "" => String::new(),
                 text if own.is_empty() => escape(text),
                 text => spaced(text),
             };
-            if !(behind.is_empty() && separator.is_empty()) {
-                before.push(format!("{behind}{separator}{}", self.inside_section()));
+            if !(after_close.is_empty() && separator.is_empty()) {
+                before.push(format!("{after_close}{separator}{}", self.inside_section()));
             }
         }
         let is_distinctive = frame::is_distinctive(open);
@@ -278,7 +281,7 @@ impl Plan<'_> {
     fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
         let last = marks::marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
-        // Beside the name, so that what it opens cannot be taken for prose.
+        // Beside the name, so that its text cannot be taken for prose.
         let is_call =
             open.trim_end().len() == open.len() && frame::is_distinctive(outer) && frame::is_distinctive(inner);
         let interrupted = !inner.trim_end().ends_with(marks::is_closing);
@@ -336,9 +339,9 @@ impl Plan<'_> {
                         self.choices.space == Space::Any && mark.is_some_and(frame::is_closed_mark)
                     };
                     let before = at > 0 && is_free(marks::first(text)) && !text.starts_with(char::is_whitespace);
-                    let behind = at + 1 < pieces.len() && is_free(marks::last(text)) && text.trim_end() == text;
+                    let after = at + 1 < pieces.len() && is_free(marks::last(text)) && text.trim_end() == text;
                     let space = |free: bool| if free { "\\s*" } else { "" };
-                    out.push_str(&format!("{}{}{}", space(before), self.text(text), space(behind)));
+                    out.push_str(&format!("{}{}{}", space(before), self.text(text), space(after)));
                 }
                 CallPart::Name if groups.bare => out.push_str(&format!("{}{word}+", self.no_content())),
                 CallPart::Name => {
@@ -363,13 +366,14 @@ impl Plan<'_> {
         out
     }
 
-    /// Looks ahead that what follows a call's mark is not the word that opens content there.
+    /// Looks ahead that the word that opens content does not follow a call's mark.
     fn no_content(&self) -> String {
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let word = self.wire.content.open.trim().strip_prefix(own.trim()).unwrap_or("");
-        let is_word =
-            !own.trim().is_empty() && !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-        if is_word { format!("(?!{}(?![\\w.-]))", escape(word)) } else { String::new() }
+        let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        match self.wire.content.open.trim().strip_prefix(own.trim()).filter(is_word) {
+            Some(word) if !own.trim().is_empty() => format!("(?!{}(?![\\w.-]))", escape(word)),
+            _ => String::new(),
+        }
     }
 
     /// The beginning of the next call, seen from the end of the one before.
@@ -432,16 +436,16 @@ impl Plan<'_> {
         if self.section_end().is_none() {
             followers.push("\\Z".to_owned());
         }
-        // A section's end that content cannot swallow goes with the last call, unless it is what ends a list.
+        // A section's end that content cannot swallow goes with the last call, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
         let end = end.filter(|end| !frame::section_marks(end).into_iter().any(frame::is_distinct));
         let guard = match end.map(|end| spaced(end.trim())) {
             Some(end) => {
                 followers.retain(|other| *other != end);
                 let ends: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
-                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.behind(&followers))
+                format!("(?:\\s*{end}(?=\\s*(?:{}))|(?={}))", ends.join("|"), self.followed_by(&followers))
             }
-            None => format!("(?={})", self.behind(&followers)),
+            None => format!("(?={})", self.followed_by(&followers)),
         };
         Delimiter::Pattern(format!("{pattern}{guard}{space}")).write(field, "close");
     }
@@ -498,8 +502,8 @@ impl Plan<'_> {
         self.choices.space == Space::Exact && !self.cut.separator.is_empty()
     }
 
-    /// One of what can follow a call.
-    fn behind(&self, followers: &[String]) -> String {
+    /// Any of the texts that can follow a call, as a pattern.
+    fn followed_by(&self, followers: &[String]) -> String {
         let others = format!("\\s*(?:{})", followers.join("|"));
         match self.calls_follow().filter(|_| self.parts_exactly()) {
             Some(next) => any_of(vec![next, others]),
@@ -514,8 +518,8 @@ impl Plan<'_> {
     }
 }
 
-/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word before
-/// the name belongs to it, and leaves the text that opens a call.
+/// The pieces with a name and its number as one id: a word of the template's own that distinguishes calls. A word
+/// before the name belongs to it, and leaves the text that opens a call.
 fn numbered_id(pieces: &[CallPart], open: &mut &str) -> Option<Vec<CallPart>> {
     let [CallPart::Name, CallPart::Text(sign), CallPart::Counter(_), rest @ ..] = pieces else { return None };
     let is_ended = matches!(rest.first(), Some(CallPart::Text(text)) if !text.trim().is_empty());
@@ -579,10 +583,9 @@ fn placeholder(root: Option<&str>, path: &[String]) -> String {
     format!("{{{}}}", parts.join("."))
 }
 
-fn object_shape(root: Option<&str>, object: &ObjectBody) -> Value {
-    let name = object.name.clone().unwrap_or_default();
+fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[String]) -> Value {
     let id = object.id.as_ref().map(|id| placeholder(root, id));
-    shape(id.as_deref(), &placeholder(root, &name), &placeholder(root, &object.arguments))
+    shape(id.as_deref(), &placeholder(root, name), &placeholder(root, &object.arguments))
 }
 
 /// The shape of a call: type, id if there is one, name and arguments.
@@ -595,4 +598,188 @@ fn shape(id: Option<&str>, name: &str, arguments: &str) -> Value {
     let function = Value::from([("name", name.into()), ("arguments", arguments.into())]);
     shape.insert("function".to_owned(), function);
     Value::Object(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{draft, named_body, object_body, pairs, read, said_calls, wire_with};
+    use crate::derive::compile::compile;
+    use crate::pattern::Pattern;
+    use crate::wire::structure::Body;
+
+    /// Reads a text with the draft of a wire under these choices: the content and the calls.
+    fn read_under(wire: &Wire, choices: Choices, text: &str) -> (String, Vec<String>) {
+        let message = read(&compile(wire, &choices, "thinking"), text);
+        let content = message.get("content").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
+        (content, said_calls(&message))
+    }
+
+    fn plain(wire: &Wire, text: &str) -> (String, Vec<String>) {
+        read_under(wire, Choices::default(), text)
+    }
+
+    fn in_array() -> Body {
+        let mut body = object_body();
+        if let Some(object) = &mut body.object {
+            object.in_array = true;
+        }
+        body
+    }
+
+    #[test]
+    fn each_layout_reads_its_calls_and_leaves_prose_alone() {
+        let marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let listed = wire_with(["<calls>[", "", "", ", ", "]</calls>"], in_array());
+        let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
+        let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
+        let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags));
+        let table: [(&str, &Wire, &str, &str, &[&str]); 9] = [
+            (
+                "marked",
+                &marked,
+                "Hi.<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>",
+                "Hi.",
+                &["f{\"a\": 1}"],
+            ),
+            (
+                "two marked",
+                &marked,
+                "<call>{\"name\": \"f\", \"arguments\": {}}</call>\n<call>{\"name\": \"g\", \"arguments\": {}}</call><end>",
+                "",
+                &["f{}", "g{}"],
+            ),
+            // White space that a model writes beside the marks changes nothing.
+            ("spaced", &marked, "<call>\n{\"name\":\"f\",\"arguments\":{}}\n</call>\n<end>", "", &["f{}"]),
+            ("no call", &marked, "A {\"name\": \"f\"} is an object.<end>", "A {\"name\": \"f\"} is an object.", &[]),
+            (
+                "listed",
+                &listed,
+                "<calls>[{\"name\": \"f\", \"arguments\": {}}, {\"name\": \"g\", \"arguments\": {}}]</calls><end>",
+                "",
+                &["f{}", "g{}"],
+            ),
+            ("an array in prose", &listed, "See [{\"a\": 1}].<end>", "See [{\"a\": 1}].", &[]),
+            ("named", &between_marks, "Hi.<f=get>{\"a\": [1]}</f><end>", "Hi.", &["get{\"a\": [1]}"]),
+            (
+                "keyed",
+                &keyed,
+                "<f=get><a>x</><b>y</></f>\n<f=put></f><end>",
+                "",
+                &["get{\"a\": \"x\", \"b\": \"y\"}", "put{}"],
+            ),
+            ("cut off by the stop", &keyed, "<f=get><a>x</><end>", "", &["get{\"a\": \"x\"}"]),
+        ];
+        for (name, wire, text, content, calls) in table {
+            let (got, said) = plain(wire, text);
+            assert_eq!(
+                (got.as_str(), said),
+                (content, calls.iter().map(|call| (*call).to_owned()).collect()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_guarded_close_is_one_only_where_a_call_can_end() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"a </call> b\"}}</call><end>";
+        let guarded = Choices { guard: Guard::Always, ..Choices::default() };
+        assert_eq!(read_under(&wire, guarded, text).1, ["f{\"a\": \"a </call> b\"}"]);
+        assert_eq!(plain(&wire, text).1, [""; 0], "the plain close cuts the call inside its string");
+    }
+
+    #[test]
+    fn a_region_of_arguments_captures_the_name_in_its_opening() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let arguments = Choices { region: CallRegion::Arguments, ..Choices::default() };
+        let template = compile(&wire, &arguments, "thinking");
+        let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap();
+        assert_eq!(
+            field.get("transform").unwrap().get("function").unwrap().to_string(),
+            r#"{"name": "{name}", "arguments": "{content}"}"#
+        );
+        assert!(field.get("open_pattern").and_then(Value::as_str).unwrap().contains("(?P<name>"), "{field}");
+        let text = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
+        assert_eq!(said_calls(&read(&template, text)), ["f{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn exact_white_space_is_part_of_the_marks() {
+        let wire = wire_with(["", "<call>\n", "\n</call>", "", ""], object_body());
+        let exact = Choices { space: Space::Exact, ..Choices::default() };
+        let [close, spaced] = [exact, Choices::default()].map(|choices| {
+            let template = compile(&wire, &choices, "thinking");
+            let field = template.get("fields").and_then(|fields| fields.get("tool_calls")).unwrap().clone();
+            field.get("close_pattern").and_then(Value::as_str).unwrap().to_owned()
+        });
+        assert!(close.starts_with("(?:\\n</call>|"), "{close}");
+        assert!(spaced.starts_with("(?:</call>|"), "{spaced}");
+    }
+
+    #[test]
+    fn content_ends_where_a_call_begins() {
+        let of = |texts, body| {
+            let wire = wire_with(texts, body);
+            opening(&wire, wire.calls.as_ref().unwrap(), &Choices::default())
+        };
+        let object = "{\"name\": \"f\", \"arguments\": {}}";
+        let bare = object_body();
+        for (pattern, text, is_opening) in [
+            (of(["", "<call>", "</call>", "", ""], bare.clone()), "<call>", true),
+            (of(["", "<call>", "</call>", "", ""], bare.clone()), object, false),
+            // A section's word alone would occur in prose: a call has to follow it.
+            (of(["calls:", "", "", ", ", ""], bare.clone()), "calls: and so on", false),
+            (of(["calls:", "", "", ", ", ""], bare.clone()), "calls:\n{\"name\": \"f\", \"arguments\": ", true),
+            (of(["", "", "", "", ""], bare.clone()), object, true),
+            (of(["", "", "", "", ""], bare), "{\"size\": 1}", false),
+        ] {
+            let found =
+                Pattern::new(&pattern).unwrap().find_at(text, 0).unwrap().is_some_and(|found| found.span().0 == 0);
+            assert_eq!(found, is_opening, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_number_is_an_id() {
+        let text = |text: &str| CallPart::Text(text.to_owned());
+        let numbered = [CallPart::Name, text(":"), CallPart::Counter(0), text("<args>")];
+        let mut open = "<call>functions.";
+        let made = numbered_id(&numbered, &mut open);
+        assert_eq!((made, open), (Some(vec![CallPart::NamedId, text("<args>")]), "<call>"));
+        for not in [
+            vec![CallPart::Name, text("#"), CallPart::Counter(0), text("<args>")],
+            // Nothing ends the number.
+            vec![CallPart::Name, text(":"), CallPart::Counter(0)],
+            vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<id>"), CallPart::Id],
+        ] {
+            let mut open = "<call>functions.";
+            assert_eq!((numbered_id(&not, &mut open), open), (None, "<call>functions."), "{not:?}");
+        }
+        let body = Body { head: numbered.to_vec(), ..named_body("", Arguments::Json) };
+        let wire = wire_with(["", "<call>functions.", "</call>", "", ""], body);
+        let message = read(&draft(&wire), "<call>functions.get:0<args>{\"a\": 1}</call><end>");
+        assert_eq!(said_calls(&message), ["get{\"a\": 1}"]);
+        let id = message.get("tool_calls").and_then(Value::as_list).unwrap()[0].get("id").and_then(Value::as_str);
+        assert_eq!(id, Some("functions.get:0"));
+    }
+
+    #[test]
+    fn a_name_after_the_arguments_is_found_by_looking_ahead() {
+        let text = |text: &str| CallPart::Text(text.to_owned());
+        let body =
+            Body { head: vec![], arguments: Arguments::Json, tail: vec![text("<to>"), CallPart::Name], object: None };
+        let wire = wire_with(["", "<call>", "</call>", "", ""], body);
+        assert_eq!(plain(&wire, "<call>{\"a\": 1}<to>f</call><end>").1, ["f{\"a\": 1}"]);
+    }
+
+    #[test]
+    fn json_may_be_spaced_otherwise_but_not_inside_its_strings() {
+        assert_eq!(json_text("{\"a b\": \""), "\\{\\s*\"a b\":\\s*\"");
+        assert_eq!(json_text("\"x: {\""), "\"x: \\{\"", "signs of a string are its text");
+        let Some(mut object) = object_body().object else { panic!("an object") };
+        assert_eq!(object_start(&object), "\\{\\s*\"name\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"arguments\"\\s*:");
+        object.name = None;
+        assert_eq!(object_start(&object), "\\{\\s*\"[^\"]+\"\\s*:\\s*\\{", "the name is the key");
+    }
 }

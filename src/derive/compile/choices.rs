@@ -8,7 +8,7 @@ use crate::wire::structure::{Calls, Cut, Wire};
 pub(in crate::derive) struct Choices {
     /// Which cut of the calls.
     pub cut: usize,
-    pub region: Region,
+    pub region: CallRegion,
     pub guard: Guard,
     pub space: Space,
     pub section: Section,
@@ -29,8 +29,8 @@ pub(in crate::derive) enum Inside {
 
 /// The content of one region of `tool_calls`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::derive) enum Region {
-    /// Whatever suits the body best.
+pub(in crate::derive) enum CallRegion {
+    /// The form that suits the body best.
     #[default]
     Natural,
     /// The arguments alone: the text before them is captured in the opening.
@@ -39,7 +39,7 @@ pub(in crate::derive) enum Region {
     Whole,
 }
 
-/// Whether a close needs what follows it.
+/// Whether a close also depends on the text after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in crate::derive) enum Guard {
     /// Only if the close could be mistaken for text.
@@ -91,13 +91,16 @@ pub(in crate::derive) enum Topic {
 }
 
 impl Choices {
-    /// The records that differ from this one in one choice about what failed.
+    /// The records that differ from this one in one choice about the failed part.
     pub fn neighbors(&self, wire: &Wire, topics: &[Topic]) -> Vec<Choices> {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {
             found.extend([Guard::Always, Guard::Weak].map(|guard| Choices { guard, ..*self }));
-            found.extend([Region::Arguments, Region::Whole, Region::Natural].map(|region| Choices { region, ..*self }));
+            found.extend(
+                [CallRegion::Arguments, CallRegion::Whole, CallRegion::Natural]
+                    .map(|region| Choices { region, ..*self }),
+            );
             found.push(Choices { space: Space::Exact, ..*self });
             found.push(Choices { section: Section::Required, ..*self });
             found.push(Choices { inside: Inside::Section, ..*self });
@@ -116,7 +119,7 @@ impl Choices {
     /// How far from the plainest reading this is.
     pub fn cost(&self) -> usize {
         let odd = [
-            self.region != Region::Natural,
+            self.region != CallRegion::Natural,
             self.guard != Guard::Weak,
             self.space != Space::Any,
             self.section != Section::Weak,
@@ -127,7 +130,7 @@ impl Choices {
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
     }
 
-    /// The chosen cut.
+    /// The chosen cut; the plainest if there is none of that number.
     pub fn cut<'w>(&self, calls: &'w Calls) -> &'w Cut {
         static NONE: Cut = Cut {
             section: String::new(),
@@ -136,6 +139,7 @@ impl Choices {
             separator: String::new(),
             section_close: String::new(),
         };
+        debug_assert!(!calls.cuts.is_empty(), "calls that a wire knows are cut in at least one way");
         calls.cuts.get(self.cut).or(calls.cuts.first()).unwrap_or(&NONE)
     }
 
@@ -150,5 +154,53 @@ impl Choices {
     /// Whether content leaves out a stray closing mark.
     pub fn stray_close(&self, seen: bool) -> bool {
         seen || self.stray == Stray::Swallowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{cut, object_body, wire_with};
+
+    #[test]
+    fn the_plainest_choices_cost_nothing_and_every_other_costs() {
+        let mut wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        wire.calls.as_mut().unwrap().cuts.push(cut(["<call>", "", "", "", "</call>"]));
+        let plain = Choices::default();
+        assert_eq!(plain.cost(), 0);
+        let neighbors = plain.neighbors(&wire, &[Topic::Content]);
+        assert!(neighbors.iter().all(|choices| choices.cost() > 0 && *choices != plain), "{neighbors:?}");
+        // A second cut is closer than any other choice.
+        let cheapest = neighbors.iter().min_by_key(|choices| choices.cost()).unwrap();
+        assert_eq!((cheapest.cut, cheapest.cost()), (1, 1));
+    }
+
+    #[test]
+    fn only_choices_about_the_failure_are_varied() {
+        let wire = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        let plain = Choices::default();
+        let about = |topics: &[Topic]| plain.neighbors(&wire, topics);
+        let is_about_thoughts =
+            |choices: &Choices| choices.thought_end != plain.thought_end || choices.stray != plain.stray;
+        assert_eq!(about(&[Topic::Reasoning]).len(), 2);
+        assert!(about(&[Topic::Reasoning]).iter().all(is_about_thoughts));
+        assert!(!about(&[Topic::Calls]).iter().any(is_about_thoughts));
+        // Wrong content may be due to either.
+        assert_eq!(about(&[Topic::Content]).len(), about(&[Topic::Reasoning]).len() + about(&[Topic::Calls]).len());
+        assert_eq!(about(&[]), []);
+    }
+
+    #[test]
+    fn a_choice_says_which_cut_and_which_marks() {
+        let mut calls = wire_with(["", "<a>", "", "", ""], object_body()).calls.unwrap();
+        calls.cuts.push(cut(["", "<b>", "", "", ""]));
+        let open = |at| Choices { cut: at, ..Choices::default() }.cut(&calls).open.clone();
+        assert_eq!([open(0), open(1), open(7)], ["<a>", "<b>", "<a>"]);
+        let first = Choices { thought_end: ThoughtEnd::FirstMark, ..Choices::default() };
+        assert_eq!(Choices::default().reasoning_close("</think>\n<say>"), "</think>\n<say>");
+        assert_eq!(first.reasoning_close("</think>\n<say>"), "</think>");
+        let swallows = Choices { stray: Stray::Swallowed, ..Choices::default() };
+        assert_eq!([false, true].map(|seen| Choices::default().stray_close(seen)), [false, true]);
+        assert!(swallows.stray_close(false));
     }
 }

@@ -77,3 +77,67 @@ pub(super) fn from_last_mark(text: &str) -> &str {
     }
     last.and_then(|at| text.get(at..)).unwrap_or(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_text_that_no_prose_contains_ends_content() {
+        let table = [
+            ("<end>", true),
+            ("[/INST]", true),
+            ("@end", true),
+            // Two letters after a sign are a name in prose.
+            ("@me", false),
+            ("</>", true),
+            ("/>", false),
+            ("|||", true),
+            ("end", false),
+            ("\n\n", false),
+            ("```", false),
+            ("***", false),
+            ("}]", false),
+            ("", false),
+        ];
+        for (text, is_safe) in table {
+            assert_eq!(is_distinct(text), is_safe, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_a_token_a_whole_mark_or_a_sure_stop() {
+        for (mark, token, closed, sure) in [
+            ("<|end|>", true, true, true),
+            ("<end>", false, true, true),
+            // Text of a thought may hold a closing tag.
+            ("</s>", false, true, false),
+            // A value interrupts it.
+            ("<tool=", false, false, true),
+            ("end", false, false, false),
+        ] {
+            assert_eq!((is_token(mark), is_closed_mark(mark), is_sure(mark)), (token, closed, sure), "{mark:?}");
+        }
+    }
+
+    #[test]
+    fn a_sign_goes_with_the_mark_after_it() {
+        let table: [(&str, &[&str]); 5] = [
+            ("]</calls>", &["]</calls>"]),
+            ("</calls>\n</turn>", &["</calls>", "</turn>"]),
+            (" </calls> ", &["</calls>"]),
+            ("]", &["]"]),
+            (" ", &[]),
+        ];
+        for (text, marks) in table {
+            assert_eq!(section_marks(text), marks, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_begins_at_the_last_mark_or_is_all_of_the_text() {
+        for (text, header) in [("hi <a> <b>x", "<b>x"), ("<a>", "<a>"), ("plain", "plain"), ("", "")] {
+            assert_eq!(from_last_mark(text), header, "{text:?}");
+        }
+    }
+}

@@ -9,9 +9,9 @@ mod frame;
 mod pairs;
 mod pattern;
 
-pub(super) use choices::{Choices, Topic};
 #[cfg(test)]
-pub(super) use choices::{Guard, Inside, Region, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{CallRegion, Guard, Inside, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{Choices, Topic};
 pub(super) use pattern::without_doubled_space;
 
 use crate::json::{Object, Value};
@@ -182,4 +182,83 @@ fn content(wire: &Wire, choices: &Choices) -> Object {
     }
     field.insert("content".to_owned(), "text".into());
     field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
+    use crate::wire::structure::Content;
+
+    fn fields(wire: &Wire) -> Value {
+        draft(wire).get("fields").unwrap().clone()
+    }
+
+    #[test]
+    fn the_plainest_wire_compiles_to_its_header_and_its_stop() {
+        let wanted = r#"{"defaults": {"role": "assistant"}, "start_anchor": "<bot>",
+            "fields": {"content": {"close_pattern": "<end>\\s*", "content": "text"}}}"#;
+        assert_eq!(draft(&wire()), value(wanted));
+    }
+
+    #[test]
+    fn the_message_begins_after_any_end_of_a_prompt() {
+        let mut begun = prompt("<bot>");
+        begun.prefill = "<think>".to_owned();
+        let mut answered = prompt("");
+        answered.before = "a result</tool>\n".to_owned();
+        let ends_with = |prompts: Vec<Prompt>| {
+            let template = draft(&Wire { prompts, reasoning: Some(reasoning("<think>", "</think>")), ..wire() });
+            let anchor = ["start_anchor", "start_anchor_pattern"].iter().find_map(|key| template.get(key));
+            anchor.unwrap().to_string()
+        };
+        assert_eq!(ends_with(vec![prompt("<bot>")]), "\"<bot>\"");
+        // The prompt opens reasoning: that is part of the message.
+        assert_eq!(ends_with(vec![prompt("<bot>"), begun.clone()]), "\"<bot>\"");
+        // Without a header the mark before it is the anchor.
+        assert_eq!(ends_with(vec![answered]), "\"</tool>\\n\"");
+        // Any end of the text, unless a prompt has begun the message.
+        assert_eq!(ends_with(vec![prompt(""), begun]), value(r#""(?:<bot>|(?<!<think>)\\Z)""#).to_string());
+    }
+
+    #[test]
+    fn a_thought_without_an_opening_needs_its_close() {
+        let bare = Wire { reasoning: Some(reasoning("", "</think>")), ..wire() };
+        let message = read(&draft(&bare), "Hm.</think>Yes.<end>");
+        assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
+        assert_eq!(read(&draft(&bare), "Yes.<end>").to_string(), r#"{"role": "assistant", "content": "Yes."}"#);
+    }
+
+    #[test]
+    fn a_model_that_stops_while_it_thinks_has_thought() {
+        let thinking = Wire { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
+        let message = read(&draft(&thinking), "<think>Hm.<end>");
+        assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm."}"#);
+        // A stop that looks like a closing tag may be text of the thought.
+        let tagged = Wire { stops: vec!["</s>".to_owned()], ..thinking };
+        assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
+    }
+
+    #[test]
+    fn content_between_marks_of_its_own_also_ends_where_a_call_begins() {
+        let mut marked = wire_with(["", "<call>", "</call>", "", ""], object_body());
+        marked.content = Content { open: "<say>".to_owned(), close: "</say>".to_owned(), ..Content::default() };
+        for text in [
+            "<say>Yes.</say><call>{\"name\": \"f\", \"arguments\": {}}</call><end>",
+            "<say>Yes.<call>{\"name\": \"f\", \"arguments\": {}}</call><end>",
+        ] {
+            let message = read(&draft(&marked), text);
+            assert_eq!(message.get("content"), Some(&"Yes.".into()), "{text}");
+            assert_eq!(said_calls(&message), ["f{}"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stray_close_is_left_out_of_content_if_the_template_writes_it() {
+        let mut thinking = Wire { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
+        let stray = "</think>Yes.<end>";
+        assert_eq!(read(&draft(&thinking), stray).get("content"), Some(&"</think>Yes.".into()));
+        thinking.reasoning.as_mut().unwrap().empty = Some("<think></think>".to_owned());
+        assert_eq!(read(&draft(&thinking), stray).get("content"), Some(&"Yes.".into()));
+    }
 }

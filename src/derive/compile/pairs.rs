@@ -129,3 +129,104 @@ fn framed(text: &str) -> String {
     let space = |text: &str| if text.contains('\n') { "\\n?".to_owned() } else { escape(text) };
     format!("{}{}{}", space(lead), spaced(inner), space(tail))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{object, pairs, read, value};
+    use crate::wire::structure::{Typed, Values};
+
+    /// The arguments that the compiled parser reads in a call's body.
+    fn arguments(written: &Arguments, body: &str) -> Value {
+        let mut field = object(
+            r#"{"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>",
+                "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#,
+        );
+        content(&mut field, written);
+        let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
+        let message = read(
+            &Value::from([("start_anchor", "<bot>".into()), ("fields", fields)]),
+            &format!("<call f>{body}</call>"),
+        );
+        let call = message.get("tool_calls").unwrap_or_else(|| panic!("{message}"));
+        call.get("function").unwrap().get("arguments").unwrap().clone()
+    }
+
+    fn quoted(open: &str) -> Encoding {
+        Encoding::Quoted { open: open.to_owned(), close: open.to_owned(), escaped: false }
+    }
+
+    #[test]
+    fn one_object_is_read_in_its_dialect() {
+        let quotes = |text: &str| Some((text.to_owned(), text.to_owned()));
+        let table = [
+            (Arguments::Json, r#"{"a": "x", "b": [1]}"#, r#"{"a": "x", "b": [1]}"#),
+            (Arguments::Python, "{'a': 'x', 'b': 5}", r#"{"a": "x", "b": 5}"#),
+            (Arguments::Dialect { unquoted_keys: true, quotes: None }, r#"{a: "x"}"#, r#"{"a": "x"}"#),
+            (Arguments::Dialect { unquoted_keys: true, quotes: quotes("<|q|>") }, "{a: <|q|>x<|q|>}", r#"{"a": "x"}"#),
+            // JSON inside a JSON string is parsed once: it remains text.
+            (Arguments::JsonText, r#""{\"a\": 1}""#, r#""{\"a\": 1}""#),
+        ];
+        for (written, body, wanted) in table {
+            assert_eq!(arguments(&written, body), value(wanted), "{written:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_read_between_their_marks() {
+        let framed = pairs(["<k>", "</k>\n<v>\n", "\n</v>", "\n"]);
+        // Line breaks that frame a value are not part of it, those inside are.
+        assert_eq!(
+            arguments(&Arguments::Pairs(Box::new(framed.clone())), "<k>a</k>\n<v>\nx\n\ny\n</v>"),
+            value(r#"{"a": "x\n\ny"}"#)
+        );
+        // A model that leaves them out is read all the same.
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(framed)), "<k>a</k><v>x</v>"), value(r#"{"a": "x"}"#));
+        let mut again = pairs(["<", ">", "", ""]);
+        again.key_again = true;
+        again.cut.close = format!("</{KEY_AGAIN}>");
+        let body = "<a>1</a><b></c></b>";
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(again)), body), value(r#"{"a": "1", "b": "</c>"}"#));
+    }
+
+    #[test]
+    fn keywords_end_where_the_next_key_begins() {
+        let mut keywords = pairs(["", "=", "", ", "]);
+        keywords.values.strings = Encoding::Json;
+        let keywords = |values: Values| Arguments::Pairs(Box::new(Pairs { values, ..keywords.clone() }));
+        let of = |strings| Values { strings, others: Encoding::Json, frame: None, typed: None };
+        let table = [
+            (of(Encoding::Json), r#"a="x, b=1", c=5, d=true"#, r#"{"a": "x, b=1", "c": 5, "d": true}"#),
+            (of(quoted("'")), "a='it is', b=5", r#"{"a": "it is", "b": 5}"#),
+            // A string that looks like a number keeps its quotes, and with them its type.
+            (of(quoted("'")), "a='5'", r#"{"a": "5"}"#),
+            (of(quoted("'")), r#"a="it's", b=2"#, r#"{"a": "it's", "b": 2}"#),
+            (of(Encoding::Bare), "a=x y, b=5", r#"{"a": "x y", "b": "5"}"#),
+        ];
+        for (values, body, wanted) in table {
+            assert_eq!(arguments(&keywords(values), body), value(wanted), "{body}");
+        }
+    }
+
+    #[test]
+    fn frames_and_types_beside_a_value_are_not_part_of_it() {
+        let cdata =
+            Values { frame: Some(("<![CDATA[".to_owned(), "]]>".to_owned())), ..pairs(["", "", "", ""]).values };
+        let framed = Pairs { values: cdata, ..pairs(["<k=", ">", "</k>", ""]) };
+        let body = "<k=a><![CDATA[1 < 2]]></k><k=b>x</k>";
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(framed)), body), value(r#"{"a": "1 < 2", "b": "x"}"#));
+        let typed = Typed { prefix: "|".to_owned(), string: "str".to_owned(), suffix: ">".to_owned() };
+        let values = Values { typed: Some(typed), ..pairs(["", "", "", ""]).values };
+        let typed = Pairs { values, ..pairs(["<k=", "", "</k>", ""]) };
+        let body = "<k=a|str>5</k><k=b|int>5</k>";
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(typed)), body), value(r#"{"a": "5", "b": "5"}"#));
+    }
+
+    #[test]
+    fn white_space_beside_a_value_is_its_own_unless_it_breaks_the_line() {
+        for (text, pattern) in [("</v>", "</v>"), ("\n</v>\n", "\\n?</v>\\n?"), (" = ", " = "), ("\n", "\\n"), ("", "")]
+        {
+            assert_eq!(framed(text), pattern, "{text:?}");
+        }
+    }
+}

@@ -129,7 +129,7 @@ pub(super) fn spaced(text: &str) -> String {
     out
 }
 
-/// A class of what a word may hold that ends where `next` begins.
+/// The class of the characters of a word that ends where `next` begins.
 pub(super) fn word_before(next: &str) -> String {
     match next.trim_start().chars().next() {
         Some(c) if c.is_alphanumeric() || next.is_empty() => "[\\w.-]".to_owned(),

@@ -1,7 +1,7 @@
 //! The boundary of a text that a template gets wrong, given the position of each part.
 
 use crate::diagnostic::shortened;
-use crate::json::Object;
+use crate::json::{Object, Value};
 use crate::parser::{Event, Span};
 use crate::text::slice;
 use crate::wire::conversation::Answer;
@@ -59,7 +59,7 @@ pub enum Fault {
 }
 
 impl Boundary {
-    /// One line: the field, the place, and what is wrong there.
+    /// One line: the field, the place, and the fault there.
     pub fn describe(&self) -> String {
         let Self { field, at, fault } = self;
         match fault {
@@ -128,7 +128,8 @@ impl Boundary {
     /// The common key of failures with one cause.
     pub(super) fn cause(&self) -> (String, u8, String) {
         let (number, detail) = match &self.fault {
-            Fault::NotOpened { inside } => (0, inside.clone().unwrap_or_default()),
+            Fault::NotOpened { inside: Some(other) } => (0, other.clone()),
+            Fault::NotOpened { inside: None } => (0, String::new()),
             Fault::StartsAt(_) => (1, String::new()),
             Fault::EndsAt { by, .. } => (2, by.trim().to_owned()),
             Fault::Overwritten { .. } => (3, String::new()),
@@ -174,8 +175,8 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
     regions
 }
 
-/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset` bytes of it,
-/// and the text.
+/// Finds the boundary that causes a difference. `read` is the text that was parsed: the end of the prefix, `offset`
+/// bytes of it, and the text.
 pub(super) fn find(
     part: Part,
     expected: &Answer,
@@ -272,12 +273,13 @@ pub(super) fn find(
                         Part::Id => call.id.clone(),
                         _ => call.arguments.keys().cloned().collect::<Vec<_>>().join(", "),
                     });
+                    let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
                     let got = super::reading::calls_of(message).iter().map(|call| {
                         let function = call.get("function").unwrap_or(call);
                         match part {
-                            Part::Name => function.get("name").map(ToString::to_string).unwrap_or_default(),
-                            Part::Id => call.get("id").map(ToString::to_string).unwrap_or_default(),
-                            _ => function.get("arguments").map(ToString::to_string).unwrap_or_default(),
+                            Part::Name => written(function.get("name")),
+                            Part::Id => written(call.get("id")),
+                            _ => written(function.get("arguments")),
                         }
                     });
                     (part_of(wanted.collect()), part_of(got.collect()))
@@ -305,4 +307,170 @@ fn swallowed_call(expected: &Answer, regions: &[Region<'_>], read: &str, offset:
 
 fn text(read: &str, span: Span) -> &str {
     slice(read, span.start..span.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reading::{difference, reasoning_field};
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, calls_answer, template};
+    use crate::parser::{Options, Parser};
+
+    /// The boundary that a template gets wrong in this text, which means this answer.
+    fn wrong(json: &str, text: &str, expected: &Answer) -> Option<Boundary> {
+        let template = template(json);
+        let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+        let mut events = parser.initial_events().to_vec();
+        parser.feed_into(text, &mut |event| events.push(event.to_owned())).unwrap();
+        let finished = parser.finish_into(&mut |event| events.push(event.to_owned())).unwrap();
+        let reasoning = reasoning_field(&template);
+        let broken = events.iter().any(|event| matches!(event, Event::Malformed { .. })).then_some(Part::Calls);
+        let part = difference(expected, &finished.message, reasoning, "").or(broken)?;
+        find(part, expected, &finished.message, &events, text, 0, reasoning)
+    }
+
+    fn content(text: &str) -> Answer {
+        Answer::content(text)
+    }
+
+    #[test]
+    fn each_way_to_misread_a_text_is_named_at_its_byte() {
+        let say = |close: &str| {
+            format!(r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"open": "<say>", "close": "{close}"}}}}}}"#)
+        };
+        let right = ANSWER.to_owned();
+        let without_calls = right.replace("<call>", "<never>");
+        let early = right.replace("</think>", ".");
+        let one = calls_answer(&[("f", r#"{"a": 1}"#)]);
+        let called = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
+        let table = [
+            (
+                &without_calls,
+                called,
+                one.clone(),
+                "`tool_calls` should contain the text at byte 16; it went to `content`",
+            ),
+            (&say("</say>"), "Yes.", content("Yes."), "`content` should contain the text at byte 0; no field does"),
+            (
+                &early,
+                "<think>a.b</think>Yes.<end>",
+                content("Yes.").with_reasoning("a.b"),
+                "`content` should begin at byte 18; it began at byte 9",
+            ),
+            (
+                &say("."),
+                "<say>Yes. No.</say>",
+                content("Yes. No."),
+                "`content` should end at byte 13; \".\" closed it at byte 8",
+            ),
+            (
+                &say("</s>"),
+                "<say>Yes.</say>",
+                content("Yes."),
+                "`content` should end at byte 9; it ran on to the end of the text, byte 15",
+            ),
+            (
+                &right,
+                "Use <call> here.<end>",
+                content("Use <call> here."),
+                "`content` should end at byte 16; another field opened at byte 3",
+            ),
+            (
+                &say("</say>"),
+                "<say>Yes.</say><say>Oh</say>",
+                content("Yes."),
+                "`content` at byte 5 was read, and replaced by another region at byte 20",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"f\", \"arguments\": </call><end>",
+                one.clone(),
+                "`tool_calls` at byte 6 could not be parsed: ",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"f\"",
+                one.clone(),
+                "`tool_calls` at byte 6 could not be parsed: nothing closed it, and it ran on to the end of the text",
+            ),
+            (&right, "Yes.<end>", calls_answer(&[]), "`content` opened at byte 0, where it should not"),
+            (
+                &right,
+                "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><call>{\"name\": \"g\", \"arguments\": {}}</call>",
+                one.clone(),
+                "`tool_calls` opened at byte 49, where it should not",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"f\", \"arguments\": {\"a\": \"1\"}}</call><end>",
+                one.clone(),
+                "`tool_calls` at byte 6 was read as \"1\" instead of 1",
+            ),
+            (
+                &right,
+                "<call>{\"name\": \"F\", \"arguments\": {\"a\": 1}}</call><end>",
+                one,
+                "`tool_calls` at byte 6 was read as \"F\" instead of f",
+            ),
+        ];
+        for (template, text, expected, said) in table {
+            let boundary = wrong(template, text, &expected).unwrap_or_else(|| panic!("{text}: nothing is wrong"));
+            let described = boundary.describe();
+            // A reason in the words of a parser is its own matter.
+            let is_said = if said.ends_with(": ") { described.starts_with(said) } else { described == said };
+            assert!(is_said, "{text}\n{described}\n{said}");
+        }
+        assert_eq!(wrong(&right, "Yes.<end>", &content("Yes.")), None);
+    }
+
+    #[test]
+    fn a_call_that_ran_on_over_the_next_should_have_ended_before_it() {
+        let merges = r#"{"start_anchor": "<bot>", "fields": {"tool_calls": {"open_pattern": "<call>(?P<name>\\w+)",
+            "close": "</calls>", "repeats": true, "content": "text",
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": {}}}}}}"#;
+        let expected = calls_answer(&[("f", "{}"), ("g", "{}")]);
+        let boundary = wrong(merges, "<call>f</call><call>g</calls>", &expected).unwrap();
+        let fault = Fault::EndsAt { at: 21, by: "</calls>".to_owned() };
+        assert_eq!(boundary, Boundary { field: "tool_calls".to_owned(), at: 20, fault });
+    }
+
+    #[test]
+    fn places_are_bytes_of_the_turn_even_if_the_prompt_began_it() {
+        let expected = content("Yes.");
+        let open = |start: usize| Event::Open {
+            field: "content".into(),
+            span: Span { start, end: start },
+            captures: Default::default(),
+        };
+        let message = Object::from([("content".to_owned(), "Yes. No.".into())]);
+        let found = find(Part::Content, &expected, &message, &[open(6)], "<bot> Yes. No.", 6, None).unwrap();
+        assert_eq!((found.at, found.fault), (0, Fault::NotOpened { inside: None }));
+    }
+
+    #[test]
+    fn the_hint_names_the_delimiter_to_change_and_the_text_beside_the_place() {
+        let of = |at: usize, fault: Fault| Boundary { field: "x".to_owned(), at, fault }.hint("<say>Yes. No.</say>");
+        let by = |by: &str, at: usize| Fault::EndsAt { at, by: by.to_owned() };
+        assert_eq!(of(13, by("", 19)), "make `close` of `x` match the start of \"</say>\"");
+        assert_eq!(
+            of(13, by(".", 8)),
+            "make sure that `close` of `x` does not match \".\" inside a value; the value ends before \"</say>\""
+        );
+        assert_eq!(of(5, Fault::NotOpened { inside: None }), "make `open` of `x` match within \"<say>\"");
+        assert_eq!(
+            of(0, Fault::NotOpened { inside: None }),
+            "assign the text from \"<say>Yes. No.</say>\" on to `x`: no other `open` may match here"
+        );
+    }
+
+    #[test]
+    fn failures_have_one_cause_if_the_same_delimiter_is_wrong() {
+        let ends = |at: usize, by: &str| {
+            Boundary { field: "x".to_owned(), at, fault: Fault::EndsAt { at, by: by.to_owned() } }.cause()
+        };
+        assert_eq!(ends(3, "</x>\n"), ends(9, "</x>"));
+        assert_ne!(ends(3, "</x>"), ends(3, "</y>"));
+        let starts = Boundary { field: "x".to_owned(), at: 3, fault: Fault::StartsAt(1) }.cause();
+        assert_ne!(starts, ends(3, ""));
+    }
 }

@@ -17,7 +17,7 @@ pub(in crate::derive) struct Case {
     pub setting: Setting,
     pub prefix: String,
     pub text: String,
-    /// The text without what makes the model stop.
+    /// The text without the token at which the model stops.
     pub unstopped: Option<String>,
     /// The expected message: the answer, as far as the text shows it.
     pub expected: Answer,
@@ -28,7 +28,7 @@ pub(in crate::derive) struct Case {
     pub cut: Cut,
     /// The prompt's text after the history's own words: a thought that is part of it comes back, too.
     pub prompted: String,
-    /// The conversation before the turn, to render what came back in place of the answer.
+    /// The conversation before the turn, to render the message that came back in place of the answer.
     pub history: Vec<Message>,
     /// The whole render.
     pub whole: String,
@@ -194,7 +194,7 @@ impl<'p, 't> Cutter<'p, 't> {
 }
 
 fn answer_name(case: &Case) -> String {
-    case.name.split(" after ").next().unwrap_or("").to_owned()
+    case.name.split_once(" after ").map_or(case.name.as_str(), |(answer, _)| answer).to_owned()
 }
 
 /// The part of an answer that a text shows. An id that it does not show is empty.
@@ -208,4 +208,81 @@ fn shown(answer: &Answer, text: &str) -> Answer {
         }
     }
     Answer { content: part(&answer.content), reasoning: part(&answer.reasoning), calls }
+}
+
+#[cfg(test)]
+impl Case {
+    /// The case of a text that means this answer, after an unknown prompt.
+    pub(super) fn by_hand(text: &str, expected: Answer) -> Self {
+        Self {
+            name: "an answer after a question".to_owned(),
+            setting: Setting::new(),
+            prefix: String::new(),
+            text: text.to_owned(),
+            unstopped: None,
+            said: expected.clone(),
+            expected,
+            drops_content: false,
+            cut: Cut::Exact,
+            prompted: String::new(),
+            history: Vec::new(),
+            whole: text.to_owned(),
+            offers_tools: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{CHAT, calls_answer, with_proof};
+
+    #[test]
+    fn a_case_expects_only_what_its_text_shows() {
+        let mut said = calls_answer(&[("get_route", "{}"), ("get_time", "{}")]).with_content("Yes, 43 km.");
+        said.calls[0].id = "a1".to_owned();
+        said.calls[1].id = "b2".to_owned();
+        let expected = shown(&said.with_reasoning("A long thought."), "<call>get_route a1</call><call>get_time</call>");
+        assert_eq!((expected.content, expected.reasoning), (None, None));
+        let calls: Vec<(&str, &str)> =
+            expected.calls.iter().map(|call| (call.name.as_str(), call.id.as_str())).collect();
+        assert_eq!(calls, [("get_route", "a1"), ("get_time", "")]);
+    }
+
+    #[test]
+    fn a_name_holds_the_answer_and_its_history() {
+        let mut case = Case::by_hand("Yes.", Answer::content("Yes."));
+        assert_eq!(answer_name(&case), "an answer");
+        case.name = "an answer".to_owned();
+        assert_eq!(answer_name(&case), "an answer");
+    }
+
+    #[test]
+    fn a_turn_is_cut_where_its_prompt_ends_and_its_stop_is_known() {
+        with_proof(CHAT, |proof| {
+            assert!(proof.cases.iter().all(|case| case.cut == Cut::Exact && case.prefix.ends_with("<assistant>")));
+            let case = proof.cases.iter().find(|case| case.name == "paragraphs after a question").unwrap();
+            assert_eq!(case.text, format!("{}<end>", case.expected.content.as_deref().unwrap()));
+            assert_eq!(case.unstopped.as_deref(), case.expected.content.as_deref());
+            assert_eq!(case.whole, format!("{}{}", case.prefix, case.text));
+            // Each turn once: the same text after the same prompt proves nothing more.
+            let mut turns: Vec<(&str, &str)> =
+                proof.cases.iter().map(|case| (case.prefix.as_str(), case.text.as_str())).collect();
+            turns.sort_unstable();
+            let all = turns.len();
+            turns.dedup();
+            assert_eq!(turns.len(), all);
+        });
+    }
+
+    #[test]
+    fn parts_that_the_template_never_renders_have_no_case() {
+        let bare = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                    {% if add_generation_prompt %}<assistant>{% endif %}";
+        with_proof(bare, |proof| {
+            assert!(!proof.cases.is_empty());
+            let has_more = |case: &Case| !case.expected.calls.is_empty() || case.expected.reasoning.is_some();
+            assert!(!proof.cases.iter().any(has_more));
+        });
+    }
 }

@@ -335,3 +335,96 @@ pub fn tools() -> Value {
         tool("lookup_city", vec![("query", text()), ("country", text()), ("zip", text())]),
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::conversation::json_type;
+
+    fn all_answers() -> Vec<Said> {
+        answers(false, &foreign(&[]))
+    }
+
+    #[test]
+    fn every_answer_has_a_name_of_its_own_that_says_no_history() {
+        let answers = all_answers();
+        for (at, said) in answers.iter().enumerate() {
+            assert!(!said.name.contains(" after "), "{}: the history follows these words", said.name);
+            assert!(answers.iter().skip(at + 1).all(|other| other.name != said.name), "{}", said.name);
+        }
+    }
+
+    #[test]
+    fn every_call_is_one_that_its_tool_allows() {
+        let tools = tools();
+        for Said { name, answer, .. } in all_answers() {
+            for call in &answer.calls {
+                let function = tools.as_list().unwrap().iter().map(|tool| tool.get("function").unwrap());
+                let tool = function.clone().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&call.name));
+                let properties = tool.unwrap_or_else(|| panic!("{name}: no tool {}", call.name));
+                let properties = properties.get("parameters").unwrap().get("properties").unwrap();
+                for (key, value) in &call.arguments {
+                    let schema = properties.get(key).unwrap_or_else(|| panic!("{name}: {} has no {key}", call.name));
+                    let wanted = schema.get("type").and_then(Value::as_str).unwrap();
+                    let is_null = value.is_null() && schema.get("nullable").is_some();
+                    let is_number = wanted == "number" && json_type(value) == "integer";
+                    assert!(is_null || is_number || json_type(value) == wanted, "{name}: {key} = {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_each_history_is_found_by_words_that_occur_once() {
+        for several in [false, true] {
+            for history in histories(false, several) {
+                let texts: Vec<&str> = history
+                    .messages
+                    .iter()
+                    .filter_map(|message| match message {
+                        Message::System(text) | Message::User(text) | Message::Tool { content: text, .. } => {
+                            Some(text.as_str())
+                        }
+                        Message::Assistant(answer) => answer.content.as_deref(),
+                    })
+                    .collect();
+                let count: usize = texts.iter().map(|text| text.matches(history.last).count()).sum();
+                assert_eq!(count, 1, "{}", history.name);
+                assert!(texts.last().unwrap().contains(history.last), "{}", history.name);
+            }
+        }
+        let names = |several| histories(false, several).iter().map(|history| history.name).collect::<Vec<_>>();
+        assert!(names(true).contains(&"after two results") && !names(false).contains(&"after two results"));
+    }
+
+    #[test]
+    fn ids_hold_names_only_for_templates_that_write_nothing_else() {
+        let mut calls = [call("a1", "f", "{}"), call("b2", "g", "{}")];
+        name_ids(&mut calls, false, 0);
+        assert_eq!(calls.clone().map(|call| call.id), ["a1", "b2"]);
+        name_ids(&mut calls, true, 3);
+        assert_eq!(calls.map(|call| call.id), ["tools.f:3", "tools.g:4"]);
+    }
+
+    #[test]
+    fn foreign_marks_have_nothing_in_common_with_the_formats_own() {
+        let all = foreign(&[]);
+        assert!(!all.is_empty());
+        let mark = all.first().unwrap().clone();
+        // Part of an own literal, or the other way round; short signs are in every text.
+        for own in [format!("<bot>{mark}"), mark.get(..4).unwrap().to_owned()] {
+            assert!(!foreign(std::slice::from_ref(&own)).contains(&mark), "{own}");
+        }
+        assert_eq!(foreign(&["<".to_owned()]), all);
+    }
+
+    #[test]
+    fn delimiters_are_said_only_by_halves() {
+        let marks = Marks { all: vec!["<call>".to_owned(), "|".to_owned(), "\n\n<a".to_owned()] };
+        let said = about(&marks, false);
+        assert_eq!(said[0].answer.content.as_deref(), Some("These are not complete: <ca and no more."));
+        assert_eq!([beginning("<call>"), beginning("|"), beginning("\n\n<a")], [Some("<ca"), None, None]);
+        assert_eq!(about(&Marks::default(), false).len(), 0);
+        assert_eq!(about(&marks, true)[1].answer.calls[0].id, "tools.run-sql.v2:0");
+    }
+}

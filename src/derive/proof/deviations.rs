@@ -1,6 +1,6 @@
 //! The results of a template on outputs that deviate from renders, as those of models do.
 //!
-//! Deviations are data: each changes a true output in one place, and the message should stay what it was, or lose the
+//! Deviations are data: each changes a true output in one place, and the message should stay the same, or lose the
 //! call that is cut off and nothing else. They count for no verdict.
 
 use super::case::Case;
@@ -13,7 +13,7 @@ use crate::python;
 use crate::wire::conversation::Answer;
 use crate::wire::marks;
 
-/// Reads what deviates from one true output of each kind: the shortest that came back.
+/// Reads deviations from one true output of each kind: the shortest that came back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
     let mut tolerance = Tolerance::default();
     let mut kinds: Vec<(Kind, &Case)> = Vec::new();
@@ -65,11 +65,11 @@ impl Kind {
 struct Output<'c> {
     text: &'c str,
     unstopped: Option<&'c str>,
-    regions: Vec<Region>,
+    regions: Vec<OutputRegion>,
 }
 
 /// A region of the text, in bytes.
-struct Region {
+struct OutputRegion {
     field: String,
     open: (usize, usize),
     body: (usize, usize),
@@ -97,7 +97,7 @@ impl<'c> Output<'c> {
                 Event::Close { field, body, span, .. } => {
                     let [body, close] =
                         [body, span].map(|span| (span.start.saturating_sub(offset), span.end.saturating_sub(offset)));
-                    regions.push(Region { field: field.to_string(), open: opened, body, close });
+                    regions.push(OutputRegion { field: field.to_string(), open: opened, body, close });
                 }
                 _ => {}
             }
@@ -114,7 +114,7 @@ impl<'c> Output<'c> {
         };
         add("the stop token missing".to_owned(), self.unstopped.map(str::to_owned), 0);
         for region in self.first_regions() {
-            let Region { field, open, close, .. } = region;
+            let OutputRegion { field, open, close, .. } = region;
             for (side, mark) in [("opening", *open), ("closing", self.unstopped_part(*close))] {
                 if mark.0 == mark.1 {
                     continue;
@@ -124,7 +124,7 @@ impl<'c> Output<'c> {
                 add(format!("no white space around the {side} of `{field}`"), self.without_space(mark), 0);
             }
         }
-        let calls: Vec<&Region> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
+        let calls: Vec<&OutputRegion> = self.regions.iter().filter(|region| region.field == "tool_calls").collect();
         if let (Some(first), Some(last)) = (calls.first(), calls.last()) {
             add("the outer markers of calls missing".to_owned(), self.without_outer(first, last), 0);
             add("a second closing marker after the last call".to_owned(), self.closed_twice(last), 0);
@@ -132,7 +132,7 @@ impl<'c> Output<'c> {
             add("the keys of a call in another order".to_owned(), self.with_body(first, other_order), 0);
             add("the last call truncated".to_owned(), self.cut_off(last), 1);
         }
-        let is_thought = |region: &&Region| !["content", "tool_calls"].contains(&region.field.as_str());
+        let is_thought = |region: &&OutputRegion| !["content", "tool_calls"].contains(&region.field.as_str());
         if let Some(thought) = self.regions.iter().find(is_thought) {
             add("reasoning closed twice".to_owned(), self.closed_twice(thought), 0);
         }
@@ -140,8 +140,8 @@ impl<'c> Output<'c> {
     }
 
     /// The first region of each field.
-    fn first_regions(&self) -> impl Iterator<Item = &Region> {
-        let is_first = |(at, region): &(usize, &Region)| {
+    fn first_regions(&self) -> impl Iterator<Item = &OutputRegion> {
+        let is_first = |(at, region): &(usize, &OutputRegion)| {
             self.regions.iter().take(*at).all(|earlier| earlier.field != region.field)
         };
         self.regions.iter().enumerate().filter(is_first).map(|(_, region)| region)
@@ -165,7 +165,7 @@ impl<'c> Output<'c> {
     }
 
     /// Without the first of several marks that open the first call, and the last of those that close the last one.
-    fn without_outer(&self, first: &Region, last: &Region) -> Option<String> {
+    fn without_outer(&self, first: &OutputRegion, last: &OutputRegion) -> Option<String> {
         let distinct = |text: &str| marks::marks(text).iter().filter(|mark| marks::is_distinctive(mark)).count();
         let open = self.text.get(first.open.0..first.open.1)?;
         let outer = marks::first(open).filter(|mark| distinct(open) > 1 && marks::is_distinctive(mark))?;
@@ -181,20 +181,20 @@ impl<'c> Output<'c> {
         Some(format!("{before}{inner}{between}{kept}{after}"))
     }
 
-    fn closed_twice(&self, region: &Region) -> Option<String> {
+    fn closed_twice(&self, region: &OutputRegion) -> Option<String> {
         let (start, end) = self.unstopped_part(region.close);
         let mark = self.text.get(start..end)?.trim();
         if mark.is_empty() { None } else { self.with(end, mark) }
     }
 
-    fn with_body(&self, region: &Region, write: fn(&Value) -> Option<String>) -> Option<String> {
+    fn with_body(&self, region: &OutputRegion, write: fn(&Value) -> Option<String>) -> Option<String> {
         let (start, end) = region.body;
         let (before, body, after) = (self.text.get(..start)?, self.text.get(start..end)?, self.text.get(end..)?);
         let written = write(&json::read(body.trim()).ok()?)?;
         Some(format!("{before}{written}{after}"))
     }
 
-    fn cut_off(&self, region: &Region) -> Option<String> {
+    fn cut_off(&self, region: &OutputRegion) -> Option<String> {
         let (start, end) = region.body;
         let body = self.text.get(start..end)?.trim_end();
         let middle = body.char_indices().nth(body.chars().count() / 2)?.0;
@@ -212,4 +212,112 @@ fn other_order(value: &Value) -> Option<String> {
     let entries = value.as_object().filter(|entries| entries.len() > 1)?;
     let turned = entries.iter().rev().map(|(key, value)| (key.clone(), value.clone()));
     Some(Value::Object(turned.collect()).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, value, with_proof};
+
+    /// A turn with one region between these texts, which occur once.
+    fn output<'t>(text: &'t str, field: &str, open: &str, close: &str) -> Output<'t> {
+        let at = |mark: &str| text.find(mark).unwrap();
+        let (body, end) = (at(open) + open.len(), text.rfind(close).unwrap());
+        let region = OutputRegion {
+            field: field.to_owned(),
+            open: (at(open), body),
+            body: (body, end),
+            close: (end, end + close.len()),
+        };
+        Output { text, unstopped: text.strip_suffix("<end>"), regions: vec![region] }
+    }
+
+    fn deviants(output: &Output<'_>) -> Vec<(String, String)> {
+        output.deviants().into_iter().map(|deviant| (deviant.what, deviant.text)).collect()
+    }
+
+    #[test]
+    fn each_deviation_changes_a_true_output_in_one_place() {
+        let text = "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a><end>";
+        let found = deviants(&output(text, "tool_calls", "<a><call>", "</call></a>"));
+        let wanted = [
+            ("the stop token missing", "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a>"),
+            (
+                "a line break before the opening of `tool_calls`",
+                "Hi. \n<a><call>{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "a line break after the opening of `tool_calls`",
+                "Hi. <a><call>\n{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "no white space around the opening of `tool_calls`",
+                "Hi.<a><call>{\"k\": 1, \"b\": true}</call></a><end>",
+            ),
+            (
+                "a line break before the closing of `tool_calls`",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}\n</call></a><end>",
+            ),
+            (
+                "a line break after the closing of `tool_calls`",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a>\n<end>",
+            ),
+            ("the outer markers of calls missing", "Hi. <call>{\"k\": 1, \"b\": true}</call><end>"),
+            (
+                "a second closing marker after the last call",
+                "Hi. <a><call>{\"k\": 1, \"b\": true}</call></a></call></a><end>",
+            ),
+            ("arguments in Python's quotes", "Hi. <a><call>{'k': 1, 'b': True}</call></a><end>"),
+            ("the keys of a call in another order", "Hi. <a><call>{\"b\": true, \"k\": 1}</call></a><end>"),
+            ("the last call truncated", "Hi. <a><call>{\"k\": 1, "),
+        ];
+        for (known, wanted) in found.iter().zip(wanted) {
+            assert_eq!((known.0.as_str(), known.1.as_str()), wanted);
+        }
+        assert_eq!(found.len(), wanted.len(), "the space around the closing is none already");
+    }
+
+    #[test]
+    fn only_a_truncated_call_may_be_lost() {
+        let output = output("<call>{\"k\": 1}</call>", "tool_calls", "<call>", "</call>");
+        let loses: Vec<String> =
+            output.deviants().into_iter().filter(|deviant| deviant.loses > 0).map(|deviant| deviant.what).collect();
+        assert_eq!(loses, ["the last call truncated"]);
+    }
+
+    #[test]
+    fn reasoning_may_be_closed_twice() {
+        let found = deviants(&output("<think>Hm.</think>Yes.", "thinking", "<think>", "</think>"));
+        let twice = ("reasoning closed twice".to_owned(), "<think>Hm.</think></think>Yes.".to_owned());
+        assert!(found.contains(&twice), "{found:?}");
+    }
+
+    #[test]
+    fn a_mark_ends_before_the_stop_that_it_includes() {
+        let output = output("<call>{}</call>\n<end>", "tool_calls", "<call>", "</call>\n<end>");
+        assert_eq!(output.unstopped_part((8, 21)), (8, 15));
+        assert_eq!(Output { unstopped: None, ..output }.unstopped_part((8, 15)), (8, 15));
+    }
+
+    #[test]
+    fn values_without_another_spelling_have_none() {
+        assert_eq!(python_spelling(&value(r#"{"a": [null, true]}"#)).as_deref(), Some("{'a': [None, True]}"));
+        assert_eq!(python_spelling(&value("true")), None);
+        assert_eq!(other_order(&value(r#"{"a": 1, "b": 2}"#)).as_deref(), Some(r#"{"b": 2, "a": 1}"#));
+        assert_eq!(other_order(&value(r#"{"a": 1}"#)), None);
+    }
+
+    #[test]
+    fn a_template_is_asked_about_the_shortest_turn_of_each_kind() {
+        with_proof(CHAT, |proof| {
+            let template = template(ANSWER);
+            let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
+            let cases: Vec<&Case> = proof.cases.iter().collect();
+            let tolerance = find(&judge, &cases);
+            assert!(tolerance.tolerated > 0 && tolerance.tolerated < tolerance.tried);
+            // JSON's own parser is strict about quotes.
+            assert!(tolerance.describe().unwrap().contains("arguments in Python's quotes"));
+            assert_eq!(find(&judge, &[]), Tolerance::default());
+        });
+    }
 }

@@ -18,14 +18,14 @@ pub(super) struct Ground {
     pub stop: String,
     /// Whether a thought follows this prompt with nothing that opens it, neither in the prompt nor in the turn.
     bares_thought: bool,
-    /// The text that the generation prompt adds, if it is known.
+    /// The text that the generation prompt adds; empty if it is not known.
     generated: String,
 }
 
 /// The effect of the part of the prompt that plain turns lack.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
-    /// There is no such part, or it has nothing to do with reasoning.
+    /// No such part exists, or it has nothing to do with reasoning.
     Plain,
     /// It opens reasoning; the text that opens it in renders, which is empty if none does.
     Open(String),
@@ -62,7 +62,8 @@ pub(in crate::derive) enum Cut {
 const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 impl Ground {
-    /// Renders what is needed; nothing if this history or every answer to it is refused or left out.
+    /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
+    /// leaves out the history's last words.
     pub fn find(prober: &Prober<'_>, history: &History, setting: &Setting, openings: &mut Vec<String>) -> Option<Self> {
         let prompt = prober.render(&history.messages, setting, true)?;
         let said = prompt.rfind(history.last)? + history.last.len();
@@ -74,12 +75,11 @@ impl Ground {
             let (_, turn) = turn(prober, history, setting, &Answer::content(text))?;
             shared = shared_start(shared, &turn).0;
             is_exact &= turn.starts_with(tail);
-            stops.push(turn.rfind(text).and_then(|at| turn.get(at + text.len()..)).unwrap_or("").to_owned());
+            // An answer whose signs are spelled otherwise does not show where it ends.
+            stops.push(turn.rsplit_once(text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
-        let generated = generated(prober, history, setting).unwrap_or_default();
-        if generated.is_empty()
-            && self::generated(prober, history, &Setting::new()).is_some_and(|text| !text.is_empty())
-        {
+        let generated = generated(prober, history, setting);
+        if generated.is_empty() && !self::generated(prober, history, &Setting::new()).is_empty() {
             // Under an odd setting the template ignores that a prompt was asked for.
             return None;
         }
@@ -181,7 +181,8 @@ impl Ground {
         }
     }
 
-    /// The text without what makes the model stop, as engines hand it out: the known token or all that ends the turn.
+    /// The text without the end at which the model stops, as engines hand it out: the known token or all that ends the
+    /// turn.
     pub fn without_stop<'t>(&self, text: &'t str, eos_token: Option<&str>) -> Option<&'t str> {
         let stop = self.stop.trim();
         let token = eos_token.filter(|eos| !eos.is_empty() && stop.ends_with(eos)).unwrap_or(stop);
@@ -189,11 +190,12 @@ impl Ground {
     }
 }
 
-/// The text that the generation prompt adds to a render.
-fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
-    let prompt = prober.render(&history.messages, setting, true)?;
-    let bare = prober.render(&history.messages, setting, false)?;
-    prompt.strip_prefix(&bare).map(str::to_owned)
+/// The text that the generation prompt adds to a render; empty if either is refused, or the prompt is written
+/// otherwise.
+fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> String {
+    let render = |asks| prober.render(&history.messages, setting, asks);
+    let (Some(prompt), Some(bare)) = (render(true), render(false)) else { return String::new() };
+    prompt.strip_prefix(&bare).map_or_else(String::new, str::to_owned)
 }
 
 /// A render up to the end of the history's own words, and after them.
@@ -228,8 +230,8 @@ fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<
 /// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
 fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
     let surplus = slice(tail, shared..);
-    if let Some((before, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
-        let open = before.strip_prefix(slice(tail, ..shared)).unwrap_or(before).trim();
+    if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
+        let open = lead.strip_prefix(slice(tail, ..shared)).unwrap_or(lead).trim();
         if !open.is_empty() && !openings.iter().any(|known| known == open) {
             openings.push(open.to_owned());
         }
@@ -237,9 +239,8 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
             return State::Plain;
         }
         if open.is_empty() {
-            // No render shows what opens reasoning: a text that shares a word with what closes it does.
-            let close = after.split(needle::CONTENT).next().unwrap_or("");
-            let close = close.split(needle::NAMES[0]).next().unwrap_or("").trim();
+            // No render shows the opening of reasoning: a text that shares a word with its closing is one.
+            let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
             let surplus = surplus.trim_end();
             let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
             if shares_word(surplus, close) && !openings.iter().any(String::is_empty) {
@@ -266,6 +267,11 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
         (true, true) => State::Closed(String::new()),
         (true, false) => State::Open(String::new()),
     }
+}
+
+/// A text up to a mark, or all of it.
+fn before<'t>(text: &'t str, mark: &str) -> &'t str {
+    text.split_once(mark).map_or(text, |(before, _)| before)
 }
 
 /// Whether two texts have a word in common.
@@ -317,12 +323,13 @@ fn whole_marks(text: &str, end: usize) -> usize {
     before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
 }
 
-/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack.
+/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack;
+/// empty if there is no such text, or no such mark.
 fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
-    let mark = if open.is_empty() { marks::last(written).unwrap_or("") } else { open };
-    let header = written.rfind(mark).and_then(|at| surplus.get(..at)).unwrap_or("");
-    if header.trim().is_empty() { "" } else { header }
+    let mark = if open.is_empty() { marks::last(written) } else { Some(open) };
+    let header = mark.and_then(|mark| written.rfind(mark)).map(|at| slice(surplus, ..at));
+    header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
 
 /// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.
@@ -364,9 +371,157 @@ fn repeated(surplus: &str, turn: &str) -> usize {
     }
 }
 
-/// Whether a text shows what was said, however it spells signs: by the longest run of plain words in it.
+/// Whether a text shows an answer's text, however it spells signs: by the longest run of plain words in it.
 pub(super) fn shows(text: &str, said: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || c == ' ';
-    let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len()).unwrap_or("");
-    !run.is_empty() && text.contains(run)
+    let run = said.split(|c| !is_plain(c)).map(str::trim).max_by_key(|run| run.len());
+    run.is_some_and(|run| !run.is_empty() && text.contains(run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::conversations::histories;
+    use super::*;
+    use crate::chat::ChatTemplate;
+    use crate::json::Object;
+
+    /// The ground after a question, with the opening of reasoning as far as it shows.
+    fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
+        let template = ChatTemplate::compile(chat_template).unwrap();
+        let variables = Object::new();
+        let mut prober = Prober::new(&template, &variables, None);
+        prober.reasoning_input = Some(crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned()));
+        let mut openings = Vec::new();
+        let found = Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &mut openings);
+        (found, openings)
+    }
+
+    /// A template whose turns begin with `turn` and whose prompt ends with `prompt`.
+    fn chat(turn: &str, prompt: &str) -> String {
+        format!(
+            "{{% for m in messages %}}<{{{{ m.role }}}}>{{% if m.role == 'assistant' %}}{turn}{{% endif %}}\
+             {{{{ m.content }}}}<end>{{% endfor %}}{{% if add_generation_prompt %}}<assistant>{prompt}{{% endif %}}"
+        )
+    }
+
+    const THOUGHT: &str = "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}";
+
+    #[test]
+    fn the_prompt_says_more_than_a_plain_turn_does() {
+        for (turn, prompt, state, openings) in [
+            (THOUGHT, "", State::Plain, &["<think>"][..]),
+            (THOUGHT, "<think>", State::Open("<think>".to_owned()), &["<think>"]),
+            (THOUGHT, "<think></think>", State::Closed("<think>".to_owned()), &["<think>"]),
+            // No render shows it: the mark's own words are about reasoning.
+            ("", "<think>", State::Open(String::new()), &[]),
+            ("", "<think></think>", State::Closed(String::new()), &[]),
+            ("", "<say>", State::Plain, &[]),
+        ] {
+            let (ground, known) = ground(&chat(turn, prompt));
+            let ground = ground.unwrap();
+            assert_eq!(
+                (&ground.state, known.iter().map(String::as_str).collect::<Vec<_>>().as_slice()),
+                (&state, openings),
+                "{turn} {prompt}"
+            );
+            assert_eq!(ground.prompted(), format!("?<end><assistant>{prompt}"), "after the words `7f3a`");
+            assert_eq!(ground.stop, "<end>");
+        }
+    }
+
+    #[test]
+    fn no_ground_without_a_rendered_history() {
+        let forgetful = "{% for m in messages %}{% if m.role != 'user' %}{{ m.content }}{% endif %}{% endfor %}";
+        assert!(ground(forgetful).0.is_none());
+        assert!(ground("{{ raise_exception('no') }}").0.is_none());
+    }
+
+    #[test]
+    fn a_turn_is_cut_according_to_what_its_prompt_opened() {
+        let cut = |prompt: &str, answer: &Answer| {
+            let source = chat(THOUGHT, prompt);
+            let template = ChatTemplate::compile(&source).unwrap();
+            let variables = Object::new();
+            let mut prober = Prober::new(&template, &variables, None);
+            prober.reasoning_input =
+                Some(crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned()));
+            let history = &histories(false, false)[0];
+            let mut openings = Vec::new();
+            let ground = Ground::find(&prober, history, &Setting::new(), &mut openings)?;
+            let (piece, _) = ground.cut(&prober, history, &Setting::new(), answer, &openings)?;
+            Some((piece.cut, piece.prefix.rsplit_once("<end>")?.1.to_owned(), piece.text))
+        };
+        let plain = Answer::content("Yes.");
+        let thought = plain.clone().with_reasoning("Hm.");
+        let piece = |cut, prefix: &str, text: &str| Some((cut, prefix.to_owned(), text.to_owned()));
+        assert_eq!(cut("", &plain), piece(Cut::Exact, "<assistant>", "Yes.<end>"));
+        assert_eq!(cut("<think>", &thought), piece(Cut::Exact, "<assistant><think>", "Hm.</think>Yes.<end>"));
+        // The prompt opens reasoning, and the turn has none.
+        assert_eq!(cut("<think>", &plain), piece(Cut::Unled, "<assistant>", "Yes.<end>"));
+        // Such a prompt asks for a turn without reasoning.
+        assert_eq!(cut("<think></think>", &thought), None);
+        assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
+    }
+
+    #[test]
+    fn engines_hand_out_the_text_before_the_token_that_stops() {
+        let ground = |stop: &str| Ground { stop: stop.to_owned(), ..ground(&chat("", "")).0.unwrap() };
+        for (stop, text, eos_token, shown) in [
+            ("<end>\n", "Yes.<end>", None, Some("Yes.")),
+            ("</s><end>", "Yes.</s><end>", Some("<end>"), Some("Yes.</s>")),
+            ("<end>", "Yes.<end>", Some("<other>"), Some("Yes.")),
+            ("<end>", "Yes.", None, None),
+            ("", "Yes.", None, None),
+        ] {
+            assert_eq!(ground(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_splits_no_mark() {
+        for (text, end, whole) in [
+            // `<think>` and `<tool>` share a bracket and a letter.
+            ("<bot>\n<think>", 8, 6),
+            ("<bot>\n<think>", 6, 6),
+            ("<bot>\n", 6, 6),
+            ("say hello", 5, 4),
+            ("**think", 3, 0),
+            // A bracket of an earlier line was never closed.
+            ("a < b\nc", 6, 6),
+        ] {
+            assert_eq!(whole_marks(text, end), whole, "{text:?} {end}");
+        }
+    }
+
+    #[test]
+    fn the_text_before_a_mark_leads_to_it_unless_it_is_blank() {
+        for (surplus, open, header) in [
+            ("<header>\n<think>\n", "<think>", "<header>\n"),
+            ("\n<think>", "<think>", ""),
+            ("<header><think>", "", "<header>"),
+            ("<think>", "<other>", ""),
+        ] {
+            assert_eq!(led(surplus, open), header, "{surplus:?} {open}");
+        }
+    }
+
+    #[test]
+    fn texts_are_compared_at_their_ends() {
+        assert_eq!([overlap("abc<x", "<xy"), overlap("abc", "d"), overlap("é<", "<é")], [2, 0, 1]);
+        assert_eq!(shared_start("<é>a", "<é>b"), ("<é>", 4));
+        assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
+        // The prompt wrote the mark already, with or without the white space around it.
+        assert_eq!(
+            [repeated("<think>\n", "<think>\nHm"), repeated("<think>\n", "\n<think>Hm"), repeated("x", "y")],
+            [8, 8, 0]
+        );
+        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
+    }
+
+    #[test]
+    fn a_text_shows_what_was_said_however_it_spells_signs() {
+        assert!(shows("1 &lt; 2 or so it seems", "1 < 2 or so it seems"));
+        assert!(!shows("2 or so", "1 < 2 or so it seems"));
+        assert!(!shows("anything", "…") && !shows("anything", ""), "signs alone are not evidence");
+    }
 }

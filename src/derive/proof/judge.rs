@@ -1,4 +1,5 @@
-//! Parses every case back with a template, and sorts what differs into failures of the template and losses of the wire.
+//! Parses every case back with a template, and sorts the differences into failures of the template and losses of the
+//! wire.
 
 use std::sync::Arc;
 
@@ -105,7 +106,7 @@ impl<'a, 't> Judge<'a, 't> {
         }))
     }
 
-    /// The message, what happened on the way, and how much of the prompt's end the parser read.
+    /// The message, the events, and how much of the prompt's end the parser read.
     pub fn read<'x>(
         &self,
         case: &Case,
@@ -122,7 +123,7 @@ impl<'a, 't> Judge<'a, 't> {
         Ok((finished.message, events, offset))
     }
 
-    /// The wire's loss: the message has as much structure as what was said, and renders to the same bytes.
+    /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
         // A part that the text does not show belongs to the conversation, not to the message.
@@ -177,4 +178,107 @@ fn described(value: &Value) -> String {
         Value::Object(_) => "the object",
     };
     format!("{kind} {}", shortened(&value.to_string(), 60)).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Proof;
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, value, with_proof};
+    use crate::wire::conversation::Answer;
+
+    /// The outcome of the conversation with this name.
+    fn outcome(proof: &Proof<'_>, json: &str, name: &str) -> Outcome {
+        let template = template(json);
+        let judge = Judge::new(&template, proof.tools.clone(), &proof.plain, &proof.offering);
+        let case = proof.cases.iter().find(|case| case.name == name).unwrap_or_else(|| panic!("{name}"));
+        judge.outcome(case)
+    }
+
+    fn failed(outcome: Outcome) -> Failure {
+        match outcome {
+            Outcome::Failed(failure) => *failure,
+            Outcome::Passed => panic!("it passed"),
+            Outcome::Lost(loss) => panic!("it was lost: {}", loss.message),
+        }
+    }
+
+    #[test]
+    fn a_template_that_reads_the_turn_passes() {
+        with_proof(CHAT, |proof| {
+            assert!(matches!(outcome(&proof, ANSWER, "signs after a question"), Outcome::Passed));
+        });
+    }
+
+    #[test]
+    fn a_wrong_delimiter_fails_at_its_boundary() {
+        with_proof(CHAT, |proof| {
+            let wrong = ANSWER.replace("\"<end>\"", "\"Buy\"");
+            let failure = failed(outcome(&proof, &wrong, "paragraphs after a question"));
+            assert_eq!((failure.part, failure.count), (Part::Content, 1));
+            let boundary = failure.boundary.unwrap();
+            assert_eq!(slice(&failure.text, boundary.at..), "<end>", "it should have ended there");
+            assert!(boundary.describe().contains("\"Buy\" closed it"), "{}", boundary.describe());
+        });
+    }
+
+    #[test]
+    fn a_turn_has_to_be_read_without_its_stop_too() {
+        with_proof(CHAT, |proof| {
+            // The close is needed: without the stop the region stays open, and is content no less.
+            let needs = ANSWER.replace(
+                r#""content": {"close": "<end>""#,
+                r#""content": {"open_pattern": "(?=.*<end>)", "close": "<end>""#,
+            );
+            let failure = failed(outcome(&proof, &needs, "signs after a question"));
+            assert!(!failure.text.ends_with("<end>"), "{}", failure.text);
+        });
+    }
+
+    #[test]
+    fn a_difference_that_renders_to_the_same_bytes_is_lost_by_the_wire() {
+        let starred = CHAT.replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}");
+        with_proof(&starred, |proof| {
+            let Outcome::Lost(loss) = outcome(&proof, ANSWER, "paragraphs after a question") else {
+                panic!("the template itself writes another sign")
+            };
+            assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "another content is written alike"));
+        });
+    }
+
+    #[test]
+    fn a_value_in_pythons_spelling_costs_the_call() {
+        let mut case = Case::by_hand("<call>{\"a\": None}</call>", calls_answer(&[("f", r#"{"a": null}"#)]));
+        let events = |json: &str, text: &str| {
+            let template = template(json);
+            let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+            let mut events = parser.feed(text).unwrap();
+            events.extend(parser.finish().unwrap().events);
+            events
+        };
+        let broken = events(ANSWER, &case.text);
+        let loss = unreadable(&case, Part::Calls, &broken).unwrap();
+        assert_eq!(loss.message, "null is written as None, which JSON parsers cannot read: the call is lost");
+        // Only if the call is missing, a region was malformed, and the value has another spelling.
+        assert!(unreadable(&case, Part::Content, &broken).is_none());
+        assert!(unreadable(&case, Part::Calls, &[]).is_none());
+        case.text = "<call>{\"a\": null}</call>".to_owned();
+        assert!(unreadable(&case, Part::Calls, &broken).is_none());
+        let texts = Case::by_hand("None", Answer { calls: vec![], ..Answer::content("None") });
+        assert!(unreadable(&texts, Part::Calls, &broken).is_none());
+    }
+
+    #[test]
+    fn a_value_is_named_with_its_type() {
+        for (json, words) in [
+            ("\"5\"", "the text \"5\""),
+            ("5", "the number 5"),
+            ("true", "the boolean true"),
+            ("null", "null"),
+            ("[]", "the list []"),
+            ("{}", "the object {}"),
+        ] {
+            assert_eq!(described(&value(json)), words);
+        }
+    }
 }

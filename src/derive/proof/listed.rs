@@ -16,7 +16,7 @@ use crate::template::Template;
 pub(crate) struct Conversation {
     /// The answer, in words.
     pub said: String,
-    /// After what, in words.
+    /// Its history, in words.
     pub after: String,
     /// The variables it was rendered with, besides those of every render.
     pub setting: Object,
@@ -42,7 +42,7 @@ pub(crate) enum Fate {
 }
 
 /// The conversations that prove a response template against the source of a chat template, in the order of the proof.
-/// It renders and judges them again: what a proof keeps are causes.
+/// It renders and judges them again: a proof keeps only causes.
 pub(crate) fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
     let Ok(chat_template) = ChatTemplate::compile(source) else { return Vec::new() };
     let list = |options: &Options| {
@@ -50,7 +50,9 @@ pub(crate) fn conversations(source: &str, template: &Template, options: &Options
         proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
         Some(proof.listed(template))
     };
-    list(options).or_else(|| list(&needed::fill(&chat_template, options)?.0)).unwrap_or_default()
+    let listed = list(options).or_else(|| list(&needed::fill(&chat_template, options)?.0));
+    // A chat template that shows no answer has no conversations.
+    listed.into_iter().flatten().collect()
 }
 
 impl Proof<'_> {
@@ -88,5 +90,57 @@ impl Proof<'_> {
             }
         });
         listed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, with_proof};
+
+    /// How many conversations passed, lost something and failed.
+    fn counted(chat_template: &str, template: &Template) -> [usize; 3] {
+        let listed = conversations(chat_template, template, &Options::default());
+        let count = |is_it: fn(&Fate) -> bool| listed.iter().filter(|conversation| is_it(&conversation.fate)).count();
+        [
+            count(|fate| matches!(fate, Fate::Passed)),
+            count(|fate| matches!(fate, Fate::Lost(_))),
+            count(|fate| matches!(fate, Fate::Failed(_))),
+        ]
+    }
+
+    #[test]
+    fn the_list_and_the_verdict_agree() {
+        // Signs that the chat template itself replaces are lost in content and in reasoning.
+        let lossy = CHAT
+            .replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}")
+            .replace("{{ m.reasoning_content }}", "{{ m.reasoning_content | replace('- ', '* ') }}");
+        let renamed = ANSWER.replace("\"reasoning_content\"", "\"notes\"");
+        let wrong = ANSWER.replace("</think>", "</other>");
+        for (chat_template, answer) in
+            [(CHAT, ANSWER), (&lossy, ANSWER), (CHAT, &wrong), (CHAT, &renamed), (&lossy, &renamed)]
+        {
+            let template = template(answer);
+            let verdict = with_proof(chat_template, |proof| proof.judge(&template));
+            let of_verdict = [verdict.passed, verdict.lost(), verdict.failed()];
+            assert_eq!(counted(chat_template, &template), of_verdict, "{chat_template}\n{answer}");
+        }
+        assert!(counted(&lossy, &template(ANSWER))[1] > 0, "something is lost");
+    }
+
+    #[test]
+    fn a_conversation_is_named_by_its_answer_and_its_history() {
+        let listed = conversations(CHAT, &template(ANSWER), &Options::default());
+        let first = listed.first().unwrap();
+        assert_eq!(first.after, "a question");
+        assert!(listed.iter().all(|conversation| !conversation.after.is_empty()));
+        assert!(first.prefix.ends_with("<assistant>") && first.text.ends_with("<end>"));
+    }
+
+    #[test]
+    fn a_chat_template_that_says_nothing_has_no_conversations() {
+        for source in ["{% if", "{{ messages | length }}"] {
+            assert!(conversations(source, &template(ANSWER), &Options::default()).is_empty(), "{source}");
+        }
     }
 }

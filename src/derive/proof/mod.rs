@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A [`Failure`] is one cause with its smallest example; its [`Boundary`] says which field is wrong, at which byte of
-//! `text`, and what happened instead (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
+//! `text`, and its actual behavior (a [`Fault`]): that is the choice to vary. A [`Loss`] is a difference that no
 //! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
 //! [`Verdict::failed`], then by [`Verdict::lost`].
 
@@ -136,7 +136,7 @@ impl<'t> Proof<'t> {
         &self.request.usage
     }
 
-    /// Works with a cutter that knows what earlier ones found out.
+    /// Works with a cutter that knows the findings of earlier ones.
     fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
@@ -202,12 +202,14 @@ impl<'t> Proof<'t> {
         let own = self.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
         let mut verdict = Verdict::default();
         let mut passed: Vec<&Case> = Vec::new();
+        let mut passed_with_reasoning = 0;
         for case in self.cases.iter().chain(&own) {
             verdict.cases += 1;
             verdict.recut += usize::from(case.cut != ground::Cut::Exact);
             match judge.outcome(case) {
                 Outcome::Passed => {
                     verdict.passed += 1;
+                    passed_with_reasoning += usize::from(case.expected.reasoning.is_some());
                     passed.push(case);
                 }
                 Outcome::Lost(loss) => {
@@ -218,7 +220,8 @@ impl<'t> Proof<'t> {
             }
         }
         if let Some(failure) = self.unread_name(template, &passed) {
-            verdict.passed = verdict.passed.saturating_sub(failure.count);
+            // It fails those, and the ones that lost something besides.
+            verdict.passed -= passed_with_reasoning;
             verdict.failures.push(failure);
         }
         verdict.failures.sort_by_key(|failure| failure.text.len());
@@ -315,4 +318,97 @@ fn marks(template: &Template) -> Marks {
     let literals = delimiters.filter_map(|delimiter| delimiter.literals()).flatten().cloned();
     let mut known = HashSet::new();
     Marks { all: literals.filter(|mark| known.insert(mark.clone())).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, template, value, with_proof};
+
+    #[test]
+    fn the_right_template_comes_back_whole() {
+        with_proof(CHAT, |proof| {
+            let verdict = proof.judge(&template(ANSWER));
+            assert!(verdict.holds(), "{:?}", verdict.failures);
+            assert_eq!(
+                verdict.scope.proved,
+                ["content", "reasoning", "calls", "several calls", "content beside calls"]
+            );
+            assert_eq!(verdict.scope.not_shown, ["ids"]);
+            assert!(proof.tried().is_empty());
+        });
+    }
+
+    #[test]
+    fn a_refuted_template_is_remembered_with_its_smallest_failure() {
+        with_proof(CHAT, |proof| {
+            let wrong = template(&ANSWER.replace("</think>", "</other>"));
+            let verdict = proof.judge(&wrong);
+            let shortest = verdict.failures.iter().map(|failure| failure.text.len()).min();
+            assert_eq!(verdict.failures.first().map(|failure| failure.text.len()), shortest);
+            let [tried] = proof.tried().try_into().unwrap();
+            assert_eq!((tried.failed, tried.draft), (verdict.failed(), wrong.to_value()));
+        });
+    }
+
+    #[test]
+    fn reasoning_needs_a_name_under_which_the_chat_template_reads_it() {
+        let verdict = |name: &str, any_name: bool| {
+            with_proof(CHAT, |mut proof| {
+                proof.any_reasoning_name = any_name;
+                proof.judge(&template(&ANSWER.replace("\"reasoning_content\"", &format!("\"{name}\""))))
+            })
+        };
+        let unread = verdict("notes", false);
+        assert_eq!((unread.holds(), unread.failures[0].part), (false, Part::Reasoning));
+        assert!(unread.failures[0].what.contains("reads as `reasoning_content` and not as `notes`"));
+        // Programs copy these names to one another; and someone may have asked for another.
+        assert!(verdict("thinking", false).holds());
+        assert!(verdict("notes", true).holds());
+    }
+
+    #[test]
+    fn nothing_can_be_proved_of_a_template_that_shows_no_answer() {
+        let silent = ChatTemplate::compile("{{ messages | length }}").unwrap();
+        assert!(Proof::new(&silent, &Object::new(), None).is_none());
+    }
+
+    #[test]
+    fn one_cause_is_counted_once_with_its_shortest_text() {
+        let failure = |text: &str, what: &str| Failure {
+            count: 1,
+            case: String::new(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: what.to_owned(),
+            boundary: None,
+            prefix: String::new(),
+            text: text.to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        };
+        let mut verdict = Verdict::default();
+        for (text, what) in [("longer", "content"), ("short", "content"), ("longest", "content"), ("x", "calls")] {
+            verdict.fail(failure(text, what));
+        }
+        let kept: Vec<(usize, &str)> =
+            verdict.failures.iter().map(|known| (known.count, known.text.as_str())).collect();
+        assert_eq!(kept, [(3, "short"), (1, "x")]);
+        for example in ["longer", "short"] {
+            let message = "alike".to_owned();
+            verdict.lose(Loss { part: Part::Content, count: 1, message, example: example.to_owned() });
+        }
+        assert_eq!(
+            (verdict.losses.len(), verdict.losses[0].count, verdict.losses[0].example.as_str()),
+            (1, 2, "short")
+        );
+    }
+
+    #[test]
+    fn tools_are_offered_in_the_shape_that_the_template_takes() {
+        let tool = value(r#"[{"type": "function", "function": {"name": "f"}}]"#);
+        let bare = RequestShape { bare_tools: true, ..RequestShape::USUAL };
+        assert_eq!(offered_as(RequestShape::USUAL, tool.clone()), tool);
+        assert_eq!(offered_as(bare, tool), value(r#"[{"name": "f"}]"#));
+    }
 }

@@ -33,7 +33,7 @@ pub struct ReadableTurn {
     pub loss: Option<String>,
 }
 
-/// The turns, and what they have in common.
+/// The turns, and the conversation and tools they share.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadableTurns {
@@ -98,7 +98,7 @@ fn tools() -> Value {
 }
 
 impl Proof<'_> {
-    /// The turns that this chat template writes, with what each means to a response template that reads it. A turn that
+    /// The turns that this chat template writes, with the message that a response template reads in each. A turn that
     /// the template misreads keeps the message that was said.
     pub fn readable(&mut self, template: &Template) -> Option<ReadableTurns> {
         let shows_calls = self.request.calls.shown;
@@ -152,7 +152,7 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tool
         Outcome::Failed(_) => (None, false),
     };
     let whole = read(&case.prefix);
-    // The system prompt and the tools say nothing to the parser; what it makes of the turn decides.
+    // The parser ignores the system prompt and the tools; how it reads the turn decides.
     let short = from_question(&case.prefix).filter(|short| read(short) == whole);
     let prefix = short.unwrap_or(&case.prefix).to_owned();
     let said = || match message_of(&case.expected, reasoning_field(judge.template)) {
@@ -163,8 +163,8 @@ fn turn(name: &'static str, case: &Case, judge: &Judge<'_, '_>, tools: &Arc<Tool
     ReadableTurn { name, prefix, output, stop, variables: case.setting.clone(), message, loss }
 }
 
-/// The prompt from the user's turn on: from the line of the question, or from the last place in it where one mark follows
-/// another.
+/// The prompt from the user's turn on: from the line of the question, or from the last place in it where one mark
+/// follows another.
 fn from_question(prompt: &str) -> Option<&str> {
     let question = prompt.rfind(QUESTION)?;
     let before = prompt.get(..question)?;

@@ -1,4 +1,4 @@
-//! A message read back, and in what it differs from what was said.
+//! A message read back, and the part in which it differs from the answer.
 
 use crate::json::{Object, Value};
 use crate::template::Template;
@@ -54,16 +54,18 @@ pub(in crate::derive) fn reasoning_field(template: &Template) -> Option<&str> {
     fields.clone().find(|name| !["content", "tool_calls", "role"].contains(name))
 }
 
-/// The first part in which a message is not what was said; outer white space of texts does not count, nor does an id
+/// The first part in which a message differs from the answer; outer white space of texts does not count, nor does an id
 /// that the text does not show, nor a thought that the prompt itself wrote.
 pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<&str>, prompted: &str) -> Option<Part> {
     let text = |key: &str| text_of(message.get(key));
-    if text("content").trim() != expected.content.as_deref().unwrap_or("").trim() {
+    // No text and an empty one are written alike.
+    let said = |part: &'_ Option<String>| part.as_deref().map_or_else(String::new, |text| text.trim().to_owned());
+    if text("content").trim() != said(&expected.content) {
         return Some(Part::Content);
     }
-    let thought = reasoning.map(text).unwrap_or_default();
+    let thought = reasoning.map_or_else(String::new, text);
     let is_prompted = expected.reasoning.is_none() && prompted.contains(thought.trim());
-    if !is_prompted && thought.trim() != expected.reasoning.as_deref().unwrap_or("").trim() {
+    if !is_prompted && thought.trim() != said(&expected.reasoning) {
         return Some(Part::Reasoning);
     }
     let calls = calls_of(message);
@@ -81,7 +83,7 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
     })
 }
 
-/// The answer that a message amounts to, to render it again; nothing if it has less structure than what was said.
+/// The answer that a message amounts to, to render it again; nothing if it has less structure than the expected one.
 pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
     let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
     let thought = reasoning.and_then(text);
@@ -98,7 +100,7 @@ pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&
         if !has_keys {
             return None;
         }
-        let id = got.get("id").and_then(Value::as_str).unwrap_or("").to_owned();
+        let id = got.get("id").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
         read.push(Call { id, name: name_of(got)?.to_owned(), arguments: arguments.clone() });
     }
     is_whole.then_some(Answer { content, reasoning: thought, calls: read })
@@ -133,7 +135,7 @@ fn same_entries(a: &Object, b: &Object) -> bool {
     a.len() == b.len() && a.iter().all(|(key, value)| b.get(key) == Some(value))
 }
 
-/// The first argument that came back as another value, with what was said and what was read.
+/// The first argument that came back as another value, with the expected and the actual value.
 pub(super) fn changed_argument<'m>(
     expected: &'m Answer,
     message: &'m Object,
@@ -171,4 +173,98 @@ pub(super) fn message_of(answer: &Answer, reasoning: Option<&str>) -> Value {
         message.insert("tool_calls".to_owned(), Value::List(calls.collect()));
     }
     Value::Object(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{call, calls_answer, object, template};
+
+    fn differs(expected: &Answer, message: &str) -> Option<Part> {
+        difference(expected, &object(message), Some("thinking"), "the prompt says <think>so</think>")
+    }
+
+    fn one_call(id: &str, name: &str, arguments: &str) -> String {
+        format!(r#"{{"tool_calls": [{{"id": "{id}", "function": {{"name": "{name}", "arguments": {arguments}}}}}]}}"#)
+    }
+
+    #[test]
+    fn the_first_part_that_differs_is_named() {
+        let both = Answer::content("Yes.").with_reasoning("Hm.");
+        let called = calls_answer(&[("f", r#"{"a": 1, "b": 2}"#)]);
+        let mut with_id = called.clone();
+        with_id.calls[0].id = "c1".to_owned();
+        let table = [
+            (&both, r#"{"content": "Yes.", "thinking": "Hm."}"#.to_owned(), None),
+            // Outer white space is not part of a text.
+            (&both, r#"{"content": "\nYes. ", "thinking": "Hm.\n"}"#.to_owned(), None),
+            (&both, r#"{"content": "Yes", "thinking": ""}"#.to_owned(), Some(Part::Content)),
+            (&both, r#"{"content": "Yes."}"#.to_owned(), Some(Part::Reasoning)),
+            (&called, one_call("", "f", r#"{"b": 2, "a": 1}"#), None),
+            (&called, "{}".to_owned(), Some(Part::Calls)),
+            (&called, one_call("", "g", "{}"), Some(Part::Name)),
+            (&called, one_call("", "f", r#"{"a": "1", "b": 2}"#), Some(Part::Arguments)),
+            (&called, one_call("", "f", r#"{"a": 1}"#), Some(Part::Arguments)),
+            // An id that the text does not show is not asked for.
+            (&called, one_call("c2", "f", r#"{"a": 1, "b": 2}"#), None),
+            (&with_id, one_call("c2", "f", r#"{"a": 1, "b": 2}"#), Some(Part::Id)),
+        ];
+        for (expected, message, part) in table {
+            assert_eq!(differs(expected, &message), part, "{message}");
+        }
+        let plain = Answer::content("Yes.");
+        assert_eq!(differs(&plain, r#"{"content": "Yes.", "thinking": "so"}"#), None, "the prompt wrote that thought");
+        assert_eq!(differs(&plain, r#"{"content": "Yes.", "thinking": "no"}"#), Some(Part::Reasoning));
+    }
+
+    #[test]
+    fn a_message_is_rendered_again_only_if_it_has_every_part() {
+        let said = Answer { calls: vec![call("f", r#"{"a": 1}"#)], ..Answer::content("Yes.") };
+        let again = |message: &str| answer_of(&said, &object(message), None);
+        let call = |arguments: &str| {
+            format!(
+                r#"{{"content": "Yes!", "tool_calls": [{{"function": {{"name": "g", "arguments": {arguments}}}}}]}}"#
+            )
+        };
+        let answer = again(&call(r#"{"a": "1"}"#)).unwrap();
+        assert_eq!((answer.content.as_deref(), answer.calls[0].name.as_str()), (Some("Yes!"), "g"));
+        assert_eq!(answer.calls[0].arguments, object(r#"{"a": "1"}"#));
+        for less in
+            [r#"{"content": "Yes!"}"#.to_owned(), call("{}"), call(r#"{"b": 1}"#), call("\"a\""), "{}".to_owned()]
+        {
+            assert!(again(&less).is_none(), "{less}");
+        }
+    }
+
+    #[test]
+    fn the_argument_that_changed_is_found_with_both_values() {
+        let said = calls_answer(&[("f", r#"{"a": 1, "b": 2}"#)]);
+        let message = object(&one_call("", "f", r#"{"a": 1, "b": "2"}"#));
+        let (key, wanted, got) = changed_argument(&said, &message).unwrap();
+        assert_eq!((key, wanted.to_string(), got.to_string()), ("b", "2".to_owned(), "\"2\"".to_owned()));
+        assert!(changed_argument(&said, &object(&one_call("", "f", r#"{"a": 1, "b": 2}"#))).is_none());
+    }
+
+    #[test]
+    fn an_answer_is_written_as_the_message_that_holds_it() {
+        let mut said = Answer { calls: vec![call("f", "{}")], ..Answer::content("Yes.").with_reasoning("Hm.") };
+        said.calls[0].id = "c1".to_owned();
+        let call = r#"{"type": "function", "id": "c1", "function": {"name": "f", "arguments": {}}}"#;
+        let message = message_of(&said, Some("thoughts"));
+        let wanted =
+            format!(r#"{{"role": "assistant", "thoughts": "Hm.", "content": "Yes.", "tool_calls": [{call}]}}"#);
+        assert_eq!(message.to_string(), wanted);
+        assert_eq!(message_of(&Answer::default(), None).to_string(), r#"{"role": "assistant"}"#);
+        assert!(message.as_object().is_some_and(|message| difference(&said, message, Some("thoughts"), "").is_none()));
+    }
+
+    #[test]
+    fn reasoning_is_the_text_that_is_not_content() {
+        let of = |fields: &str| {
+            let template = template(&format!(r#"{{"start_anchor": "<b>", "fields": {{{fields}}}}}"#));
+            reasoning_field(&template).map(str::to_owned)
+        };
+        assert_eq!(of(r#""content": {}"#), None);
+        assert_eq!(of(r#""content": {}, "thoughts": {"open": "<t>", "close": "</t>"}"#).as_deref(), Some("thoughts"));
+    }
 }

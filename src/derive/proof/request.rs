@@ -58,10 +58,11 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
             if let Some(request_shape) = call_shape(prober, setting, named_ids) {
                 let make = |index| probe_call(index, named_ids);
                 let turn = |calls: Vec<Call>| turn(prober, request_shape, Answer::calls(calls), setting);
-                let one = turn(vec![make(0)]).unwrap_or_default();
-                let two = turn(vec![make(0), make(1)]).unwrap_or_default();
-                let several = two.contains(needle::NAMES[0]) && two.contains(needle::NAMES[1]);
-                let ids = one.contains(&make(0).id);
+                let shows = |calls: Vec<Call>, parts: &[&str]| {
+                    turn(calls).is_some_and(|text| parts.iter().all(|part| text.contains(part)))
+                };
+                let several = shows(vec![make(0), make(1)], &[needle::NAMES[0], needle::NAMES[1]]);
+                let ids = shows(vec![make(0)], &[&make(0).id]);
                 return Some((request_shape, Calls { shown: true, several, ids, named_ids }));
             }
         }
@@ -152,4 +153,69 @@ fn is_set_off(text: &str, is_named: bool) -> bool {
     let rest = slice(text, at + needle::REASONING.len()..);
     let next = [needle::CONTENT, needle::NAMES[0], needle::IDS[0]].iter().filter_map(|part| rest.find(part)).min();
     is_named || next.and_then(|next| rest.get(..next)).is_some_and(|gap| !gap.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a chat template whose turns are written like this takes conversations.
+    fn request(turn: &str) -> Option<Request> {
+        let source = format!("{{% for m in messages %}}<{{{{ m.role }}}}>{turn}<end>{{% endfor %}}");
+        let template = ChatTemplate::compile(&source).unwrap();
+        let variables = Object::new();
+        find(&template, &mut Prober::new(&template, &variables, None), &variables)
+    }
+
+    const CALL: &str =
+        "{{ m.content }}{% for c in m.tool_calls or [] %}NAME{{ c.function.arguments | tojson }}{% endfor %}";
+
+    #[test]
+    fn calls_are_known_by_what_of_them_reaches_the_text() {
+        let name = CALL.replace("NAME", "{{ c.function.name }}");
+        let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids };
+        for (turn, calls) in [
+            ("{{ m.content }}".to_owned(), Calls::default()),
+            (name.clone(), seen(true, false, false)),
+            (name.replace("m.tool_calls or []", "(m.tool_calls or [])[:1]"), seen(false, false, false)),
+            (CALL.replace("NAME", "{{ c.function.name }}#{{ c.id }}"), seen(true, true, false)),
+            (CALL.replace("NAME", "{{ c.id }}"), seen(true, true, true)),
+        ] {
+            assert_eq!(request(&turn).unwrap().calls, calls, "{turn}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_an_object_unless_the_template_prints_it_as_python_would() {
+        let shape = |turn: &str| request(turn).unwrap().request_shape.arguments_text;
+        assert!(!shape(&CALL.replace("NAME", "{{ c.function.name }}")));
+        assert!(shape(&CALL.replace("NAME", "{{ c.function.name }}").replace(" | tojson", "")));
+    }
+
+    #[test]
+    fn reasoning_is_the_key_that_the_template_renders_apart() {
+        let input = |turn: &str| request(turn).unwrap().reasoning_input;
+        let key = |name: &str| Some(ReasoningInput::Key(name.to_owned()));
+        assert_eq!(input("{{ m.content }}"), None);
+        assert_eq!(input("{% if m.thinking %}<t>{{ m.thinking }}</t>{% endif %}{{ m.content }}"), key("thinking"));
+        assert_eq!(input("{% if m.plan %}<p>{{ m.plan }}</p>{% endif %}{{ m.content }}"), key("plan"));
+        // Of a message that is printed as it is, every key shows.
+        assert_eq!(input("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"), None);
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_template_that_shows_no_content() {
+        let template = ChatTemplate::compile("{{ messages | length }}").unwrap();
+        let variables = Object::new();
+        assert!(find(&template, &mut Prober::new(&template, &variables, None), &variables).is_none());
+    }
+
+    #[test]
+    fn a_key_of_another_name_needs_something_between_it_and_the_next_part() {
+        let text = |gap: &str| format!("<bot>{}{gap}{}", needle::REASONING, needle::CONTENT);
+        assert!(is_set_off(&text("</t>"), false));
+        assert!(!is_set_off(&text(" "), false));
+        assert!(is_set_off(&text(""), true), "its name is about reasoning");
+        assert!(!is_set_off("<bot>", true));
+    }
 }

@@ -1,5 +1,5 @@
-//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those a response
-//! template claims to read all the same.
+//! The scope of a verdict: the parts that conversations exercised, those that the chat template never shows, and those
+//! a response template claims to read all the same.
 
 use super::case::Case;
 use super::reading::{Part, reasoning_field};
@@ -67,4 +67,50 @@ pub(super) fn find(
 /// Whether a part belongs to calls: without calls, it is not listed.
 fn about_calls(part: &str) -> bool {
     ["several calls", "content beside calls", "ids"].contains(&part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, CHAT, calls_answer, template, with_proof};
+    use crate::wire::conversation::Answer;
+
+    fn scope_of(cases: &[Case], passed: &[&Case]) -> (Scope, Vec<String>) {
+        let (scope, open) = with_proof(CHAT, |proof| find(&template(ANSWER), &proof.request, cases, passed));
+        (scope, open.into_iter().map(|claim| claim.message).collect())
+    }
+
+    #[test]
+    fn a_part_is_proved_once_a_case_with_it_passed() {
+        let cases = [
+            Case::by_hand("Yes.", Answer::content("Yes.")),
+            Case::by_hand("Hm.", Answer::content("Yes.").with_reasoning("Hm.")),
+            Case::by_hand("f", calls_answer(&[("f", "{}"), ("g", "{}")])),
+        ];
+        let (scope, open) = scope_of(&cases, &[&cases[0], &cases[2]]);
+        assert_eq!(scope.proved, ["content", "calls", "several calls"]);
+        // Reasoning is shown, and was misread: that is a failure and not a gap.
+        assert_eq!(scope.not_shown, ["content beside calls", "ids"]);
+        assert_eq!(open, [""; 0]);
+    }
+
+    #[test]
+    fn a_claim_that_no_case_exercised_is_named() {
+        let one = [Case::by_hand("f", Answer { content: None, ..calls_answer(&[("f", "{}")]) })];
+        let (scope, open) = scope_of(&one, &[&one[0]]);
+        assert_eq!(scope.not_shown, ["content", "reasoning", "several calls", "content beside calls", "ids"]);
+        assert_eq!(
+            open,
+            [
+                "`reasoning_content`: the chat template renders no reasoning",
+                "several calls: the chat template renders only the first call of a turn",
+            ]
+        );
+        let plain = [Case::by_hand("Yes.", Answer::content("Yes."))];
+        let (scope, open) = scope_of(&plain, &[&plain[0]]);
+        // Without calls, the parts of calls are not listed one by one.
+        assert_eq!(scope.not_shown, ["reasoning", "calls"]);
+        let why = "`tool_calls`: the chat template shows no calls (no turn with a call could be cut out of a render)";
+        assert!(open.contains(&why.to_owned()), "{open:?}");
+    }
 }

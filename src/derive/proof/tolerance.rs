@@ -1,4 +1,5 @@
-//! The tolerance of a template: counts of deviating outputs, and the shortest example of each kind that it does not read.
+//! The tolerance of a template: counts of deviating outputs, and the shortest example of each kind that it does not
+//! read.
 
 use crate::json::Value;
 
@@ -66,5 +67,30 @@ impl Tolerance {
             }
             None => self.missed.push(Missed { what, count: 1, text }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_deviation_is_counted_and_shown_by_its_shortest_output() {
+        let mut tolerance = Tolerance { tried: 5, tolerated: 2, ..Tolerance::default() };
+        for (what, text) in [("a line break", "long one"), ("a line break", "short"), ("no stop", "middle")] {
+            tolerance.miss(what.to_owned(), text.to_owned());
+        }
+        assert_eq!(tolerance.describe().as_deref(), Some("tolerates 2 of 5 deviations; not: a line break, no stop"));
+        assert_eq!(tolerance.example(), Some("short"));
+        let missed = r#"[{"deviation": "a line break", "count": 2, "text": "short"}, {"deviation": "no stop", "count": 1, "text": "middle"}]"#;
+        assert_eq!(tolerance.to_value().get("not").map(ToString::to_string).as_deref(), Some(missed));
+    }
+
+    #[test]
+    fn nothing_tried_is_nothing_said() {
+        assert_eq!(Tolerance::default().describe(), None);
+        let all = Tolerance { tried: 3, tolerated: 3, ..Tolerance::default() };
+        assert_eq!(all.describe().as_deref(), Some("tolerates all 3 deviations that were tried"));
+        assert_eq!(all.example(), None);
     }
 }

@@ -14,29 +14,29 @@ pub struct Verdict {
     pub cases: usize,
     /// How many came back as they went in.
     pub passed: usize,
-    /// What the response template gets wrong, one entry per cause, each with its smallest example.
+    /// The faults of the response template, one entry per cause, each with its smallest example.
     #[doc(hidden)]
     pub failures: Vec<Failure>,
-    /// What the wire format itself cannot carry.
+    /// Differences that the wire format itself cannot carry.
     #[doc(hidden)]
     pub losses: Vec<Loss>,
-    /// What the response template claims to read and no conversation exercised.
+    /// Parts that the response template claims to read and no conversation exercised.
     #[doc(hidden)]
     pub unverified: Vec<Unverified>,
-    /// What the conversations exercised, and what the chat template never shows.
+    /// The parts that the conversations exercised, and those that the chat template never shows.
     #[doc(hidden)]
     pub scope: Scope,
     /// How many turns had to be cut elsewhere than at the end of the prompt, since their render does not extend it.
     #[doc(hidden)]
     pub recut: usize,
-    /// What the response template makes of outputs that deviate, where it reads every conversation.
+    /// How the response template reads outputs that deviate, if it reads every conversation.
     #[doc(hidden)]
     pub tolerance: Tolerance,
     /// Two turns whose calls no response template was found for.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
 }
 
-/// A turn as the chat template writes it, and what it says.
+/// A turn as the chat template writes it, and its message.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::derive) struct UnreadTurn {
     pub case: String,
@@ -51,7 +51,7 @@ pub(in crate::derive) struct UnreadTurn {
 pub struct Failure {
     /// How many conversations fail in this way.
     pub count: usize,
-    /// The smallest of them: what was said, and after what.
+    /// The smallest of them: its answer and its history, in words.
     pub case: String,
     /// The variables it was rendered with, besides those of every render.
     pub setting: Object,
@@ -71,7 +71,7 @@ pub struct Failure {
     pub got: Value,
 }
 
-/// A difference that no response template can avoid: what came back renders to the same bytes.
+/// A difference that no response template can avoid: the message that came back renders to the same bytes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Loss {
@@ -108,7 +108,7 @@ pub struct Scope {
 }
 
 impl Verdict {
-    /// Whether every conversation came back, or lost only what its wire format cannot carry.
+    /// Whether every conversation came back, or lost only values that its wire format cannot carry.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.passed > 0
     }
@@ -147,7 +147,7 @@ impl Failure {
             0 | 1 => String::new(),
             count => format!(", and {} more for the same cause", count - 1),
         };
-        let boundary = self.boundary.as_ref().map(|boundary| format!(": {}", boundary.describe())).unwrap_or_default();
+        let boundary = self.boundary.as_ref().map_or_else(String::new, |boundary| format!(": {}", boundary.describe()));
         format!("{}: {} came back differently{others}{boundary}", self.case, self.what)
     }
 
@@ -236,4 +236,75 @@ impl Scope {
 
 fn count(n: usize) -> Value {
     Value::from(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::boundary::Fault;
+    use super::*;
+
+    fn failure(count: usize) -> Failure {
+        let boundary = Boundary { field: "content".to_owned(), at: 5, fault: Fault::StartsAt(3) };
+        Failure {
+            count,
+            case: "paragraphs after a question".to_owned(),
+            setting: Object::new(),
+            part: Part::Content,
+            what: "content".to_owned(),
+            boundary: Some(boundary),
+            prefix: "<bot>".to_owned(),
+            text: "<say>Yes.".to_owned(),
+            expected: Value::Null,
+            got: Value::Null,
+        }
+    }
+
+    #[test]
+    fn every_conversation_passed_lost_something_or_failed() {
+        let loss = Loss { part: Part::Arguments, count: 2, message: String::new(), example: String::new() };
+        let lossy = Verdict { cases: 10, passed: 8, losses: vec![loss], ..Verdict::default() };
+        assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are the wire's");
+        let wrong = Verdict { failures: vec![failure(3), failure(1)], passed: 4, ..lossy };
+        assert_eq!((wrong.holds(), wrong.failed(), wrong.lost()), (false, 4, 2));
+        assert!(!Verdict::default().holds(), "a proof without conversations proves nothing");
+    }
+
+    #[test]
+    fn a_failure_says_what_differs_how_often_and_where() {
+        let place = "`content` should begin at byte 5; it began at byte 3";
+        assert_eq!(
+            failure(1).describe(),
+            format!("paragraphs after a question: content came back differently: {place}")
+        );
+        assert!(failure(3).describe().contains("differently, and 2 more for the same cause: "));
+        assert_eq!(failure(1).hint().as_deref(), Some("make `open` of `content` match up to the end of \"<say>\""));
+        let unknown = Failure { boundary: None, ..failure(1) };
+        assert_eq!(
+            (unknown.describe().as_str(), unknown.hint()),
+            ("paragraphs after a question: content came back differently", None)
+        );
+        assert_eq!(unknown.to_value().get("boundary"), Some(&Value::Null));
+        let at = failure(1).to_value().get("boundary").and_then(|boundary| boundary.get("at").cloned());
+        assert_eq!(at, Some(5.into()));
+    }
+
+    #[test]
+    fn the_scope_names_what_was_proved_and_what_nothing_shows() {
+        let scope = |proved: &[&'static str], not_shown: &[&'static str], learned: &[&'static str]| Scope {
+            proved: proved.to_vec(),
+            not_shown: not_shown.to_vec(),
+            learned: learned.to_vec(),
+        };
+        for (scope, line) in [
+            (scope(&[], &[], &[]), "nothing"),
+            (scope(&["content", "calls"], &[], &[]), "content, calls"),
+            (scope(&["content"], &["calls", "ids"], &[]), "content; not shown by the chat template: calls, ids"),
+            (
+                scope(&["content"], &["calls"], &["reasoning"]),
+                "content; learned from samples only: other ways to write reasoning; not shown by the chat template: calls",
+            ),
+        ] {
+            assert_eq!(scope.describe(), line);
+        }
+    }
 }

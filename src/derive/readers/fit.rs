@@ -5,7 +5,7 @@ use super::pieces::Branches;
 use crate::json::{Object, Value};
 use crate::targets::{CONTENT, Limits, Reader, Role, TOOL_CALLS};
 
-/// A template within limits, and what it no longer reads.
+/// A template within limits, and the alternatives it no longer reads.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::derive) struct Fitted {
     pub template: Value,
@@ -16,7 +16,8 @@ pub(in crate::derive) struct Fitted {
 /// How many ways are given at most.
 const MOST: usize = 8;
 
-/// The ways to write a template within limits. What no rewrite helps stays as it is, for the reader to refuse.
+/// The ways to write a template within limits. A construct that no rewrite helps stays as it is, for the reader to
+/// refuse.
 pub(super) fn within(template: &Value, readers: &[Reader], limits: &Limits) -> Vec<Fitted> {
     let mut plain = template.clone();
     if let Some(allowed) = limits.defaults
@@ -191,4 +192,77 @@ fn at<'t>(value: &'t mut Value, path: &[String]) -> Option<&'t mut Value> {
         Value::Object(entries) => entries.get_mut(key),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::value;
+
+    /// The field `x` of a template, as it is written within limits.
+    fn field(field: &str, limits: &Limits) -> Value {
+        let template = value(&format!(r#"{{"start_anchor": "<b>", "fields": {{"x": {field}, "content": {{}}}}}}"#));
+        let ways = within(&template, &[], limits);
+        assert_eq!(ways.len(), 1);
+        ways[0].template.get("fields").unwrap().get("x").unwrap().clone()
+    }
+
+    #[test]
+    fn without_limits_nothing_is_written_otherwise() {
+        let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {"x": {"repeats": true}}}"#);
+        assert_eq!(within(&template, &[], &Limits::NONE), [Fitted { template, gone: Vec::new() }]);
+    }
+
+    #[test]
+    fn keys_that_a_reader_does_not_know_are_left_out() {
+        let template = value(r#"{"defaults": {"role": "assistant", "name": "a"}, "fields": {}}"#);
+        let limits = Limits { defaults: Some(&["role"]), ..Limits::NONE };
+        let defaults = within(&template, &[], &limits)[0].template.get("defaults").unwrap().to_string();
+        assert_eq!(defaults, r#"{"role": "assistant"}"#);
+        let limits = Limits { joins_text: false, ..Limits::NONE };
+        assert_eq!(field(r#"{"open": "<x>", "repeats": true, "join": "\n"}"#, &limits), value(r#"{"open": "<x>"}"#));
+    }
+
+    #[test]
+    fn a_pattern_that_is_a_list_of_texts_is_written_as_one() {
+        let limits = Limits { literal_reasoning: true, ..Limits::NONE };
+        for (written, fitted) in [
+            (r#"{"open_pattern": "<x>\\s*"}"#, r#"{"open": "<x>"}"#),
+            (r#"{"close_pattern": "(?:</x>|<\\|end\\|>)\\s*"}"#, r#"{"close": ["</x>", "<|end|>"]}"#),
+            // No list of texts says this: the reader has to refuse it.
+            (r#"{"open_pattern": "<x\\d>"}"#, r#"{"open_pattern": "<x\\d>"}"#),
+        ] {
+            assert_eq!(field(written, &limits), value(fitted), "{written}");
+        }
+    }
+
+    #[test]
+    fn a_look_around_is_taken_out_for_a_reader_that_has_none() {
+        let template =
+            value(r#"{"start_anchor": "<b>", "fields": {"content": {"close_pattern": "(?:<end>|(?=<call>))"}}}"#);
+        let ways = within(&template, &[Reader::Smg], &Limits::NONE);
+        let close = |way: &Fitted| {
+            way.template.get("fields").unwrap().get("content").unwrap().get("close_pattern").unwrap().to_string()
+        };
+        assert!(!ways.is_empty() && ways.len() <= MOST);
+        assert!(ways.iter().all(|way| !close(way).contains("(?=")), "{ways:?}");
+        // The closest way drops the alternative, and says so.
+        assert_eq!(ways[0].gone, [("fields.content.close_pattern".to_owned(), "(?=<call>)".to_owned())]);
+    }
+
+    #[test]
+    fn pieces_of_a_text_are_joined_if_something_parts_them() {
+        let template = |open: &str| {
+            value(&format!(
+                r#"{{"fields": {{"thinking": {{{open}}}, "tool_calls": {{"open": "<c>"}}, "content": {{}}}}}}"#
+            ))
+        };
+        let made = joined(&template(r#""open": "<t>", "close": "</t>""#)).unwrap();
+        let wanted = r#"{"fields": {
+            "thinking": {"open_pattern": "\\s{0,4}<t>", "close_pattern": "</t>\\s*", "repeats": true, "join": "\n\n"},
+            "tool_calls": {"open": "<c>"}, "content": {"repeats": true, "join": "\n\n"}}}"#;
+        assert_eq!(made, value(wanted));
+        assert_eq!(joined(&value(r#"{"fields": {"content": {}}}"#)), None, "nothing parts it");
+        assert_eq!(joined(&value(r#"{"fields": {"content": {"open": "<s>"}, "x": {"open": "<x>"}}}"#)), None);
+    }
 }

@@ -50,8 +50,8 @@ pub(super) fn rewrites(pattern: &str, closes: bool) -> Vec<Rewrite> {
     found
 }
 
-/// One look-around written otherwise.
-struct Change {
+/// A pattern with one look-around taken out or written otherwise.
+struct Removal {
     branches: Branches,
     taken: Option<String>,
     gone: Option<String>,
@@ -59,7 +59,7 @@ struct Change {
 }
 
 /// The ways to remove the first look-around; nothing if there is none.
-fn first(branches: &Branches, closes: bool) -> Option<Vec<Change>> {
+fn first(branches: &Branches, closes: bool) -> Option<Vec<Removal>> {
     for (i, branch) in branches.0.iter().enumerate() {
         for (j, item) in branch.0.iter().enumerate() {
             let with = |items: Vec<Item>| {
@@ -73,9 +73,9 @@ fn first(branches: &Branches, closes: bool) -> Option<Vec<Change>> {
                 Item::Atom(_) => {}
                 Item::Group { open, inside, repeat } => {
                     let Some(changes) = first(inside, closes) else { continue };
-                    let wrap = |change: Change| {
+                    let wrap = |change: Removal| {
                         let group = Item::Group { open: open.clone(), inside: change.branches, repeat: repeat.clone() };
-                        Change { branches: with(unwrapped(group)), ..change }
+                        Removal { branches: with(unwrapped(group)), ..change }
                     };
                     return Some(changes.into_iter().map(wrap).collect());
                 }
@@ -94,7 +94,7 @@ fn changes(
     inside: &Branches,
     closes: bool,
     with: &dyn Fn(Vec<Item>) -> Branches,
-) -> Vec<Change> {
+) -> Vec<Removal> {
     let mut found = Vec::new();
     let branch = branches.0.get(i).map_or(&[][..], |branch| &branch.0);
     let is_alone = branch.iter().enumerate().all(|(at, item)| at == j || item.is_space());
@@ -102,23 +102,23 @@ fn changes(
         let mut fewer = branches.clone();
         let gone = fewer.0.remove(i);
         let gone = Some(Branches(vec![gone]).to_string());
-        found.push(Change { branches: fewer, taken: None, gone, cost: if is_alone { 0 } else { 2 } });
+        found.push(Removal { branches: fewer, taken: None, gone, cost: if is_alone { 0 } else { 2 } });
     }
     if !is_alone {
-        found.push(Change { branches: with(Vec::new()), taken: None, gone: None, cost: 1 });
+        found.push(Removal { branches: with(Vec::new()), taken: None, gone: None, cost: 1 });
     }
     if closes && look.looks_ahead() {
         if is_alone && let Some(mark) = leading_mark(inside) {
             let items: Vec<Item> = mark.chars().map(|c| Item::Atom(written(c))).collect();
             let taken = Some(items.iter().map(ToString::to_string).collect());
-            found.push(Change { branches: with(items), taken, gone: None, cost: 1 });
+            found.push(Removal { branches: with(items), taken, gone: None, cost: 1 });
         }
         // The end of the text ends a region by itself; a pattern that takes it may take the end of a chunk.
         let endless = without_end(inside);
         for (inside, cost) in [(endless, 2), (Some(inside.clone()), 3)] {
             let Some(inside) = inside else { continue };
             let group = Item::Group { open: "(?:".to_owned(), inside, repeat: String::new() };
-            found.push(Change { branches: with(unwrapped(group)), taken: None, gone: None, cost });
+            found.push(Removal { branches: with(unwrapped(group)), taken: None, gone: None, cost });
         }
     }
     found

@@ -1,8 +1,8 @@
-//! Who is to read a draft: what it must keep to for that, how it is written then, and what each reader says of it.
+//! The readers of a draft: their limits, the ways to write it within them, and the verdict of each.
 
 mod fit;
 mod looks;
-mod pieces;
+pub(super) mod pieces;
 mod rewrite;
 mod verdicts;
 
@@ -95,5 +95,58 @@ pub(super) fn of(wish: &Wish, wire: &Wire, name: &str, attempt: &Attempt) -> Rea
     ReaderReport {
         readings: verdicts::readings(&loaded.template, wish),
         diagnostics: verdicts::diagnostics(wish, &attempt.refusals, &attempt.spared, &attempt.gone, renamed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::template;
+
+    fn wish(name: &str) -> Wish {
+        Wish::of(&[Target::named(name).unwrap()])
+    }
+
+    #[test]
+    fn without_a_target_a_draft_suits_everyone_at_no_cost() {
+        let unasked = Wish::of(&[]);
+        assert!(!unasked.is_asked && !unasked.renames());
+        assert_eq!(unasked.readers, wish("portable").readers);
+        // A name of the reasoning is its chat template's own, unless someone asked for a reader that knows others.
+        let named = template(
+            r#"{"start_anchor": "<b>", "fields": {"notes": {"open": "<n>", "close": "</n>"}, "content": {}}}"#,
+        );
+        assert_eq!(unasked.refusals(&named), []);
+        assert!(wish("vllm").refusals(&named).iter().any(|refusal| refusal.reason == Reason::Field));
+    }
+
+    #[test]
+    fn the_reasoning_is_named_by_the_user_the_target_or_the_chat_template() {
+        let asked = Options::default().reasoning_field("thoughts".to_owned());
+        let plain = Options::default();
+        for (wish, options, keys, name) in [
+            (wish("vllm"), &asked, &["plan"][..], "thoughts"),
+            (wish("vllm"), &plain, &["plan"], "thinking"),
+            (Wish::of(&[]), &plain, &["plan"], "plan"),
+            // Programs copy these names to one another.
+            (Wish::of(&[]), &plain, &["plan", "reasoning_content"], "thinking"),
+            (Wish::of(&[]), &plain, &[], "thinking"),
+        ] {
+            assert_eq!(wish.reasoning_field(options, keys), name, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn a_draft_is_joined_only_for_readers_that_were_asked_for() {
+        let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
+        assert!(wish("transformers").joined(&draft).is_some());
+        assert!(Wish::of(&[]).joined(&draft).is_none(), "it would cost something");
+        assert!(wish("vllm").joined(&draft).is_none(), "it cannot");
+    }
+
+    #[test]
+    fn a_way_that_changes_nothing_is_none() {
+        let draft = crate::derive::by_hand::value(crate::derive::by_hand::ANSWER);
+        assert!(wish("transformers").ways(&draft).is_empty());
     }
 }

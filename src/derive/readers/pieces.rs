@@ -1,21 +1,21 @@
-//! A pattern's text cut into branches and groups, so that one look-around can be taken out or written otherwise while all
-//! the rest stays as it is written.
+//! A pattern's text cut into branches and groups, so that one look-around can be taken out or written otherwise while
+//! all the rest stays as it is written.
 
 use std::fmt::{self, Write};
 
 /// Alternatives, of which a pattern or a group has at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Branches(pub Vec<Branch>);
+pub(in crate::derive) struct Branches(pub Vec<Branch>);
 
 /// One item after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Branch(pub Vec<Item>);
+pub(in crate::derive) struct Branch(pub Vec<Item>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(in crate::derive) enum Item {
     /// One character, class or assertion, and how often it repeats.
     Atom(String),
-    /// A group that consumes: what opens it, what it holds, and how often it repeats.
+    /// A group that consumes: its opening, its content, and how often it repeats.
     Group { open: String, inside: Branches, repeat: String },
     /// A look ahead or behind.
     Look { open: String, inside: Branches },

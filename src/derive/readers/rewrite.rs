@@ -1,4 +1,4 @@
-//! Any response template written within the limits of readers, and proved to read what it read before.
+//! Any response template written within the limits of readers, and proved to read the same conversations as before.
 
 use super::super::proof::Proof;
 use super::super::{Options, no_content, problem};
@@ -20,8 +20,8 @@ pub struct Rewritten {
     pub failed: usize,
 }
 
-/// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation of
-/// its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
+/// Writes a response template within the limits of `options.targets`, if there is a way that reads every conversation
+/// of its chat template as well as it does now. Nothing where there is none, or no reader refuses it.
 pub fn rewrite(source: &str, template: &Template, options: &Options) -> Result<Option<Rewritten>, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let wish = Wish::of(&options.targets);

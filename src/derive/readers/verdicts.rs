@@ -132,3 +132,65 @@ fn refused_effect(reader: Reader) -> &'static str {
         Reader::Smg => "gives a draft that smg accepts",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, template};
+    use crate::json::Path;
+    use crate::targets::{Reason, Target};
+
+    fn refusal(reader: Reader) -> Refusal {
+        Refusal { reader, place: Path::default(), reason: Reason::Other, words: "no".to_owned() }
+    }
+
+    #[test]
+    fn a_reader_accepts_a_draft_at_a_cost_or_refuses_it() {
+        let reading = |refusals: &[&str], costs: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+            Reading { reader: Reader::Smg, refusals: owned(refusals), costs: owned(costs), other: None }
+        };
+        let title = Reader::Smg.title();
+        assert_eq!(reading(&[], &[]).describe(), format!("{title} accepts it"));
+        assert_eq!(reading(&[], &["slow", "odd"]).describe(), format!("{title} accepts it; slow; odd"));
+        assert_eq!(reading(&["no (at x)"], &["slow"]).describe(), format!("{title} refuses it: no (at x)"));
+        assert_eq!(reading(&["no"], &[]).to_value().get("takes"), Some(&false.into()));
+    }
+
+    #[test]
+    fn every_reader_is_asked_and_each_refusal_offers_its_own_target() {
+        let looks = template(&ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?=\\\\s)\""));
+        let found = readings(&looks, &Wish::of(&[]));
+        assert_eq!(found.iter().map(|reading| reading.reader).collect::<Vec<_>>(), Reader::ALL);
+        let smg = found.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
+        assert!(!smg.refusals.is_empty());
+        assert_eq!(smg.other, Some(("smg", "gives a draft that smg accepts")));
+        let asked = readings(&looks, &Wish::of(&[Target::named("smg").unwrap()]));
+        let smg = asked.iter().find(|reading| reading.reader == Reader::Smg).unwrap();
+        assert_eq!(smg.other, None, "it was asked for already");
+    }
+
+    #[test]
+    fn text_around_calls_is_lost_where_the_message_is_given_whole() {
+        assert!(loses_pieces(&template(ANSWER)));
+        assert!(!loses_pieces(&template(&ANSWER.replace("\"close\": \"<end>\"", "\"join\": \"\", \"repeats\": true"))));
+        assert_eq!(Reader::ALL.map(keeps_one_piece), [true, true, false, false, true]);
+    }
+
+    #[test]
+    fn the_cost_of_a_target_is_named_if_it_was_asked_for() {
+        let asked = Wish::of(&[Target::named("smg").unwrap()]);
+        let ids = |wish: &Wish, refusals: &[Refusal], spared: &[Refusal]| -> Vec<String> {
+            diagnostics(wish, refusals, spared, &[], None).into_iter().map(|found| found.message).collect()
+        };
+        let one = [refusal(Reader::Smg)];
+        assert!(ids(&asked, &one, &[])[0].contains("refuses every draft that was found: no"));
+        assert!(ids(&asked, &[], &one)[0].contains("refuses the construct that reads these conversations: no"));
+        assert_eq!(ids(&asked, &one, &one).len(), 1, "the other draft does not help either");
+        assert_eq!(ids(&Wish::of(&[]), &one, &one), [""; 0]);
+        let gone = [("fields.x.close".to_owned(), "(?=y)".to_owned())];
+        let found = diagnostics(&asked, &[], &[], &gone, Some(("thinking", "plan")));
+        assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), ["derive-target-cost", "derive-renamed"]);
+        assert_eq!(found[0].message, "`fields.x.close` lacks \"(?=y)\", which some readers do not accept");
+    }
+}

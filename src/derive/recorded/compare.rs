@@ -6,7 +6,7 @@ use crate::python;
 /// Keys that mean reasoning, whichever of them a template uses.
 const REASONING: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
 
-/// Keys that say nothing of what was written.
+/// Keys that are not written in the text.
 const IGNORED: [&str; 2] = ["role", "type"];
 
 /// The first part in which two messages differ: a key, or a part of a call. Outer white space of texts, empty values,
@@ -19,11 +19,9 @@ pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
             return Some(format!("`{key}`"));
         }
     }
-    let reasoning = |message: &Object| {
-        let found = REASONING.iter().filter_map(|key| message.get(key)).find(|value| !is_empty(value));
-        found.cloned().unwrap_or_default()
-    };
-    if !same_text(Some(&reasoning(wanted)), Some(&reasoning(got))) {
+    let reasoning =
+        |message: &Object| REASONING.iter().filter_map(|key| message.get(key)).find(|value| !is_empty(value)).cloned();
+    if !same_text(reasoning(wanted).as_ref(), reasoning(got).as_ref()) {
         return Some("the reasoning".to_owned());
     }
     let calls = |message: &Object| message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).to_vec();
@@ -33,7 +31,7 @@ pub(super) fn difference(wanted: &Object, got: &Object) -> Option<String> {
     }
     wanted.iter().zip(&got).enumerate().find_map(|(i, (wanted, got))| {
         let number = i + 1;
-        let name = |call: &Value| function(call).get("name").cloned().unwrap_or_default();
+        let name = |call: &Value| function(call).get("name").filter(|name| !name.is_null()).cloned();
         if name(wanted) != name(got) {
             return Some(format!("the name of call {number}"));
         }

@@ -3,7 +3,8 @@
 use crate::parser::{Event, Finished, Span};
 use crate::template::Template;
 
-/// The first position of a parsed output that the template does not explain, in bytes of the text that was parsed, and why.
+/// The first position of a parsed output that the template does not explain, in bytes of the text that was parsed, and
+/// why.
 pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Finished) -> Option<(usize, String)> {
     let mut covered: Vec<Span> = Vec::new();
     for event in &finished.events {

@@ -11,7 +11,7 @@ use crate::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use crate::template::Template;
 use crate::text::slice;
 
-pub(super) use repair::{Bench, Lessons, learn};
+pub(super) use repair::{Lessons, Trial, learn};
 
 /// An output a model really wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -200,4 +200,62 @@ fn read_as(
     let finished = parser.finish()?;
     events.extend(finished.events.iter().cloned());
     Ok((Finished { events, ..finished }, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, template, value};
+
+    fn prompt(end: &str) -> Prompt {
+        Prompt { text: format!("<user>Hi.<end>{end}"), end: end.to_owned() }
+    }
+
+    fn explained(samples: &[Sample], ends: &[&str]) -> Explained {
+        let prompts: Vec<Prompt> = ends.iter().map(|end| prompt(end)).collect();
+        explain(samples, &template(ANSWER), &prompts)
+    }
+
+    fn sample(text: &str) -> Sample {
+        Sample::new("a sample", text)
+    }
+
+    #[test]
+    fn a_sample_is_explained_if_no_text_is_left_over() {
+        let after = |text: &str| sample(text).prefix("<assistant>".to_owned());
+        for (text, why) in [
+            ("<think>Hm.</think>Yes.<end>", None),
+            ("Yes.", None),
+            ("Yes.</think><end>", Some((4, "the marker \"</think>\" was not recognized: it is left in `content`"))),
+            // A marker in quotes is only mentioned.
+            ("Write `</think>` there.<end>", None),
+        ] {
+            let found = explained(&[after(text)], &[]);
+            let departure = found.departures.first().map(|departure| (departure.at, departure.why.as_str()));
+            assert_eq!(departure, why, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_message_says_what_the_text_means() {
+        let means = |content: &str| value(&format!(r#"{{"role": "assistant", "content": "{content}"}}"#));
+        let right = sample("Yes.<end>").prefix("<assistant>".to_owned()).message(means("Yes."));
+        let wrong = right.clone().message(means("No."));
+        let found = explained(&[right, wrong], &[]);
+        assert_eq!((found.samples, found.departures.len()), (2, 1));
+        assert_eq!(found.departures[0].why, "`content` differs from the sample's message");
+        assert_eq!(found.describe().as_deref(), Some("samples: 1 of 2 explained"));
+    }
+
+    #[test]
+    fn a_sample_without_a_prompt_is_tried_after_each_until_one_fits() {
+        let found = explained(&[sample("Hm.</think>Yes.<end>")], &["<assistant>", "<assistant><think>"]);
+        assert_eq!(found.assumed, [("<assistant><think>".to_owned(), 1)]);
+        let line = "samples: 1 of 1 explained; 1 without a prompt, read as if after \"<assistant><think>\"";
+        assert_eq!(found.describe().as_deref(), Some(line));
+        // Under a prompt that opens reasoning any text could be a thought: one without an end is none.
+        let found = explained(&[sample("Yes.")], &["<assistant><think>"]);
+        assert_eq!(found.departures[0].why, "`reasoning_content` never ends");
+        assert_eq!(explained(&[], &[]).describe(), None);
+    }
 }

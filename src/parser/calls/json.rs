@@ -6,10 +6,10 @@
 use crate::json::{self, MAX_DEPTH, Value};
 use crate::parser::part::part;
 
-/// What becomes of a value.
+/// The treatment of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It is passed over; what is in it is asked for.
+    /// It is passed over; values inside it are asked for.
     Enter,
     /// Its text is written as it comes.
     Write,
@@ -19,7 +19,7 @@ pub(super) enum Use {
 
 /// Where values go.
 pub(super) trait Sink {
-    /// What to do with the value that begins at a place: the keys above it, and `None` for each list.
+    /// The treatment of the value that begins at a place: the keys above it, and `None` for each list.
     fn begins(&mut self, path: &[Option<String>]) -> Use;
     /// More of the text of a value to write.
     fn write(&mut self, text: &str);
@@ -223,7 +223,7 @@ impl Reader {
         let Token::Word(word) = std::mem::replace(&mut self.token, Token::None) else { return };
         match json::read(&word) {
             Ok(value) => {
-                // What is taken is read again, so it keeps the text it came with.
+                // A value that is taken is read again, so it keeps the text it came with.
                 let text = if self.held.is_some() || matches!(self.active, Some((_, Use::Take))) {
                     word
                 } else {
@@ -252,7 +252,7 @@ impl Reader {
                     usize::from(with.is_some())
                 }
                 Escape::Splits => {
-                    // A high surrogate that no low one follows stands for itself.
+                    // A high surrogate that no low one follows is itself.
                     let second = escape.split_off(6);
                     let first = std::mem::replace(escape, second);
                     self.escaped(&first, sink);
@@ -298,7 +298,7 @@ impl Reader {
         }
     }
 
-    /// More of what a string says.
+    /// More of the text of a string.
     fn string_text(&mut self, text: &str, sink: &mut impl Sink) {
         if let Token::String { key: Some(key), .. } = &mut self.token {
             key.push_str(text);
@@ -308,7 +308,7 @@ impl Reader {
     }
 }
 
-/// What a character is to an escape that has begun.
+/// The role of a character in an escape that has begun.
 enum Escape {
     /// Part of it, and more has to come.
     Goes,

@@ -31,7 +31,7 @@ pub(super) enum News<'n> {
 }
 
 impl<'n> News<'n> {
-    /// The event that tells it.
+    /// The event that reports it.
     pub fn event(self, field: &'n Arc<str>) -> EventRef<'n> {
         match self {
             News::Start { index, name, id } => EventRef::CallStart { field, index, name, id },
@@ -60,7 +60,7 @@ enum Body {
 #[derive(Clone, Debug)]
 struct Calls {
     shape: Option<CallShape>,
-    /// What the open pattern's groups took.
+    /// The captures of the open pattern.
     captures: Vec<Capture>,
     all: Vec<Call>,
     /// Whether the last of them is still being read.
@@ -91,15 +91,15 @@ impl Growth {
         Self { body, calls }
     }
 
-    /// Tells what the opening alone says: the name, if the open pattern took it.
-    pub fn begin(&mut self, next: &mut usize, tell: &mut impl FnMut(News<'_>)) {
+    /// Reports the part of a call that the opening holds: the name, if the open pattern took it.
+    pub fn begin(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
         if let Some(CallShape { each: false, .. }) = &self.calls.shape {
             self.calls.open();
-            self.calls.tell(next, tell);
+            self.calls.report(next, sink);
         }
     }
 
-    /// Reads more of the body, `text` being what is new in it.
+    /// Reads more of the body, `text` being its new part.
     pub fn grow(
         &mut self,
         field: &Field,
@@ -107,7 +107,7 @@ impl Growth {
         text: &str,
         tools: Option<&Tools>,
         next: &mut usize,
-        tell: &mut impl FnMut(News<'_>),
+        sink: &mut impl FnMut(News<'_>),
     ) {
         match &mut self.body {
             Body::Whole => return,
@@ -122,11 +122,11 @@ impl Growth {
                 }
             }
         }
-        self.calls.tell(next, tell);
+        self.calls.report(next, sink);
     }
 
     /// Reports the rest of the calls in the region's value.
-    pub fn finish(mut self, value: &Value, next: &mut usize, tell: &mut impl FnMut(News<'_>)) {
+    pub fn finish(mut self, value: &Value, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
         let values = match value {
             Value::List(items) => items.as_slice(),
             one => std::slice::from_ref(one),
@@ -147,13 +147,13 @@ impl Growth {
             }
             call.name = Some(name.to_owned());
             call.id = call.id.or_else(|| value["id"].as_str().map(str::to_owned));
-            call.tell(next, tell);
+            call.report(next, sink);
         }
     }
 }
 
 impl Calls {
-    /// Begins a call. What the open pattern took is known of it at once.
+    /// Begins a call. Its captures from the open pattern are known at once.
     fn open(&mut self) {
         let captured = |part: Option<&Part>| match part {
             Some(Part::Capture(name)) => self.captures.iter().find(|capture| *capture.name == **name),
@@ -167,34 +167,34 @@ impl Calls {
         self.is_open = true;
     }
 
-    fn tell(&mut self, next: &mut usize, tell: &mut impl FnMut(News<'_>)) {
+    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
         // Those before are reported whole; a new one waits for the name of the one before.
         for call in &mut self.all {
             if call.name.is_none() {
                 return;
             }
-            call.tell(next, tell);
+            call.report(next, sink);
         }
     }
 }
 
 impl Call {
-    fn tell(&mut self, next: &mut usize, tell: &mut impl FnMut(News<'_>)) {
+    fn report(&mut self, next: &mut usize, sink: &mut impl FnMut(News<'_>)) {
         let Some(name) = &self.name else { return };
         let index = *self.index.get_or_insert_with(|| {
             let index = *next;
             *next += 1;
-            tell(News::Start { index, name, id: self.id.as_deref() });
+            sink(News::Start { index, name, id: self.id.as_deref() });
             index
         });
         if let Some(delta) = self.text.get(self.reported..).filter(|delta| !delta.is_empty()) {
-            tell(News::Arguments { index, delta });
+            sink(News::Arguments { index, delta });
             self.reported = self.text.len();
         }
     }
 }
 
-/// What the calls of a region take from the JSON of its body.
+/// The values that the calls of a region take from the JSON of its body.
 struct Reading<'r> {
     calls: &'r mut Calls,
     tools: Option<&'r Tools>,
@@ -264,7 +264,7 @@ impl Sink for Reading<'_> {
         let (Some(shape), Some(call)) = (&self.calls.shape, self.calls.all.last_mut()) else { return };
         let is_part = |part: &Part| matches!(part, Part::Path(path) if is(&keys, path));
         if is_part(&shape.name) {
-            // The first of two counts here; a second one changes what has been said already.
+            // The first of two counts here; a second one changes arguments that were reported already.
             call.name = call.name.take().or_else(|| value.as_str().map(str::to_owned));
         } else if shape.id.as_ref().is_some_and(is_part) {
             call.id = call.id.take().or_else(|| value.as_str().map(str::to_owned));

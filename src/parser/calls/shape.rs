@@ -59,7 +59,7 @@ fn part_of(placeholder: &Placeholder, each: bool) -> Part {
     match (each, placeholder.name.as_str()) {
         (false, "content") => Part::Path(placeholder.keys.clone()),
         (false, name) => Part::Capture(name.to_owned()),
-        // An element's keys come before the captures; which of the two it is only the element tells.
+        // An element's keys come before the captures; only the element shows which of the two it is.
         (true, name) => Part::Path([name.to_owned()].into_iter().chain(placeholder.keys.iter().cloned()).collect()),
     }
 }

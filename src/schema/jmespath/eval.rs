@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::number;
-use super::parse::{Comparison, Node};
+use super::parse::{Ast, Comparison};
 use crate::json::{Object, Value};
 
 /// How much may be copied in one evaluation, in addition to some for each byte of the value.
@@ -11,7 +11,7 @@ const ROOM: usize = 1 << 20;
 /// How often the value itself may be copied.
 const COPIES: usize = 64;
 
-/// Evaluates; what it copies is counted.
+/// Evaluates; copied values are counted.
 pub(super) struct Evaluator {
     room: usize,
 }
@@ -21,50 +21,50 @@ impl Evaluator {
         Self { room: ROOM + size(value).saturating_mul(COPIES) }
     }
 
-    pub fn eval(&mut self, node: &Node, value: Value) -> Result<Value, String> {
+    pub fn eval(&mut self, node: &Ast, value: Value) -> Result<Value, String> {
         Ok(match node {
-            Node::Current => value,
-            Node::Field(name) => match value {
-                Value::Object(mut entries) => entries.get_mut(name).map(std::mem::take).unwrap_or_default(),
+            Ast::Current => value,
+            Ast::Field(name) => match value {
+                Value::Object(mut entries) => entries.get_mut(name).map_or(Value::Null, std::mem::take),
                 _ => Value::Null,
             },
-            Node::Literal(literal) => self.copy(literal)?,
-            Node::Then(first, then) => {
+            Ast::Literal(literal) => self.copy(literal)?,
+            Ast::Then(first, then) => {
                 let value = self.eval(first, value)?;
                 self.eval(then, value)?
             }
-            Node::Index(steps) => {
+            Ast::Index(steps) => {
                 let mut value = value;
                 for step in steps {
                     value = self.eval(step, value)?;
                 }
                 value
             }
-            Node::At(place) => match value {
+            Ast::At(place) => match value {
                 Value::List(mut items) => {
                     let place = if *place < 0 { place.saturating_add(items.len() as i64) } else { *place };
                     let item = usize::try_from(place).ok().and_then(|place| items.get_mut(place));
-                    item.map(std::mem::take).unwrap_or_default()
+                    item.map_or(Value::Null, std::mem::take)
                 }
                 _ => Value::Null,
             },
-            Node::Slice(parts) => match value {
+            Ast::Slice(parts) => match value {
                 Value::List(items) => Value::List(slice(items, *parts)?),
                 _ => Value::Null,
             },
-            Node::Flatten(of) => match self.eval(of, value)? {
+            Ast::Flatten(of) => match self.eval(of, value)? {
                 Value::List(items) => Value::List(flat(items)),
                 _ => Value::Null,
             },
-            Node::Project(of, then) => match self.eval(of, value)? {
+            Ast::Project(of, then) => match self.eval(of, value)? {
                 Value::List(items) => self.project(items.into_iter(), then)?,
                 _ => Value::Null,
             },
-            Node::ProjectValues(of, then) => match self.eval(of, value)? {
+            Ast::ProjectValues(of, then) => match self.eval(of, value)? {
                 Value::Object(mut entries) => self.project(entries.values_mut().map(std::mem::take), then)?,
                 _ => Value::Null,
             },
-            Node::Select { of, then, condition } => match self.eval(of, value)? {
+            Ast::Select { of, then, condition } => match self.eval(of, value)? {
                 Value::List(items) => {
                     let mut kept = Vec::new();
                     for item in items {
@@ -77,24 +77,24 @@ impl Evaluator {
                 }
                 _ => Value::Null,
             },
-            Node::Compare(comparison, left, right) => {
+            Ast::Compare(comparison, left, right) => {
                 let copy = self.copy(&value)?;
                 let (left, right) = (self.eval(left, copy)?, self.eval(right, value)?);
                 compare(*comparison, &left, &right)?
             }
-            Node::Or(one, other) => {
+            Ast::Or(one, other) => {
                 let copy = self.copy(&value)?;
                 let first = self.eval(one, copy)?;
                 if is_false(&first) { self.eval(other, value)? } else { first }
             }
-            Node::And(one, other) => {
+            Ast::And(one, other) => {
                 let copy = self.copy(&value)?;
                 let first = self.eval(one, copy)?;
                 if is_false(&first) { first } else { self.eval(other, value)? }
             }
-            Node::Not(of) => is_false(&self.eval(of, value)?).into(),
-            Node::List(_) | Node::Object(_) if value.is_null() => Value::Null,
-            Node::List(items) => {
+            Ast::Not(of) => is_false(&self.eval(of, value)?).into(),
+            Ast::List(_) | Ast::Object(_) if value.is_null() => Value::Null,
+            Ast::List(items) => {
                 let mut list = Vec::new();
                 for item in items {
                     let copy = self.copy(&value)?;
@@ -102,7 +102,7 @@ impl Evaluator {
                 }
                 Value::List(list)
             }
-            Node::Object(entries) => {
+            Ast::Object(entries) => {
                 let mut object = Object::new();
                 for (name, node) in entries {
                     let copy = self.copy(&value)?;
@@ -110,12 +110,12 @@ impl Evaluator {
                 }
                 Value::Object(object)
             }
-            Node::Call(name, arguments) => self.call(name, arguments, &value)?,
-            Node::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
+            Ast::Call(name, arguments) => self.call(name, arguments, &value)?,
+            Ast::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
         })
     }
 
-    fn project(&mut self, items: impl Iterator<Item = Value>, then: &Node) -> Result<Value, String> {
+    fn project(&mut self, items: impl Iterator<Item = Value>, then: &Ast) -> Result<Value, String> {
         let mut kept = Vec::new();
         for item in items {
             let item = self.eval(then, item)?;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::eval::{Evaluator, order, python_equal};
 use super::number::{self, Num};
-use super::parse::Node;
+use super::parse::Ast;
 use crate::content::{Mode, number as parsed};
 use crate::json::Value;
 use crate::python;
@@ -13,7 +13,7 @@ use crate::python;
 enum Argument<'n> {
     Value(Value),
     /// `&expression`
-    Expression(&'n Node),
+    Expression(&'n Ast),
 }
 
 /// The kind of one argument of a function.
@@ -63,11 +63,11 @@ const FUNCTIONS: &[(&str, &[Takes], bool)] = &[
 ];
 
 impl Evaluator {
-    pub(super) fn call(&mut self, name: &str, arguments: &[Node], value: &Value) -> Result<Value, String> {
+    pub(super) fn call(&mut self, name: &str, arguments: &[Ast], value: &Value) -> Result<Value, String> {
         let mut given = Vec::new();
         for argument in arguments {
             given.push(match argument {
-                Node::Reference(expression) => Argument::Expression(expression),
+                Ast::Reference(expression) => Argument::Expression(expression),
                 other => {
                     let copy = self.copy(value)?;
                     Argument::Value(self.eval(other, copy)?)
@@ -103,10 +103,11 @@ impl Evaluator {
             return self.apply_expression(name, items, expression);
         }
         let mut values = values.into_iter();
-        let first = values.next().unwrap_or_default();
+        let lacks = || format!("`{name}` lacks an argument");
+        let first = values.next().ok_or_else(lacks)?;
         Ok(match (name, first) {
             ("not_null", first) => {
-                std::iter::once(first).chain(values).find(|value| !value.is_null()).unwrap_or_default()
+                std::iter::once(first).chain(values).find(|value| !value.is_null()).unwrap_or(Value::Null)
             }
             ("type", first) => type_name(&first).into(),
             ("to_array", list @ Value::List(_)) => list,
@@ -137,15 +138,14 @@ impl Evaluator {
             }
             ("keys", Value::Object(entries)) => Value::List(entries.keys().map(|key| key.as_str().into()).collect()),
             ("values", Value::Object(mut entries)) => Value::List(entries.values_mut().map(std::mem::take).collect()),
-            ("contains", subject) => contains(&subject, &values.next().unwrap_or_default())?.into(),
+            ("contains", subject) => contains(&subject, &values.next().ok_or_else(lacks)?)?.into(),
             ("starts_with" | "ends_with", Value::String(text)) => {
-                let part = values.next().unwrap_or_default();
-                let part = part.as_str().unwrap_or("");
-                if name == "starts_with" { text.starts_with(part) } else { text.ends_with(part) }.into()
+                let Some(Value::String(part)) = values.next() else { return Err(lacks()) };
+                if name == "starts_with" { text.starts_with(&part) } else { text.ends_with(&part) }.into()
             }
             ("join", Value::String(between)) => {
-                let list = values.next().unwrap_or_default();
-                let texts: Vec<&str> = list.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+                let Some(Value::List(list)) = values.next() else { return Err(lacks()) };
+                let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
                 texts.join(&between).into()
             }
             ("merge", Value::Object(mut merged)) => {
@@ -167,7 +167,7 @@ impl Evaluator {
         })
     }
 
-    fn apply_expression(&mut self, name: &str, items: Vec<Value>, expression: &Node) -> Result<Value, String> {
+    fn apply_expression(&mut self, name: &str, items: Vec<Value>, expression: &Ast) -> Result<Value, String> {
         if name == "map" {
             let mapped: Result<Vec<_>, _> = items.into_iter().map(|item| self.eval(expression, item)).collect();
             return Ok(Value::List(mapped?));
@@ -227,12 +227,13 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A number, or what Python's `int` or `float` reads in a text.
+/// A number, or the one that Python's `int` or `float` reads in a text.
 fn to_number(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(number),
         Value::String(text) => {
-            parsed::int(&text, Mode::Reference).or_else(|_| parsed::float(&text)).map(Value::Number).unwrap_or_default()
+            let number = parsed::int(&text, Mode::Reference).or_else(|_| parsed::float(&text));
+            number.map_or(Value::Null, Value::Number)
         }
         _ => Value::Null,
     }
@@ -273,7 +274,7 @@ fn outermost(keyed: Vec<(Value, Value)>, greatest: bool) -> Result<Value, String
             best = Some((key, item));
         }
     }
-    Ok(best.map(|(_, item)| item).unwrap_or_default())
+    Ok(best.map_or(Value::Null, |(_, item)| item))
 }
 
 fn sorted(mut keyed: Vec<(Value, Value)>) -> Result<Value, String> {

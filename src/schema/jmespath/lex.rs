@@ -1,7 +1,7 @@
 //! An expression as tokens.
 
 use crate::json::{self, Value};
-use crate::text::slice;
+use crate::text::Cursor;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -37,7 +37,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// How tightly it binds what is left of it.
+    /// How tightly it binds the expression to its left.
     pub fn power(&self) -> u8 {
         match self {
             Token::Pipe => 1,
@@ -63,8 +63,7 @@ impl Token {
 }
 
 struct Lexer<'e> {
-    source: &'e str,
-    at: usize,
+    text: Cursor<'e>,
 }
 
 /// The tokens of an expression, with `End` as the last.
@@ -72,7 +71,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, String> {
     if source.is_empty() {
         return Err("the expression is empty".to_owned());
     }
-    let mut lexer = Lexer { source, at: 0 };
+    let mut lexer = Lexer { text: Cursor::new(source) };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.token()? {
         tokens.push(token);
@@ -82,33 +81,15 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token>, String> {
 }
 
 impl Lexer<'_> {
-    fn rest(&self) -> &str {
-        slice(self.source, self.at..)
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.peek()?;
-        self.at += c.len_utf8();
-        Some(c)
-    }
-
     /// One token if a second character follows, another if not.
     fn either(&mut self, second: char, with: Token, without: Token) -> Token {
-        if self.peek() == Some(second) {
-            self.next();
-            return with;
-        }
-        without
+        if self.text.eat(second) { with } else { without }
     }
 
     fn token(&mut self) -> Result<Option<Token>, String> {
-        self.at += self.rest().len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
-        let start = self.at;
-        let Some(c) = self.next() else { return Ok(None) };
+        self.text.take(usize::MAX, |c| matches!(c, ' ' | '\t' | '\n' | '\r'));
+        let start = self.text.at();
+        let Some(c) = self.text.next() else { return Ok(None) };
         Ok(Some(match c {
             '.' => Token::Dot,
             '*' => Token::Star,
@@ -121,12 +102,10 @@ impl Lexer<'_> {
             '{' => Token::LeftBrace,
             '}' => Token::RightBrace,
             'a'..='z' | 'A'..='Z' | '_' => {
-                let rest = slice(self.source, start..);
-                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-                self.at = start + end;
-                Token::Name(slice(rest, ..end).to_owned())
+                self.text.take(usize::MAX, |c| c.is_ascii_alphanumeric() || c == '_');
+                Token::Name(self.text.since(start).to_owned())
             }
-            '[' => match self.peek() {
+            '[' => match self.text.peek() {
                 Some(']') => self.either(']', Token::Flatten, Token::LeftBracket),
                 _ => self.either('?', Token::Filter, Token::LeftBracket),
             },
@@ -144,16 +123,13 @@ impl Lexer<'_> {
             '<' => self.either('=', Token::LessOrEqual, Token::Less),
             '>' => self.either('=', Token::GreaterOrEqual, Token::Greater),
             '!' => self.either('=', Token::NotEqual, Token::Not),
-            '=' if self.peek() == Some('=') => self.either('=', Token::Equal, Token::Equal),
+            '=' if self.text.peek() == Some('=') => self.either('=', Token::Equal, Token::Equal),
             '0'..='9' | '-' => {
-                let rest = slice(self.source, start..);
-                let digits = slice(rest, 1..);
-                let length = digits.bytes().take_while(u8::is_ascii_digit).count() + 1;
-                let number = slice(rest, ..length);
+                self.text.take(usize::MAX, |c| c.is_ascii_digit());
+                let number = self.text.since(start);
                 if number == "-" {
                     return Err(unknown('-', start));
                 }
-                self.at = start + length;
                 // No list is that long: a longer number is as good as the largest.
                 let most = if c == '-' { i64::MIN } else { i64::MAX };
                 Token::Number(number.parse().unwrap_or(most))
@@ -166,11 +142,11 @@ impl Lexer<'_> {
     fn until(&mut self, delimiter: char) -> Result<String, String> {
         let mut text = String::new();
         loop {
-            match self.next() {
+            match self.text.next() {
                 Some(c) if c == delimiter => return Ok(text),
                 Some('\\') => {
                     text.push('\\');
-                    text.extend(self.next());
+                    text.extend(self.text.next());
                 }
                 Some(c) => text.push(c),
                 None => return Err(format!("`{delimiter}` is not closed")),

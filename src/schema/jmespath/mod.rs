@@ -1,4 +1,5 @@
-//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, or fails where that raises.
+//! JMESPath over our own values: an expression gives the result of Python's `jmespath` 1.1.0, or fails where that
+//! raises.
 //!
 //! Objects keep the order of their keys, integers stay integers, and the work of an evaluation is bounded.
 
@@ -12,7 +13,7 @@ use crate::json::Value;
 
 /// An expression that was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Expression(parse::Node);
+pub(crate) struct Expression(parse::Ast);
 
 impl Expression {
     pub fn read(source: &str) -> Result<Self, String> {
@@ -23,7 +24,7 @@ impl Expression {
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.0.walk(&mut |node| {
-            if let parse::Node::Field(name) = node {
+            if let parse::Ast::Field(name) = node {
                 names.push(name.clone());
             }
         });

@@ -1,4 +1,4 @@
-//! An expression as a tree: the Pratt parser of Python's `jmespath`, with what it lets pass.
+//! An expression as a tree: the Pratt parser of Python's `jmespath`, with its leniencies.
 
 use super::lex::Token;
 use crate::json::Value;
@@ -10,37 +10,37 @@ const MAX_DEPTH: usize = 200;
 const PROJECTION_STOP: u8 = 10;
 
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(super) enum Ast {
     /// The value itself.
     Current,
     Field(String),
     Literal(Value),
     /// One after the other: `a.b`, `a | b`.
-    Then(Box<Node>, Box<Node>),
-    /// A value and what brackets take from it, one after the other.
-    Index(Vec<Node>),
+    Then(Box<Ast>, Box<Ast>),
+    /// A value and the steps that its brackets take, one after the other.
+    Index(Vec<Ast>),
     At(i64),
     Slice([Option<i64>; 3]),
-    Flatten(Box<Node>),
+    Flatten(Box<Ast>),
     /// Each element of a list.
-    Project(Box<Node>, Box<Node>),
+    Project(Box<Ast>, Box<Ast>),
     /// Each value of an object.
-    ProjectValues(Box<Node>, Box<Node>),
+    ProjectValues(Box<Ast>, Box<Ast>),
     /// Each element for which a condition holds.
     Select {
-        of: Box<Node>,
-        then: Box<Node>,
-        condition: Box<Node>,
+        of: Box<Ast>,
+        then: Box<Ast>,
+        condition: Box<Ast>,
     },
-    Compare(Comparison, Box<Node>, Box<Node>),
-    Or(Box<Node>, Box<Node>),
-    And(Box<Node>, Box<Node>),
-    Not(Box<Node>),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
-    Call(String, Vec<Node>),
+    Compare(Comparison, Box<Ast>, Box<Ast>),
+    Or(Box<Ast>, Box<Ast>),
+    And(Box<Ast>, Box<Ast>),
+    Not(Box<Ast>),
+    List(Vec<Ast>),
+    Object(Vec<(String, Ast)>),
+    Call(String, Vec<Ast>),
     /// `&expression`, which a function applies.
-    Reference(Box<Node>),
+    Reference(Box<Ast>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,42 +53,42 @@ pub(super) enum Comparison {
     GreaterOrEqual,
 }
 
-impl Node {
+impl Ast {
     /// Visits the node and all below it.
-    pub fn walk(&self, visit: &mut impl FnMut(&Node)) {
+    pub fn walk(&self, visit: &mut impl FnMut(&Ast)) {
         visit(self);
         match self {
-            Node::Then(one, other)
-            | Node::Project(one, other)
-            | Node::ProjectValues(one, other)
-            | Node::Compare(_, one, other)
-            | Node::Or(one, other)
-            | Node::And(one, other) => [one, other].into_iter().for_each(|node| node.walk(visit)),
-            Node::Select { of, then, condition } => [of, then, condition].into_iter().for_each(|node| node.walk(visit)),
-            Node::Flatten(of) | Node::Not(of) | Node::Reference(of) => of.walk(visit),
-            Node::Index(items) | Node::List(items) | Node::Call(_, items) => {
+            Ast::Then(one, other)
+            | Ast::Project(one, other)
+            | Ast::ProjectValues(one, other)
+            | Ast::Compare(_, one, other)
+            | Ast::Or(one, other)
+            | Ast::And(one, other) => [one, other].into_iter().for_each(|node| node.walk(visit)),
+            Ast::Select { of, then, condition } => [of, then, condition].into_iter().for_each(|node| node.walk(visit)),
+            Ast::Flatten(of) | Ast::Not(of) | Ast::Reference(of) => of.walk(visit),
+            Ast::Index(items) | Ast::List(items) | Ast::Call(_, items) => {
                 items.iter().for_each(|node| node.walk(visit))
             }
-            Node::Object(entries) => entries.iter().for_each(|(_, node)| node.walk(visit)),
-            Node::Current | Node::Field(_) | Node::Literal(_) | Node::At(_) | Node::Slice(_) => {}
+            Ast::Object(entries) => entries.iter().for_each(|(_, node)| node.walk(visit)),
+            Ast::Current | Ast::Field(_) | Ast::Literal(_) | Ast::At(_) | Ast::Slice(_) => {}
         }
     }
 }
 
-struct Parser {
+struct ExpressionParser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
 }
 
-pub(super) fn parse(tokens: Vec<Token>) -> Result<Node, String> {
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+pub(super) fn parse(tokens: Vec<Token>) -> Result<Ast, String> {
+    let mut parser = ExpressionParser { tokens, at: 0, depth: 0 };
     let node = parser.expression(0)?;
     parser.expect(&Token::End)?;
     Ok(node)
 }
 
-impl Parser {
+impl ExpressionParser {
     fn peek(&self) -> &Token {
         self.ahead(0)
     }
@@ -111,7 +111,7 @@ impl Parser {
         Ok(())
     }
 
-    fn expression(&mut self, power: u8) -> Result<Node, String> {
+    fn expression(&mut self, power: u8) -> Result<Ast, String> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(format!("the expression is nested more than {MAX_DEPTH} deep"));
@@ -130,51 +130,51 @@ impl Parser {
     }
 
     /// The beginning of an expression.
-    fn first(&mut self) -> Result<Node, String> {
+    fn first(&mut self) -> Result<Ast, String> {
         Ok(match self.next() {
-            Token::Literal(value) => Node::Literal(value),
-            Token::Name(name) => Node::Field(name),
+            Token::Literal(value) => Ast::Literal(value),
+            Token::Name(name) => Ast::Field(name),
             Token::QuotedName(name) if *self.peek() == Token::LeftParen => {
                 return Err(format!("\"{name}\": the name of a function has no quotes"));
             }
-            Token::QuotedName(name) => Node::Field(name),
+            Token::QuotedName(name) => Ast::Field(name),
             Token::Star => {
                 let then = if *self.peek() == Token::RightBracket {
-                    Node::Current
+                    Ast::Current
                 } else {
                     self.projected(Token::Star.power())?
                 };
-                Node::ProjectValues(Box::new(Node::Current), Box::new(then))
+                Ast::ProjectValues(Box::new(Ast::Current), Box::new(then))
             }
-            Token::Filter => self.filter(Node::Current)?,
+            Token::Filter => self.filter(Ast::Current)?,
             Token::LeftBrace => self.object()?,
             Token::LeftParen => {
                 let node = self.expression(0)?;
                 self.expect(&Token::RightParen)?;
                 node
             }
-            Token::Flatten => self.flatten(Node::Current)?,
-            Token::Not => Node::Not(Box::new(self.expression(Token::Not.power())?)),
+            Token::Flatten => self.flatten(Ast::Current)?,
+            Token::Not => Ast::Not(Box::new(self.expression(Token::Not.power())?)),
             Token::LeftBracket => match (self.peek(), self.ahead(1)) {
                 (Token::Number(_) | Token::Colon, _) => {
                     let index = self.index()?;
-                    self.indexed(vec![Node::Current], index)?
+                    self.indexed(vec![Ast::Current], index)?
                 }
                 (Token::Star, Token::RightBracket) => {
                     self.at += 2;
                     let then = self.projected(Token::Star.power())?;
-                    Node::Project(Box::new(Node::Current), Box::new(then))
+                    Ast::Project(Box::new(Ast::Current), Box::new(then))
                 }
                 _ => self.list()?,
             },
-            Token::Current => Node::Current,
-            Token::ExprRef => Node::Reference(Box::new(self.expression(0)?)),
+            Token::Current => Ast::Current,
+            Token::ExprRef => Ast::Reference(Box::new(self.expression(0)?)),
             other => return Err(format!("an expression cannot begin with {other:?}")),
         })
     }
 
     /// The continuation of an expression.
-    fn after(&mut self, left: Node) -> Result<Node, String> {
+    fn after(&mut self, left: Ast) -> Result<Ast, String> {
         let token = self.next();
         let power = token.power();
         let comparison = match token {
@@ -187,23 +187,23 @@ impl Parser {
             Token::Dot if *self.peek() == Token::Star => {
                 self.at += 1;
                 let then = self.projected(power)?;
-                return Ok(Node::ProjectValues(Box::new(left), Box::new(then)));
+                return Ok(Ast::ProjectValues(Box::new(left), Box::new(then)));
             }
             Token::Dot => {
                 let then = self.after_dot(power)?;
-                return Ok(Node::Then(Box::new(left), Box::new(then)));
+                return Ok(Ast::Then(Box::new(left), Box::new(then)));
             }
             Token::Pipe => {
                 let then = self.expression(power)?;
-                return Ok(Node::Then(Box::new(left), Box::new(then)));
+                return Ok(Ast::Then(Box::new(left), Box::new(then)));
             }
             Token::Or => {
                 let other = self.expression(power)?;
-                return Ok(Node::Or(Box::new(left), Box::new(other)));
+                return Ok(Ast::Or(Box::new(left), Box::new(other)));
             }
             Token::And => {
                 let other = self.expression(power)?;
-                return Ok(Node::And(Box::new(left), Box::new(other)));
+                return Ok(Ast::And(Box::new(left), Box::new(other)));
             }
             Token::LeftParen => return self.call(left),
             Token::Filter => return self.filter(left),
@@ -212,11 +212,11 @@ impl Parser {
             other => return Err(format!("{other:?} is not expected here")),
         };
         let right = self.expression(power)?;
-        Ok(Node::Compare(comparison, Box::new(left), Box::new(right)))
+        Ok(Ast::Compare(comparison, Box::new(left), Box::new(right)))
     }
 
-    fn call(&mut self, left: Node) -> Result<Node, String> {
-        let Node::Field(name) = left else { return Err("only a name can be called".to_owned()) };
+    fn call(&mut self, left: Ast) -> Result<Ast, String> {
+        let Ast::Field(name) = left else { return Err("only a name can be called".to_owned()) };
         let mut arguments = Vec::new();
         while *self.peek() != Token::RightParen {
             arguments.push(self.expression(0)?);
@@ -225,56 +225,56 @@ impl Parser {
             }
         }
         self.at += 1;
-        Ok(Node::Call(name, arguments))
+        Ok(Ast::Call(name, arguments))
     }
 
-    fn filter(&mut self, left: Node) -> Result<Node, String> {
+    fn filter(&mut self, left: Ast) -> Result<Ast, String> {
         let condition = self.expression(0)?;
         self.expect(&Token::RightBracket)?;
-        let then = if *self.peek() == Token::Flatten { Node::Current } else { self.projected(Token::Filter.power())? };
-        Ok(Node::Select { of: Box::new(left), then: Box::new(then), condition: Box::new(condition) })
+        let then = if *self.peek() == Token::Flatten { Ast::Current } else { self.projected(Token::Filter.power())? };
+        Ok(Ast::Select { of: Box::new(left), then: Box::new(then), condition: Box::new(condition) })
     }
 
-    fn flatten(&mut self, left: Node) -> Result<Node, String> {
+    fn flatten(&mut self, left: Ast) -> Result<Ast, String> {
         let then = self.projected(Token::Flatten.power())?;
-        Ok(Node::Project(Box::new(Node::Flatten(Box::new(left))), Box::new(then)))
+        Ok(Ast::Project(Box::new(Ast::Flatten(Box::new(left))), Box::new(then)))
     }
 
-    fn bracket(&mut self, left: Node) -> Result<Node, String> {
+    fn bracket(&mut self, left: Ast) -> Result<Ast, String> {
         if !matches!(self.peek(), Token::Number(_) | Token::Colon) {
             self.expect(&Token::Star)?;
             self.expect(&Token::RightBracket)?;
             let then = self.projected(Token::Star.power())?;
-            return Ok(Node::Project(Box::new(left), Box::new(then)));
+            return Ok(Ast::Project(Box::new(left), Box::new(then)));
         }
         let index = self.index()?;
         match left {
             // A slice after another index projects nothing: Python adds it to the same node.
-            Node::Index(mut steps) => {
+            Ast::Index(mut steps) => {
                 steps.push(index);
-                Ok(Node::Index(steps))
+                Ok(Ast::Index(steps))
             }
             left => self.indexed(vec![left], index),
         }
     }
 
-    fn indexed(&mut self, mut steps: Vec<Node>, index: Node) -> Result<Node, String> {
-        let is_slice = matches!(index, Node::Slice(_));
+    fn indexed(&mut self, mut steps: Vec<Ast>, index: Ast) -> Result<Ast, String> {
+        let is_slice = matches!(index, Ast::Slice(_));
         steps.push(index);
-        let node = Node::Index(steps);
+        let node = Ast::Index(steps);
         if !is_slice {
             return Ok(node);
         }
         let then = self.projected(Token::Star.power())?;
-        Ok(Node::Project(Box::new(node), Box::new(then)))
+        Ok(Ast::Project(Box::new(node), Box::new(then)))
     }
 
     /// The text after a `[`: `0]` or `1:5:2]`.
-    fn index(&mut self) -> Result<Node, String> {
+    fn index(&mut self) -> Result<Ast, String> {
         if let (Token::Number(place), false) = (self.peek().clone(), *self.ahead(1) == Token::Colon) {
             self.at += 1;
             self.expect(&Token::RightBracket)?;
-            return Ok(Node::At(place));
+            return Ok(Ast::At(place));
         }
         let mut parts = [None; 3];
         let mut part = 0;
@@ -290,10 +290,10 @@ impl Parser {
             }
         }
         self.at += 1;
-        Ok(Node::Slice(parts))
+        Ok(Ast::Slice(parts))
     }
 
-    fn list(&mut self) -> Result<Node, String> {
+    fn list(&mut self) -> Result<Ast, String> {
         let mut items = Vec::new();
         loop {
             items.push(self.expression(0)?);
@@ -303,10 +303,10 @@ impl Parser {
             self.expect(&Token::Comma)?;
         }
         self.at += 1;
-        Ok(Node::List(items))
+        Ok(Ast::List(items))
     }
 
-    fn object(&mut self) -> Result<Node, String> {
+    fn object(&mut self) -> Result<Ast, String> {
         let mut entries = Vec::new();
         loop {
             let (Token::Name(name) | Token::QuotedName(name)) = self.next() else {
@@ -318,7 +318,7 @@ impl Parser {
                 Token::Comma => self.at += 1,
                 Token::RightBrace => {
                     self.at += 1;
-                    return Ok(Node::Object(entries));
+                    return Ok(Ast::Object(entries));
                 }
                 // Python asks for no comma.
                 _ => {}
@@ -327,9 +327,9 @@ impl Parser {
     }
 
     /// The operation on each element of a projection.
-    fn projected(&mut self, power: u8) -> Result<Node, String> {
+    fn projected(&mut self, power: u8) -> Result<Ast, String> {
         match self.peek() {
-            token if token.power() < PROJECTION_STOP => Ok(Node::Current),
+            token if token.power() < PROJECTION_STOP => Ok(Ast::Current),
             Token::LeftBracket | Token::Filter => self.expression(power),
             Token::Dot => {
                 self.at += 1;
@@ -339,7 +339,7 @@ impl Parser {
         }
     }
 
-    fn after_dot(&mut self, power: u8) -> Result<Node, String> {
+    fn after_dot(&mut self, power: u8) -> Result<Ast, String> {
         match self.peek() {
             Token::Name(_) | Token::QuotedName(_) | Token::Star => self.expression(power),
             Token::LeftBracket => {

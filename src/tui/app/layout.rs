@@ -1,4 +1,4 @@
-//! How a session is laid out on the screen: panes, what lies over them, and what was drawn last. Plain data.
+//! How a session is laid out on the screen: panes, overlays, and the last drawing. Plain data.
 
 use super::super::panes::Panes;
 use super::super::theme::Theme;

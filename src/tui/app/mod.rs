@@ -32,7 +32,7 @@ impl App {
         Ok(Self { session: Session::new(outputs, start)?, layout: Layout::new(theme) })
     }
 
-    /// Takes a key; gives what the world has to do.
+    /// Takes a key; gives the effect that the caller has to perform.
     pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
         if key.kind == KeyEventKind::Release {
             return None;
@@ -74,7 +74,7 @@ impl App {
         effect
     }
 
-    /// Does what a key or a click asks for.
+    /// Performs the action of a key or a click.
     pub(super) fn act(&mut self, action: Action) -> Option<Effect> {
         use Action as A;
         if !matches!(action, A::Play | A::Faster | A::Slower | A::Copy | A::Help | A::Redraw | A::Suspend) {
@@ -242,7 +242,7 @@ impl App {
         }
     }
 
-    /// Does a little of what takes long; true if the screen changes.
+    /// Continues long work a little; true if the screen changes.
     pub fn work(&mut self, now: Instant) -> bool {
         let worked = self.session.work(now);
         worked.changed || (worked.judged && matches!(self.layout.overlay, Some(Overlay::Outputs { .. })))
@@ -264,7 +264,7 @@ impl App {
     }
 
     /// Shows a message until the next key.
-    pub fn tell(&mut self, message: String) {
+    pub fn notify(&mut self, message: String) {
         self.session.notice = Some(message);
     }
 }

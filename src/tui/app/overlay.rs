@@ -1,8 +1,8 @@
-//! What lies over the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
+//! Overlays of the screen: questions, choices, lists, texts. Plain data; `overlay_keys` takes the keys.
 
 use crate::session::Departure;
 
-/// What lies over the screen.
+/// An overlay of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
     /// The keys.
@@ -12,9 +12,9 @@ pub enum Overlay {
     },
     /// A question that a line of text answers.
     Ask {
-        /// What is asked.
+        /// The question.
         ask: Ask,
-        /// What was typed.
+        /// The text typed so far.
         typed: String,
     },
     /// One of a few.
@@ -29,7 +29,7 @@ pub enum Overlay {
         /// The one that is marked.
         selected: usize,
     },
-    /// What blessing changes, and the question whether to do it.
+    /// The changes of blessing, and the question whether to make them.
     Bless {
         /// The question.
         title: String,
@@ -42,7 +42,7 @@ pub enum Overlay {
     Text {
         /// Its heading.
         title: String,
-        /// What was expected instead, shown above the lines.
+        /// The expected value, shown above the lines.
         departure: Option<Departure>,
         /// Its lines, safe to show.
         lines: Vec<String>,
@@ -51,7 +51,7 @@ pub enum Overlay {
     },
 }
 
-/// What is asked.
+/// The question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Offset,
@@ -60,7 +60,7 @@ pub enum Ask {
     Chunking,
 }
 
-/// What is chosen from.
+/// The list to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     Chunking,
@@ -80,7 +80,7 @@ impl Ask {
 }
 
 impl Choice {
-    /// The options: a key, and what it means.
+    /// The options: a key, and its meaning.
     pub fn options(self) -> &'static [(char, &'static str)] {
         match self {
             Choice::Chunking => &[

@@ -1,4 +1,4 @@
-//! Keys that work on the session: edit, derive, bless, verify, copy, explain. What they give is laid over the screen.
+//! Keys that work on the session: edit, derive, bless, verify, copy, explain. Their results are overlays.
 
 use super::super::action::Effect;
 use super::App;
@@ -16,7 +16,7 @@ impl App {
         Some(Effect::Edit { file, line })
     }
 
-    /// Derives again and shows what changed.
+    /// Derives again and shows the changes.
     pub(super) fn derive(&mut self) {
         match self.session.derive() {
             Ok(Some(change)) => {
@@ -28,7 +28,7 @@ impl App {
         }
     }
 
-    /// Shows what blessing would change, and asks.
+    /// Shows the changes of blessing, and asks.
     pub(super) fn ask_to_bless(&mut self) {
         if let Some(change) = self.session.blessing() {
             let lines = difference(&change.old, &change.new);
@@ -106,7 +106,7 @@ impl App {
     }
 }
 
-/// What changes from a text to another, in lines that are safe to show.
+/// The changes from one text to another, in lines that are safe to show.
 fn difference(old: &str, new: &str) -> Vec<String> {
     unified(old, new, 3, None).lines().map(|line| escape(line).into_owned()).collect()
 }
@@ -130,9 +130,10 @@ fn event_in_full(recording: &Recording, event: usize) -> Vec<String> {
         lines.push("the body, raw:".to_owned());
         lines.push(safe(&Value::from(recording.slice(seen.body.clone())).to_string()));
     }
-    lines.push(String::new());
-    lines.push("the event as transformers writes it:".to_owned());
-    let json = recording.event_value(event).unwrap_or_default().to_pretty("  ");
-    lines.extend(json.lines().map(safe));
+    if let Some(value) = recording.event_value(event) {
+        lines.push(String::new());
+        lines.push("the event as transformers writes it:".to_owned());
+        lines.extend(value.to_pretty("  ").lines().map(safe));
+    }
     lines
 }

@@ -1,7 +1,7 @@
 //! The review: the pending differences of fixtures, one at a time, each accepted, rejected or skipped.
 //!
-//! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences there
-//! are, and what accepting one writes, is the caller's [`Docket`].
+//! [`Review`] is the state, moved by keys alone; `view` draws it; [`run`] gives it the terminal. Which differences
+//! there are, and the text that accepting one writes, is the caller's [`Docket`].
 
 mod screen;
 mod view;
@@ -24,17 +24,17 @@ pub trait Docket {
     /// The difference of a case as the files are now; nothing if none is left.
     fn change(&mut self, index: usize) -> Result<Option<Change>, Problem>;
 
-    /// Writes what [`Docket::change`] gave last.
+    /// Writes the last result of [`Docket::change`].
     fn accept(&mut self) -> Result<(), Problem>;
 
     /// Whether the workbench can show the case.
     fn can_open(&self, index: usize) -> bool;
 }
 
-/// A difference between what a case expects and what was found.
+/// A difference between the expectation of a case and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What the check says about it, a sentence each.
+    /// The words of the check about it, a sentence each.
     pub reasons: Vec<String>,
     /// The sections that would be written.
     pub sections: Vec<Section>,
@@ -45,13 +45,13 @@ pub struct Change {
 pub struct Section {
     /// Its name.
     pub name: &'static str,
-    /// What the case says; empty if it says nothing.
+    /// The expectation; empty if the case has none.
     pub expected: String,
-    /// What would be written.
+    /// The text to write.
     pub found: String,
 }
 
-/// What was decided about a case.
+/// The decision about a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The expectation was written.
@@ -64,9 +64,9 @@ pub enum Decision {
     Settled,
 }
 
-/// What a key asks of the world around the review.
+/// The effect of a key outside the review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum ReviewEffect {
     /// The review is over.
     End,
     /// Show this case in the workbench.
@@ -131,12 +131,12 @@ impl<'d> Review<'d> {
         review
     }
 
-    /// What was decided, case by case; nothing about a case that was not reached.
+    /// The decisions, case by case; nothing about a case that was not reached.
     pub fn decisions(&self) -> &[Option<Decision>] {
         &self.decisions
     }
 
-    /// What a case is called.
+    /// The title of a case.
     pub fn name(&self, index: usize) -> &str {
         self.docket.names().get(index).map_or("", String::as_str)
     }
@@ -167,43 +167,43 @@ impl<'d> Review<'d> {
     }
 
     /// Says something until the next key.
-    pub fn tell(&mut self, message: String) {
+    pub fn notify(&mut self, message: String) {
         self.notice = Some(message);
     }
 
-    /// Takes a key; returns what to do.
-    pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
+    /// Takes a key; returns the effect to perform.
+    pub fn key(&mut self, key: KeyEvent) -> Option<ReviewEffect> {
         if key.kind == KeyEventKind::Release {
             return None;
         }
         self.notice = None;
         match (key.code, key.modifiers - KeyModifiers::SHIFT) {
-            (KeyCode::Char('c'), KeyModifiers::CONTROL) => return Some(Effect::End),
-            (KeyCode::Char('z'), KeyModifiers::CONTROL) => return Some(Effect::Suspend),
-            (KeyCode::Char('l'), KeyModifiers::CONTROL) => return Some(Effect::Redraw),
+            (KeyCode::Char('c'), KeyModifiers::CONTROL) => return Some(ReviewEffect::End),
+            (KeyCode::Char('z'), KeyModifiers::CONTROL) => return Some(ReviewEffect::Suspend),
+            (KeyCode::Char('l'), KeyModifiers::CONTROL) => return Some(ReviewEffect::Redraw),
             (code, KeyModifiers::NONE) => match code {
                 KeyCode::Char('a') => self.accept(),
                 KeyCode::Char('r') => self.pass(Decision::Rejected),
                 KeyCode::Char('s') => self.pass(Decision::Skipped),
-                KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(Effect::Open(self.index)),
-                KeyCode::Char('o') => self.tell("the workbench shows outputs, not rendered chats".to_owned()),
-                KeyCode::Char('q') | KeyCode::Esc => return Some(Effect::End),
+                KeyCode::Char('o') if self.docket.can_open(self.index) => return Some(ReviewEffect::Open(self.index)),
+                KeyCode::Char('o') => self.notify("the workbench shows outputs, not rendered chats".to_owned()),
+                KeyCode::Char('q') | KeyCode::Esc => return Some(ReviewEffect::End),
                 KeyCode::Char('d') => self.side_by_side = Some(!self.side_by_side.unwrap_or(self.is_wide)),
                 code => self.scroll(code),
             },
             _ => {}
         }
-        self.is_over.then_some(Effect::End)
+        self.is_over.then_some(ReviewEffect::End)
     }
 
     fn accept(&mut self) {
         match (&self.shown, self.docket.accept()) {
-            (Err(_), _) => self.tell("this case cannot be read, so there is nothing to accept".to_owned()),
+            (Err(_), _) => self.notify("this case cannot be read, so there is nothing to accept".to_owned()),
             (Ok(_), Ok(())) => self.pass(Decision::Accepted),
             (Ok(_), Err(problem)) => {
                 let line = problem.line();
                 self.look();
-                self.tell(line);
+                self.notify(line);
             }
         }
     }

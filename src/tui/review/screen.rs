@@ -7,7 +7,7 @@ use crossterm::event::{self, Event, MouseEventKind};
 
 use super::super::signals::{Signals, suspend};
 use super::super::term::Term;
-use super::{Effect, Ended, Review};
+use super::{Ended, Review, ReviewEffect};
 
 /// How often signals are looked at.
 const BEAT: Duration = Duration::from_millis(150);
@@ -50,10 +50,10 @@ fn run_in(review: &mut Review<'_>, term: &mut Term, signals: &Signals) -> io::Re
             is_dirty = true;
             match effect {
                 None => {}
-                Some(Effect::End) => return Ok(Ended::Done),
-                Some(Effect::Open(index)) => return Ok(Ended::Open(index)),
-                Some(Effect::Suspend) => term.lend(suspend)??,
-                Some(Effect::Redraw) => term.anew()?,
+                Some(ReviewEffect::End) => return Ok(Ended::Done),
+                Some(ReviewEffect::Open(index)) => return Ok(Ended::Open(index)),
+                Some(ReviewEffect::Suspend) => term.lend(suspend)??,
+                Some(ReviewEffect::Redraw) => term.anew()?,
             }
         }
         if let Some(signal) = signals.end() {

@@ -55,7 +55,7 @@ fn docket() -> TestDocket {
     TestDocket { names, changes, ..TestDocket::default() }
 }
 
-fn press(review: &mut Review<'_>, keys: &str) -> Option<Effect> {
+fn press(review: &mut Review<'_>, keys: &str) -> Option<ReviewEffect> {
     keys.chars().map(|c| review.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))).last().flatten()
 }
 
@@ -73,7 +73,7 @@ fn decisions_are_kept_and_the_last_one_ends_the_review() {
     let mut review = Review::new(&mut docket, Theme::Plain);
     assert_eq!(press(&mut review, "a"), None);
     assert_eq!(press(&mut review, "r"), None);
-    assert_eq!(press(&mut review, "s"), Some(Effect::End));
+    assert_eq!(press(&mut review, "s"), Some(ReviewEffect::End));
     let decisions = [Decision::Accepted, Decision::Rejected, Decision::Skipped].map(Some);
     assert_eq!(review.decisions(), decisions);
     assert_eq!(docket.accepted, [0]);
@@ -86,12 +86,12 @@ fn what_is_settled_meanwhile_is_passed_over() {
     let mut review = Review::new(&mut docket, Theme::Plain);
     press(&mut review, "s");
     assert!(screen(&mut review, 80, 5).starts_with(" 3/3  tests/weather.fixture#three"));
-    assert_eq!(press(&mut review, "q"), Some(Effect::End));
+    assert_eq!(press(&mut review, "q"), Some(ReviewEffect::End));
     assert_eq!(review.decisions(), [Some(Decision::Skipped), Some(Decision::Settled), None]);
 }
 
 #[test]
-fn what_cannot_be_written_is_told_and_stays() {
+fn a_case_that_cannot_be_written_is_reported_and_stays() {
     let mut docket = TestDocket { refuses: true, ..docket() };
     let mut review = Review::new(&mut docket, Theme::Plain);
     assert_eq!(press(&mut review, "a"), None);
@@ -104,7 +104,7 @@ fn what_cannot_be_written_is_told_and_stays() {
 fn only_what_the_workbench_shows_is_opened() {
     let mut docket = docket();
     let mut review = Review::new(&mut docket, Theme::Plain);
-    assert_eq!(press(&mut review, "o"), Some(Effect::Open(0)));
+    assert_eq!(press(&mut review, "o"), Some(ReviewEffect::Open(0)));
     assert_eq!(press(&mut review, "so"), None);
     assert!(screen(&mut review, 80, 6).ends_with("the workbench shows outputs, not rendered chats"));
 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{Format, escape, render};
 /// From this width on, the two sides are shown side by side, unless the user chose otherwise.
 const WIDE: u16 = 100;
 
-/// The keys, with what the bottom bar calls them, the most important first.
+/// The keys, with their labels in the bottom bar, the most important first.
 const KEYS: [(&str, &str); 7] = [
     ("a", "accept"),
     ("r", "reject"),
@@ -63,7 +63,7 @@ impl Review<'_> {
         }
     }
 
-    /// What is wrong, in rows that are safe to show.
+    /// The faults, in rows that are safe to show.
     fn reasons(&self, width: usize) -> Vec<String> {
         match &self.shown {
             Ok(change) => change.reasons.iter().flat_map(|reason| wrap(&escape(reason), width)).collect(),
@@ -75,7 +75,7 @@ impl Review<'_> {
     }
 }
 
-/// Which case it is, of how many, and what was decided so far.
+/// Which case it is, of how many, and the decisions so far.
 fn header(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
     let names = review.docket.names();
     let count = |decision| review.decisions.iter().filter(|made| **made == Some(decision)).count();
@@ -126,7 +126,7 @@ fn sections(change: &Change, width: usize, side_by_side: bool, review: &Review<'
         .collect()
 }
 
-/// The keys, as many as there is room for; or what there is to say.
+/// The keys, as many as fit; or a notice.
 fn bar(buffer: &mut Buffer, area: Rect, review: &Review<'_>) {
     let width = usize::from(area.width);
     if let Some(notice) = &review.notice {

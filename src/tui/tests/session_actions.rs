@@ -57,7 +57,7 @@ fn the_message_is_blessed_and_the_template_derived_again() {
     let written = bench.world.borrow().blessed.clone();
     bench.world.borrow_mut().expected = written;
     bench.app.reload();
-    assert_eq!(bench.notice(), "blessed", "what was written is no news");
+    assert_eq!(bench.notice(), "blessed", "the file it wrote itself has not changed");
     bench.press("b");
     assert_eq!(bench.notice(), "the fixture holds this very message");
     let blessed = bench.world.borrow().blessed.clone().unwrap();
@@ -87,7 +87,7 @@ fn an_output_is_typed_and_pasted() {
 }
 
 #[test]
-fn a_problem_is_not_hidden_by_what_was_told_before() {
+fn a_problem_is_not_hidden_by_an_earlier_notice() {
     let mut bench = opened();
     bench.press("y");
     bench.press("m");
@@ -95,7 +95,7 @@ fn a_problem_is_not_hidden_by_what_was_told_before() {
     bench.world.borrow_mut().template = Some("{".to_owned());
     bench.app.reload();
     assert!(bench.screen(80, 24).lines().last().unwrap().starts_with('✗'), "{}", bench.screen(80, 24));
-    bench.app.tell("the editor `x` cannot be run".to_owned());
+    bench.app.notify("the editor `x` cannot be run".to_owned());
     assert!(bench.screen(80, 24).ends_with("the editor `x` cannot be run"));
     bench.press("l");
     assert!(bench.screen(80, 24).lines().last().unwrap().starts_with('✗'), "and it is there again at the next key");

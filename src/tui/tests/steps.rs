@@ -229,7 +229,7 @@ fn a_moment_inside_a_chunk_is_kept() {
 }
 
 #[test]
-fn a_character_s_step_begins_where_one_stands_inside_a_chunk() {
+fn a_character_s_step_begins_at_the_position_inside_a_chunk() {
     let mut bench = opened();
     bench.press("rwgjj");
     let here =
@@ -244,17 +244,17 @@ fn a_character_s_step_begins_where_one_stands_inside_a_chunk() {
 fn every_match_in_a_chunk_is_gone_to() {
     let mut bench = opened();
     bench.press("rwg/call>⏎");
-    let mut told = vec![bench.notice().to_owned()];
+    let mut notices = vec![bench.notice().to_owned()];
     for key in ["n", "n", "n", "n", "N", "N", "N", "N"] {
         bench.press(key);
-        told.push(bench.notice().to_owned());
+        notices.push(bench.notice().to_owned());
     }
-    let places: Vec<&str> = told.iter().map(|told| told.split(' ').nth(4).unwrap_or("")).collect();
-    assert_eq!(places, ["47,", "71,", "78,", "94,", "47,", "94,", "78,", "71,", "47,"], "{told:?}");
+    let places: Vec<&str> = notices.iter().map(|notice| notice.split(' ').nth(4).unwrap_or("")).collect();
+    assert_eq!(places, ["47,", "71,", "78,", "94,", "47,", "94,", "78,", "71,", "47,"], "{notices:?}");
 }
 
 #[test]
-fn a_breakpoint_behind_the_end_is_never_met() {
+fn a_breakpoint_after_the_end_is_never_met() {
     let mut bench = opened();
     bench.press("gs99999⏎c");
     assert_eq!(bench.notice(), "no breakpoint up to the end");
@@ -300,7 +300,7 @@ fn an_expectation_is_shown_beside_what_came() {
 fn two_sides_are_cut_around_where_they_part() {
     let text = format!("x</think>{} and then it ends<stop>", "the same words ".repeat(300));
     let mut bench = bench(&[text.leak()], &start());
-    // Only the reference takes an end of what came so far for the end of the text.
+    // Only the reference takes the end of the text so far for its end.
     bench.press("rncut:4531⏎mm");
     let screen = bench.screen(80, 24);
     for row in ["C … it ends               │≠5 chunk     C ×2 …it ends<stop>", "C … it ends\"              │≠6"]

@@ -1,4 +1,5 @@
-//! What was drawn last: where a click hits, how far a pane can be scrolled, and what need not be computed again.
+//! The last drawing: where a click hits, how far a pane can be scrolled, and the results that need not be computed
+//! again.
 
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
@@ -6,7 +7,7 @@ use ratatui::text::Line;
 use super::super::panes::Pane;
 use super::wrapping::Wrapping;
 
-/// What was drawn last.
+/// The last drawing.
 #[derive(Default)]
 pub struct Drawn {
     pub streams: Vec<StreamPlace>,
@@ -45,7 +46,7 @@ impl Drawn {
         found.map_or(1, |(_, height)| isize::try_from(height.saturating_sub(1).max(1)).unwrap_or(1))
     }
 
-    /// How many rows a page of what lies over the screen has.
+    /// How many rows a page of the overlay has.
     pub fn overlay_page(&self) -> usize {
         usize::from(self.overlay_height.saturating_sub(1).max(1))
     }
@@ -111,7 +112,7 @@ pub struct MessageCache {
 pub struct ShownMessage {
     pub key: Option<MessageKey>,
     pub lines: Vec<MessageRow>,
-    /// Under the message: what was expected instead.
+    /// Under the message: the expected one.
     pub comparison: Vec<Line<'static>>,
 }
 
@@ -141,7 +142,7 @@ mod tests {
         let mut drawn = Drawn::default();
         let mut at = |row| drawn.follow(Pane::Events, None, row, 100, 10);
         assert_eq!(at(0), 0);
-        assert_eq!(at(7), 0, "what is in view does not move");
+        assert_eq!(at(7), 0, "rows in view do not move");
         assert_eq!(at(8), 1);
         assert_eq!(at(50), 43);
         assert_eq!(at(45), 43);

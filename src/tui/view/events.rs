@@ -176,14 +176,14 @@ impl Shown<'_> {
         line
     }
 
-    /// What the same row of the other side says.
+    /// The same row of the other side.
     fn other(&self, at: usize) -> Option<Said<'_>> {
         let other = self.app.session.playback.sides.iter().find(|side| !std::ptr::eq(*side, self.side))?;
         let list = List { recording: &other.recording, every: self.app.session.playback.every_event };
         (at < list.count()).then(|| said(&other.recording, &list.row(at)))
     }
 
-    /// What was expected in place of a wrong value.
+    /// The expected value in place of a wrong one.
     fn expected(&self, row: &Row) -> Option<String> {
         let expected = self.app.session.library.material.expected.as_ref().filter(|_| self.is_wrong(row))?;
         let value = self.side.recording.expected_value(expected, row.first);
@@ -203,7 +203,7 @@ impl Shown<'_> {
     }
 }
 
-/// What a row says beside its kind and its field.
+/// The text of a row after its kind and its field.
 struct Said<'r> {
     /// How many chunks it joins; empty for one.
     count: String,
@@ -236,7 +236,7 @@ fn said<'r>(recording: &'r Recording, row: &Row) -> Said<'r> {
 fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
     let between = if width >= ROOMY { "  expected " } else { " ≠ " };
     let room = width.saturating_sub(between.width());
-    // What is longer than the room need not be measured.
+    // Text longer than the room need not be measured.
     let columns = |text: &str| fit(text, room).width();
     let left = columns(actual).min(room - room / 2).max(room.saturating_sub(columns(expected)));
     let same = common_prefix(actual, expected);

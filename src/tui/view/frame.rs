@@ -1,4 +1,4 @@
-//! Draws what is around the panes: the header, their titles, the bottom bar.
+//! Draws the frame of the panes: the header, their titles, the bottom bar.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ impl Plan {
     }
 }
 
-/// What is replayed, and where in it one is.
+/// The title of the replay, and the position in it.
 pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     if area.is_empty() {
         return;
@@ -86,7 +86,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     let how = format!("  {how}, {}", app.session.playback.chunking);
     let (place, short_place) = place(app);
     let width = usize::from(area.width);
-    // The name gives way first, then what can be seen elsewhere.
+    // The name gives way first, then facts that are shown elsewhere.
     let ways = [
         (verdict(true), how.as_str(), place.as_str(), 15),
         (verdict(false), &how, &place, 12),
@@ -143,7 +143,7 @@ pub fn title(buffer: &mut Buffer, area: Rect, pane: Pane, app: &App) {
     let style = if is_focused { app.layout.theme.current() } else { app.layout.theme.strong() };
     let x = area.x + 1.min(area.width);
     put(buffer, x, area.y, area.width.saturating_sub(1), &name, style);
-    // Of two sides, each is named above its own half; what else there is to say gives way.
+    // Of two sides, each is named above its own half; everything else gives way.
     let mut room = width.saturating_sub(name.width() + 4);
     if let (false, [_, right], [first, second]) = (
         pane == Pane::Template,
@@ -204,7 +204,7 @@ fn info(pane: Pane, app: &App) -> String {
     }
 }
 
-/// What can be done, or what there is to tell.
+/// The keys that act here, or a notice.
 pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     if area.is_empty() {
         return;
@@ -213,8 +213,7 @@ pub fn bar(buffer: &mut Buffer, area: Rect, app: &App) {
     let width = usize::from(area.width);
     if let Some(running) = &app.session.playback.cut_search {
         let (tried, possible) = running.search.progress();
-        let left = running.remaining(Instant::now()).map(|left| format!(", {}", about(left)));
-        let left = left.unwrap_or_default();
+        let left = running.remaining(Instant::now()).map_or_else(String::new, |left| format!(", {}", about(left)));
         let text = format!("trying cuts, near markers first: {tried} of {possible}{left}; esc stops");
         return put(buffer, area.x, area.y, area.width, &fit(&text, width), theme.strong());
     }
@@ -267,7 +266,7 @@ const GAP: &str = "  ";
 
 /// The keys of the table that have a short name.
 struct Keys {
-    /// What is wrong is what one came for.
+    /// The user came for the anomalies.
     first: Vec<Line<'static>>,
     others: Vec<Line<'static>>,
     /// The help, and the key that quits.
@@ -306,11 +305,11 @@ fn keys(app: &App) -> Keys {
     };
     let mut keys = Keys { first: Vec::new(), others: Vec::new(), last: Vec::new() };
     for binding in KEYS.iter().filter(|binding| !binding.short.is_empty() && serves(binding.action)) {
-        let key = binding.keys.first().map(|key| key.name()).unwrap_or_default();
+        let Some(key) = binding.keys.first().map(|key| key.name()) else { continue };
         let shown =
             Line::from(vec![Span::styled(key, app.layout.theme.key()), Span::raw(format!(" {}{GAP}", binding.short))]);
         match binding.action {
-            // The proof says what is wrong with the template; it comes before what is wrong with this output.
+            // The proof names faults of the template; they come before those of this output.
             Action::Failures => keys.first.insert(0, shown),
             Action::ToDifference => keys.first.push(shown),
             Action::Help | Action::Quit => keys.last.push(shown),

@@ -1,4 +1,4 @@
-//! The message so far, the region that is still open, and what was expected instead.
+//! The message so far, the region that is still open, and the expected one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! Draws the screen from the state; changes nothing but what was drawn last.
+//! Draws the screen from the state; changes nothing but the record of the last drawing.
 
 mod cells;
 pub(super) mod drawn;

@@ -1,4 +1,4 @@
-//! What lies over the screen.
+//! Draws the overlay.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -93,7 +93,7 @@ fn page(out: &mut Frame<'_>, area: Rect, app: &mut App, title: &str, lines: &[Li
     page_with(out, area, app, title, "esc closes", lines, top)
 }
 
-/// The same, with what can be done about it. What is too long for a line goes on in the next.
+/// The same, with its help. Text too long for a line continues on the next.
 fn page_with(
     out: &mut Frame<'_>,
     area: Rect,

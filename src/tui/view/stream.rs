@@ -1,4 +1,4 @@
-//! Draws the output: what each stretch of it is, what is held, what has not arrived.
+//! Draws the output: the kind of each stretch, held text, and text that has not arrived.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ fn draw_side(buffer: &mut Buffer, area: Rect, app: &mut App, index: usize) {
     let Some(wrapping) = app.layout.drawn.wrappings.get_mut(index) else { return };
     wrapping.update(recording.text(), tail(recording), width, app.layout.show_whitespace);
     let arrived = recording.arrived(moment);
-    // The text right before the position is what just happened.
+    // The text right before the position belongs to the last event.
     let here = wrapping.row_of(arrived.saturating_sub(usize::from(arrived > recording.output_start())));
     let count = wrapping.count();
     if index == 0 {

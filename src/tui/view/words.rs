@@ -1,4 +1,4 @@
-//! What just happened, and why nothing more is released.
+//! Draws the last event, and why nothing more is released.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,8 +9,8 @@ use super::super::line::wrap;
 use super::cells::{put, put_fitted};
 use crate::session::Side;
 
-/// How many rows the words have: as many as it takes to say why text is held, or what becomes of two sides, within what
-/// the screen can spare. They get no fewer at the next step, so that nothing jumps back and forth; only at either end of
+/// How many rows the words have: as many as it takes to say why text is held, or to describe two sides, within what the
+/// screen can spare. They get no fewer at the next step, so that nothing jumps back and forth; only at either end of
 /// the output.
 pub fn height(area: Rect, app: &mut App) -> u16 {
     let most = match area.height {
@@ -41,13 +41,19 @@ fn width(area: Rect) -> usize {
     usize::from(area.width).saturating_sub(2).max(1)
 }
 
-/// What happened at a side and why nothing more is released, in rows; of two sides, each in one sentence.
+/// The last event of a side and why nothing more is released, in rows; of two sides, each in one sentence.
 fn said(side: &Side, sides: usize, width: usize) -> Vec<Vec<String>> {
-    let (happened, why) = (side.recording.happened(side.moment), side.recording.why(side.moment));
-    match sides {
-        1 => vec![wrap(&happened, width), wrap(&why, width)],
-        _ => vec![wrap(&format!("{}: {happened}; {why}", side.name), width + 2)],
+    if sides == 1 {
+        let (happened, why) = alone(side, width);
+        return vec![happened, why];
     }
+    let (happened, why) = (side.recording.happened(side.moment), side.recording.why(side.moment));
+    vec![wrap(&format!("{}: {happened}; {why}", side.name), width + 2)]
+}
+
+/// The rows of the only side: the last event, and the reason.
+fn alone(side: &Side, width: usize) -> (Vec<String>, Vec<String>) {
+    (wrap(&side.recording.happened(side.moment), width), wrap(&side.recording.why(side.moment), width))
 }
 
 pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
@@ -58,8 +64,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, app: &App) {
         [] => {}
         [side] if room == 1 => return put_fitted(buffer, area, 0, &side.recording.why(side.moment), Style::new()),
         [side] => {
-            let mut said = said(side, 1, width).into_iter();
-            let (happened, why) = (said.next().unwrap_or_default(), said.next().unwrap_or_default());
+            let (happened, why) = alone(side, width);
             // Where not all fits, why nothing more is released matters more.
             let least = usize::from(room > 3 || side.recording.held(side.moment).is_none());
             let first = room.saturating_sub(why.len()).clamp(least, happened.len().max(1));

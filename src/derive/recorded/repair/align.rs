@@ -8,15 +8,15 @@ use crate::python;
 
 /// The message of a sample.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct SampleMessage {
     pub reasoning: Option<String>,
     pub content: Option<String>,
-    pub calls: Vec<SaidCall>,
+    pub calls: Vec<SampleCall>,
 }
 
 /// A call that a sample means.
 #[derive(Clone, Debug)]
-pub(super) struct SaidCall {
+pub(super) struct SampleCall {
     pub name: String,
     pub arguments: Object,
     pub id: Option<String>,
@@ -58,8 +58,17 @@ pub(super) struct Pair {
     pub is_quoted: bool,
 }
 
-impl Said {
-    /// Reads a message; `own` is what the draft calls the reasoning.
+impl Shown {
+    /// Whether there are calls, all between these places. Others lie inside a thought or past the stop: the text
+    /// around them is not their own.
+    pub fn has_calls_within(&self, from: usize, to: usize) -> bool {
+        let ends = self.calls.first().zip(self.calls.last());
+        ends.is_some_and(|(first, last)| from <= first.span.start && last.span.end <= to)
+    }
+}
+
+impl SampleMessage {
+    /// Reads a message; `own` is the name of the reasoning in the draft.
     pub fn of(message: &Object, own: Option<&str>) -> Self {
         let text = |key: &str| {
             let text = message.get(key).and_then(Value::as_str).map(str::trim);
@@ -75,7 +84,7 @@ impl Said {
                 None => Value::Object(Object::new()),
             };
             let id = call.get("id").and_then(Value::as_str).filter(|id| !id.is_empty()).map(str::to_owned);
-            Some(SaidCall {
+            Some(SampleCall {
                 name: function.get("name")?.as_str()?.to_owned(),
                 arguments: arguments.as_object()?.clone(),
                 id,
@@ -86,7 +95,7 @@ impl Said {
 }
 
 /// Finds every part; nothing if one is missing.
-pub(super) fn align(text: &str, said: &Said) -> Option<Shown> {
+pub(super) fn align(text: &str, said: &SampleMessage) -> Option<Shown> {
     let mut shown = Shown::default();
     let mut from = 0;
     if let Some(thought) = &said.reasoning {
@@ -102,7 +111,7 @@ pub(super) fn align(text: &str, said: &Said) -> Option<Shown> {
         shown.content = Some(at..at + content.len());
         from = at + content.len();
     }
-    for SaidCall { name, arguments, id } in &said.calls {
+    for SampleCall { name, arguments, id } in &said.calls {
         let mut call = call(text, from, name, arguments)?;
         // An id that contains the name surrounds it.
         call.around = id.as_deref().and_then(|id| id.split_once(name.as_str())).and_then(|(before, after)| {
@@ -211,8 +220,8 @@ fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool
 mod tests {
     use super::*;
 
-    fn said(message: &str) -> Said {
-        Said::of(json::read(message).unwrap().as_object().unwrap(), None)
+    fn said(message: &str) -> SampleMessage {
+        SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None)
     }
 
     #[test]

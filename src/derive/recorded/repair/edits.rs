@@ -8,7 +8,7 @@ use crate::pattern::Pattern;
 use crate::text::slice;
 use crate::wire::marks;
 
-/// A template that reads more, and what that is.
+/// A template that reads more, and the lessons it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub template: Value,
@@ -37,6 +37,12 @@ impl Edit {
         }
         edit.marks.extend(marks);
         edit
+    }
+
+    /// The last thing learned with it. Whatever is proposed was made by `new`, and has learned one at least.
+    pub fn lesson(&self) -> &str {
+        debug_assert!(!self.what.is_empty(), "an edit that changes nothing is not proposed");
+        self.what.last().map_or("", String::as_str)
     }
 }
 
@@ -91,7 +97,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
 fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
     let mark = escape(close);
     let lead = slice(after, ..after.len() - after.trim_start().len());
-    let rest = after.trim_start().strip_prefix(close).unwrap_or("");
+    let rest = slice(after.trim_start(), close.len()..);
     let next = rest.chars().next();
     let mut found = Vec::new();
     if lead.contains('\n') {
@@ -119,11 +125,9 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
-    let start = if seen.thought_end == 0 {
-        "^\\s*".to_owned()
-    } else {
-        let close = marks::last(slice(seen.text, ..seen.thought_end)).unwrap_or("");
-        format!("(?<={}\\s*)", escape(close))
+    let start = match marks::last(slice(seen.text, ..seen.thought_end)) {
+        Some(close) => format!("(?<={}\\s*)", escape(close)),
+        None => "^\\s*".to_owned(),
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
@@ -179,16 +183,20 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         return Vec::new();
     };
     let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
-    let from = seen.thought_end.max(content_end).min(seen.stop);
+    let from = seen.thought_end.max(content_end);
+    let Some(last) = seen.shown.calls.last().filter(|_| seen.shown.has_calls_within(from, seen.stop)) else {
+        return Vec::new();
+    };
     let text = slice(seen.text, from..seen.stop);
     let Some(opens) = Pattern::new(&open).ok().and_then(|open| Some(open.find_at(text, 0).ok()??.span())) else {
         return Vec::new();
     };
     let before = slice(text, ..opens.0).trim();
     let close = delimiter(field, "close");
-    let last = seen.shown.calls.last().map_or(0, |call| call.span.end).saturating_sub(from);
+    let last = last.span.end - from;
     let closes = close.as_ref().and_then(|close| Some(Pattern::new(close).ok()?.find_at(text, last).ok()??.span()));
-    let after = closes.and_then(|(_, end)| text.get(end..)).unwrap_or("").trim();
+    // Calls that nothing closes end with the text.
+    let after = closes.map_or("", |(_, end)| slice(text, end..).trim());
     if before.is_empty() && after.is_empty() {
         return Vec::new();
     }
@@ -232,20 +240,107 @@ fn fields(template: &Value) -> Option<&Object> {
 
 /// The template with another field in place of one; a new one comes first if asked for.
 fn with_field(template: &Value, name: &str, field: Object, first: bool) -> Value {
-    let Value::Object(entries) = template else { return template.clone() };
+    let (Value::Object(entries), Some(known)) = (template, fields(template)) else {
+        debug_assert!(false, "a draft that loads has fields");
+        return template.clone();
+    };
     let mut entries = entries.clone();
-    let known = fields(template).cloned().unwrap_or_default();
     let mut new = Object::new();
     if first && !known.contains_key(name) {
         new.insert(name.to_owned(), Value::Object(field.clone()));
     }
     for (key, value) in known {
-        let value = if key == name { Value::Object(field.clone()) } else { value };
-        new.insert(key, value);
+        let value = if key == name { Value::Object(field.clone()) } else { value.clone() };
+        new.insert(key.clone(), value);
     }
     if !new.contains_key(name) {
         new.insert(name.to_owned(), Value::Object(field));
     }
     entries.insert("fields".to_owned(), Value::Object(new));
     Value::Object(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, object, read, value};
+
+    fn draft() -> Edit {
+        Edit { template: value(ANSWER), what: Vec::new(), marks: Vec::new() }
+    }
+
+    /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
+    fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
+        let shown = align(text, &SampleMessage::of(&object(message), None)).unwrap();
+        let stop = text.find("<end>").unwrap_or(text.len());
+        let seen = Sighting { text, shown: &shown, thought_end, stop, own_reasoning: Some("reasoning_content") };
+        repair(&draft(), &seen)
+    }
+
+    #[test]
+    fn reasoning_gets_the_marks_around_it() {
+        let text = "<plan>Hm.</plan>Yes.<end>";
+        let message = r#"{"thinking": "Hm.", "content": "Yes."}"#;
+        let edits = made(reasoning, text, message, 0);
+        assert!(!edits.is_empty());
+        for edit in &edits {
+            assert_eq!(edit.what, ["reasoning is also written between `<plan>` and `</plan>`"]);
+            assert_eq!(edit.marks, ["<plan>", "</plan>"]);
+            assert_eq!(read(&edit.template, text).get("reasoning_content"), Some(&"Hm.".into()));
+            assert_eq!(
+                read(&edit.template, "<think>Hm.</think>Yes.<end>").get("reasoning_content"),
+                Some(&"Hm.".into())
+            );
+        }
+        // From the strictest close to the plainest.
+        let closes = |edit: &Edit| fields(&edit.template).unwrap()["reasoning_content"].get("close_pattern").cloned();
+        assert_eq!(closes(edits.last().unwrap()), Some("</plan>|</think>".into()));
+        assert_eq!(edits.len(), 2);
+        assert!(made(reasoning, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty());
+    }
+
+    #[test]
+    fn content_loses_the_marks_around_it_only_there() {
+        let text = "<say>Yes.</say><end>";
+        let [edit] = made(content, text, r#"{"content": "Yes."}"#, 0).try_into().unwrap();
+        assert_eq!(edit.what, ["content is also written between `<say>` and `</say>`"]);
+        assert_eq!(read(&edit.template, text).get("content"), Some(&"Yes.".into()));
+        let prose = "It ends with </say>, they say.<end>";
+        assert_eq!(read(&edit.template, prose).get("content"), Some(&"It ends with </say>, they say.".into()));
+        assert!(made(content, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty(), "nothing is around it");
+    }
+
+    #[test]
+    fn text_around_calls_goes_with_them() {
+        let call = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
+        let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+        let text = format!("<calls>{call}</calls><end>");
+        let [edit] = made(around_calls, &text, message, 0).try_into().unwrap();
+        assert_eq!(edit.what, ["calls are also written between `<calls>` and `</calls>`"]);
+        for text in [text, format!("{call}<end>")] {
+            let message = read(&edit.template, &text);
+            assert_eq!(message.get("content"), None, "{text}");
+            assert_eq!(message.get("tool_calls").and_then(Value::as_list).map(<[Value]>::len), Some(1), "{text}");
+        }
+        assert!(made(around_calls, &format!("{call}<end>"), message, 0).is_empty());
+    }
+
+    #[test]
+    fn a_lesson_is_named_once() {
+        let once = Edit::new(&draft(), value("{}"), "a".to_owned(), ["<a>".to_owned()]);
+        let twice = Edit::new(&once, value("{}"), "a".to_owned(), ["<b>".to_owned()]);
+        assert_eq!((twice.what, twice.marks), (vec!["a".to_owned()], vec!["<a>".to_owned(), "<b>".to_owned()]));
+    }
+
+    #[test]
+    fn a_new_field_comes_first_if_asked_for_and_an_old_one_keeps_its_place() {
+        let names = |name: &str, first: bool| -> Vec<String> {
+            let template = with_field(&value(r#"{"fields": {"a": {}, "b": {}}}"#), name, Object::new(), first);
+            fields(&template).unwrap().keys().cloned().collect()
+        };
+        assert_eq!(names("c", true), ["c", "a", "b"]);
+        assert_eq!(names("c", false), ["a", "b", "c"]);
+        assert_eq!(names("b", true), ["a", "b"]);
+    }
 }

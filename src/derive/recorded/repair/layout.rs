@@ -34,6 +34,9 @@ pub(super) enum Form {
 /// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
 pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
     let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
+    if !shown.has_calls_within(from, to) {
+        return Vec::new();
+    }
     let get = |a: usize, b: usize| slice(text, a..b);
     let pairs = first.pairs(text);
     let end = |call: &Call| {
@@ -46,15 +49,14 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
         Some(second) => {
             let between = get(end(first), second.span.start);
             let open = marks::shared_end(before, between);
-            let rest = between.strip_suffix(open).unwrap_or(between);
-            let close = marks::shared_start(rest, after);
-            vec![Cut { section: before.strip_suffix(open).unwrap_or(""), open, close }]
+            let close = marks::shared_start(without_end(between, open), after);
+            vec![CallCut { section: without_end(before, open), open, close }]
         }
         None => {
             let open = from_last(before);
             let close = to_first(after);
-            let split = Cut { section: before.strip_suffix(open).unwrap_or(""), open, close };
-            let whole = Cut { section: "", open: before, close: after };
+            let split = CallCut { section: without_end(before, open), open, close };
+            let whole = CallCut { section: "", open: before, close: after };
             if split.section.trim().is_empty() && split.close == after { vec![whole] } else { vec![split, whole] }
         }
     };
@@ -84,13 +86,13 @@ impl Call {
     }
 }
 
-struct Cut<'t> {
+struct CallCut<'t> {
     section: &'t str,
     open: &'t str,
     close: &'t str,
 }
 
-fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, after: &str) -> Option<Layout> {
+fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>, after: &str) -> Option<Layout> {
     let get = |a: usize, b: usize| slice(text, a..b);
     let section = match cut.section.trim() {
         "" => String::new(),
@@ -123,23 +125,28 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &Cut<'_>, aft
             };
             let key = format!("{}(?P<key>{word}+){}", pattern(key_open), framed(gap));
             let value_end = framed(value_close);
-            // Quotes around a text are no part of it; other values never have any.
+            // Quotes around a text are not part of it; other values never have any.
             let quoted = if is_quoted { format!("{key}\"(?P<value>[^\"]*)\"{value_end}|") } else { String::new() };
             let tag = format!("{quoted}{key}(?P<value>.*?){value_end}");
-            let between = before_key.strip_suffix(key_open).unwrap_or("");
-            Form::Pairs { between: pattern(between), tag, first: pattern(key_open) }
+            Form::Pairs { between: pattern(without_end(before_key, key_open)), tag, first: pattern(key_open) }
         }
     };
     if open.is_empty() {
         return None;
     }
-    let section_close = after.strip_prefix(cut.close).unwrap_or("").trim().to_owned();
+    let section_close = slice(after, cut.close.len()..).trim().to_owned();
     let texts = [cut.section, cut.open, cut.close, &section_close];
     let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::is_distinctive(mark));
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = format!("{} … {}", spaced(cut.open), spaced(after));
     let marks = known.map(str::to_owned).collect();
     Some(Layout { open, close, form, section_close, id, marks, words })
+}
+
+/// A text before its end, which was cut from it.
+fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
+    debug_assert!(text.ends_with(end), "{end:?} was cut from the end of {text:?}");
+    slice(text, ..text.len() - end.len())
 }
 
 /// A text from its last distinctive mark on; all of it if none does.
@@ -211,13 +218,13 @@ fn framed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::align::{Said, align};
+    use super::super::align::{SampleMessage, align};
     use super::*;
     use crate::json;
 
     fn first(text: &str) -> Layout {
         let message = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
-        let said = Said::of(json::read(message).unwrap().as_object().unwrap(), None);
+        let said = SampleMessage::of(json::read(message).unwrap().as_object().unwrap(), None);
         layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
     }
 

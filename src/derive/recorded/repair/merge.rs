@@ -2,13 +2,15 @@
 //! bodies in a form that holds both.
 
 use super::layout::{Form, Layout};
+use crate::derive::readers::pieces::Branches;
 use crate::json::{Object, Value};
+use crate::text::slice;
 use crate::wire::marks;
 
 /// A JSON member, as a tag of `xml-inline`.
 const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
 
-/// The same for values that are left as they are: a string's quotes are no part of it.
+/// The same for values that are left as they are: a string's quotes are not part of it.
 const BARE_MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?:\"(?P<value>(?:[^\"\\\\]|\\\\.)*)\"|(?P<value>(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+))";
 
 /// The field as far as other ways can be put beside it.
@@ -23,7 +25,7 @@ struct Known {
     has_id: bool,
 }
 
-/// The fields that read this layout, too, the closest to what was there first.
+/// The fields that read this layout, too, the closest to the known field first.
 pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     if field.get("transform_each").is_some() {
         return list(field, layout).into_iter().collect();
@@ -75,7 +77,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
         let known_close = known.close.as_ref().map(|close| format!("{}(?:{close})", brace(known.whole.is_some())));
         let named = Known { open: named.clone(), close: known_close, ..known.copy() };
-        let form = Body { content: "json".into(), arguments: field.get("content_args").cloned() };
+        let form = BodyParser { content: "json".into(), arguments: field.get("content_args").cloned() };
         found.extend(named.with(field, &open, &close, Some(form)));
     }
     // Every pair by itself, at any position.
@@ -104,7 +106,7 @@ fn list(field: &Object, layout: &Layout) -> Option<Object> {
     }
     let mut made = Object::new();
     made.insert("open_pattern".to_owned(), format!("{open}(?=\\[)|{}", delimiter(field, "open")?).into());
-    let known = delimiter(field, "close").map(|close| format!("{close}|")).unwrap_or_default();
+    let known = delimiter(field, "close").map_or_else(String::new, |close| format!("{close}|"));
     made.insert("close_pattern".to_owned(), format!("(?:{known}{close})\\s*").into());
     let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
     made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
@@ -112,19 +114,19 @@ fn list(field: &Object, layout: &Layout) -> Option<Object> {
 }
 
 /// A content parser and its arguments.
-struct Body {
+struct BodyParser {
     content: Value,
     arguments: Option<Value>,
 }
 
-fn inline(field: &Object, tag: &str, parses: bool) -> Body {
+fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     let mut arguments = Object::from([("tag_pattern".to_owned(), tag.into())]);
     let known = field.get("content_args").and_then(|args| args.get("value_parser")).cloned();
     let json = Value::from([("name", "json".into()), ("args", Value::from([("allow_non_json", true.into())]))]);
     if let Some(parser) = known.or(parses.then_some(json)) {
         arguments.insert("value_parser".to_owned(), parser);
     }
-    Body { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
+    BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
 }
 
 /// The field with another tag and nothing else.
@@ -181,7 +183,7 @@ impl Known {
     }
 
     /// The field with another opening and closing beside its own, in both orders.
-    fn with(&self, field: &Object, open: &str, close: &str, body: Option<Body>) -> Vec<Object> {
+    fn with(&self, field: &Object, open: &str, close: &str, body: Option<BodyParser>) -> Vec<Object> {
         let close = close.trim_start_matches("\\s*");
         let mut closes: Vec<&str> = self.close.as_deref().into_iter().collect();
         if !close.is_empty() && !closes.contains(&close) {
@@ -252,10 +254,19 @@ fn object_head(name: &str, arguments: &str) -> String {
     format!("\\s*\\{{\\s*\"{name}\"\\s*:\\s*\"(?P<name>[^\"]*)\"\\s*,\\s*\"{arguments}\"\\s*:\\s*")
 }
 
-/// An opening without what it only looks at.
-fn without_guard(open: &str) -> &str {
-    let guard = open.rfind("(?=").filter(|_| open.ends_with(')'));
-    guard.and_then(|at| open.get(..at)).unwrap_or(open)
+/// An opening without the text that it only looks at, for a pattern that goes on: alternatives become one group.
+fn without_guard(open: &str) -> String {
+    let bare = |open: &str| match open.rfind("(?=") {
+        Some(at) if open.ends_with(')') => slice(open, ..at).to_owned(),
+        _ => open.to_owned(),
+    };
+    match Branches::read(open) {
+        Some(Branches(branches)) if branches.len() > 1 => {
+            let alternatives = branches.into_iter().map(|branch| bare(&Branches(vec![branch]).to_string()));
+            format!("(?:{})", alternatives.collect::<Vec<_>>().join("|"))
+        }
+        _ => bare(open),
+    }
 }
 
 /// A delimiter as a pattern.
@@ -285,4 +296,84 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::align::{SampleMessage, align};
+    use super::super::layout::layouts;
+    use super::*;
+    use crate::derive::by_hand::{object, read, said_calls, value};
+
+    const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+
+    fn layout_of(text: &str) -> Layout {
+        let said = SampleMessage::of(&object(CALLED), None);
+        layouts(text, &align(text, &said).unwrap(), 0, text.len()).remove(0)
+    }
+
+    /// Texts whose calls each of the made fields reads, with the field of the known template.
+    fn made(field: &str, sample: &str) -> Vec<Value> {
+        let known = object(field);
+        let template = |field: Object| {
+            let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
+            Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
+        };
+        beside(&known, &layout_of(sample)).into_iter().map(template).collect()
+    }
+
+    const WHOLE: &str = r#"{"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+        "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}}"#;
+    const WHOLE_CALL: &str = r#"<call>{"name": "f", "arguments": {"a": "x"}}</call>"#;
+
+    const TAGGED: &str = r#"{"open_pattern": "<f=(?P<name>\\w+)>", "close": "</f>", "repeats": true, "content": "xml-inline",
+        "content_args": {"tag_pattern": "<(?P<key>\\w+)>(?P<value>.*?)</>"},
+        "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#;
+    const TAGGED_CALL: &str = "<f=f><a>x</></f>";
+
+    #[test]
+    fn a_field_reads_the_other_way_beside_its_own() {
+        for (field, own, other) in [
+            (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#),
+            (WHOLE, WHOLE_CALL, r#"<tool>{"name": "f", "parameters": {"a": "x"}}</tool>"#),
+            (WHOLE, WHOLE_CALL, r#"<tool>f({"a": "x"})</tool>"#),
+            (WHOLE, WHOLE_CALL, "<tool=f><arg=a>x</arg></tool>"),
+            (TAGGED, TAGGED_CALL, "<tool=f><arg=a>x</arg></tool>"),
+            (TAGGED, TAGGED_CALL, r#"<tool>f({"a": "x"})</tool>"#),
+        ] {
+            let reads = |template: &Value, text: &str| said_calls(&read(template, text)) == [r#"f{"a": "x"}"#];
+            let fields = made(field, other);
+            assert!(
+                fields.iter().any(|template| reads(template, own) && reads(template, other)),
+                "{other}: {fields:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_calls_keeps_its_content_between_other_marks() {
+        let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
+        let [made] = made(&listed, r#"<tools>[{"name": "f", "arguments": {"a": "x"}}]</tools>"#).try_into().unwrap();
+        let field = made.get("fields").unwrap().get("tool_calls").unwrap();
+        assert_eq!(field.get("open_pattern"), Some(&"<tools>(?=\\[)|<call>".into()));
+        assert_eq!(field.get("close_pattern"), Some(&"(?:</call>|</tools>)\\s*".into()));
+    }
+
+    #[test]
+    fn a_field_of_another_make_is_left_alone() {
+        let layout = r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#;
+        let text = r#"{"open": "<call>", "close": "</call>", "content": "text"}"#;
+        assert!(made(text, layout).is_empty(), "no transform says where the name is");
+    }
+
+    #[test]
+    fn a_delimiter_is_a_pattern_of_all_its_texts() {
+        let field = object(r#"{"open": ["<a>", "[b]"], "close_pattern": "x+"}"#);
+        assert_eq!(delimiter(&field, "open").as_deref(), Some("<a>|\\[b\\]"));
+        assert_eq!(delimiter(&field, "close").as_deref(), Some("x+"));
+        assert_eq!(delimiter(&object("{}"), "open"), None);
+        assert_eq!(without_guard("<a>(?=\\{)"), "<a>");
+        assert_eq!(without_guard("<a>(?=x)b"), "<a>(?=x)b", "the look-ahead is not at its end");
+        assert_eq!(without_guard("<a>(?=x|y)|<b>"), "(?:<a>|<b>)");
+    }
 }

@@ -1,8 +1,8 @@
 //! Learning from samples: forms of a model that its chat template does not render, in addition to those it does.
 //!
 //! The parts of a sample's message are found in its text, in any spelling, and the text around them is the model's own
-//! form. Only what a template reads wrongly is asked for, and a candidate counts only if it explains
-//! more samples, loses no conversation, and leaves prose alone that mentions what was learned.
+//! form. Only the parts that a template reads wrongly are learned, and a candidate counts only if it explains
+//! more samples, loses no conversation, and leaves prose alone that mentions the new marks.
 
 mod align;
 mod edits;
@@ -13,12 +13,13 @@ use std::collections::HashSet;
 
 use super::compare;
 use super::{Sample, read_as};
+use crate::derive::compile::Topic;
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode};
 use crate::template::Template;
 use crate::text::slice;
-use align::Said;
+use align::SampleMessage;
 use edits::{Edit, Sighting};
 
 /// The lessons of samples, learned and refused.
@@ -38,7 +39,7 @@ pub(in crate::derive) struct Lesson {
 }
 
 /// The tests of a repair: the results of a candidate on the conversations, and on all samples.
-pub(in crate::derive) trait Bench {
+pub(in crate::derive) trait Trial {
     /// Which samples a template explains.
     fn explained(&self, template: &Template) -> Vec<bool>;
     /// How many conversations a template reads wrongly or loses, and of how many.
@@ -54,12 +55,12 @@ const MOST_PROOFS: usize = 10;
 const MOST_EDITS: usize = 96;
 
 /// Looks for a template that explains more samples; nothing if there is none.
-pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Bench) -> (Option<Value>, Lessons) {
+pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Trial) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
-    let base = bench.failed(&first);
+    let base = trial.failed(&first);
     let mut best = Edit { template: draft.clone(), what: Vec::new(), marks: Vec::new() };
-    let mut explained = bench.explained(&first);
+    let mut explained = trial.explained(&first);
     let mut proofs = 0;
     let mut tried: HashSet<String> = HashSet::new();
     let mut improved = true;
@@ -67,19 +68,19 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
         improved = false;
         let mut candidates: Vec<(usize, usize, Edit)> = Vec::new();
         for (sample, _) in samples.iter().zip(&explained).filter(|(_, explained)| !**explained) {
-            for edit in proposals(&best, sample, bench) {
+            for edit in proposals(&best, sample, trial) {
                 if !tried.insert(edit.template.to_string()) {
                     continue;
                 }
                 let Some(template) = load(&edit.template) else { continue };
-                let now = bench.explained(&template);
+                let now = trial.explained(&template);
                 let count = now.iter().filter(|explained| **explained).count();
                 let gets_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
                 if gets_worse || count <= explained.iter().filter(|explained| **explained).count() {
                     continue;
                 }
                 let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
-                let by_character = pairs.filter(|(sample, _)| is_same_by_character(&template, sample, bench)).count();
+                let by_character = pairs.filter(|(sample, _)| is_same_by_character(&template, sample, trial)).count();
                 candidates.push((count, by_character, edit));
             }
         }
@@ -97,16 +98,16 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
                 break;
             }
             let Some(template) = load(&edit.template) else { continue };
-            if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, bench) {
-                let what = edit.what.last().cloned().unwrap_or_default();
+            if let Some(prose) = spoiled_prose(&first, &template, &edit.marks, samples, trial) {
+                let what = edit.lesson();
                 lessons.refuse(format!("{what}: prose that mentions it would be misread, such as {prose:?}"));
                 continue;
             }
             proofs += 1;
-            let failed = bench.failed(&template);
+            let failed = trial.failed(&template);
             let gained = count - (samples.len() - of);
             if failed.0 > base.0 {
-                let what = edit.what.last().cloned().unwrap_or_default();
+                let what = edit.lesson();
                 let (lost, all) = (failed.0 - base.0, failed.1);
                 lessons.refuse(format!(
                     "{what}: it would explain {gained} samples and lose {lost} of {all} conversations"
@@ -115,7 +116,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
             }
             let new = edit.what.iter().filter(|what| !best.what.contains(what));
             lessons.learned.extend(new.map(|what| Lesson { what: what.clone(), samples: gained, of }));
-            explained = bench.explained(&template);
+            explained = trial.explained(&template);
             best = edit;
             improved = true;
             break;
@@ -130,7 +131,9 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], bench: &dyn Be
 
 impl Lessons {
     fn refuse(&mut self, why: String) {
-        let what = |text: &str| text.split(": ").next().unwrap_or("").to_owned();
+        fn what(text: &str) -> &str {
+            text.split_once(": ").map_or(text, |(what, _)| what)
+        }
         if !self.refused.iter().any(|known| what(known) == what(&why)) {
             self.refused.push(why);
         }
@@ -168,21 +171,24 @@ fn load(template: &Value) -> Option<Template> {
 }
 
 /// The templates that one sample suggests: each fixes the misread parts, one after the other.
-fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
+fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial) -> Vec<Edit> {
     let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
-    let mut waiting: Vec<(Edit, Vec<Part>)> = vec![(known.clone(), Vec::new())];
+    let mut waiting: Vec<(Edit, Vec<Topic>)> = vec![(known.clone(), Vec::new())];
     while let Some((edit, repaired)) = waiting.pop() {
         if found.len() > MOST_EDITS {
             break;
         }
         let Some(template) = load(&edit.template) else { continue };
         let own = own_reasoning(&template).map(str::to_owned);
-        let said = Said::of(message, own.as_deref());
+        let said = SampleMessage::of(message, own.as_deref());
         let Some(shown) = align::align(&sample.text, &said) else { return found };
-        let prefix = bench.prompt(sample);
-        let got = read_as(sample, &template, prefix, Mode::Stable, false).map(|(finished, _)| finished);
-        let (got, events) = got.map(|finished| (finished.message, finished.events)).unwrap_or_default();
+        let prefix = trial.prompt(sample);
+        let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
+            Ok((finished, _)) => (finished.message, finished.events),
+            // A template that gives up on the sample reads nothing of it.
+            Err(_) => (Object::new(), Vec::new()),
+        };
         let wrong = Wrong::of(&said, &got, own.as_deref());
         let Some(part) = wrong.first() else {
             if !repaired.is_empty() {
@@ -205,24 +211,16 @@ fn proposals(known: &Edit, sample: &Sample, bench: &dyn Bench) -> Vec<Edit> {
             own_reasoning: own.as_deref(),
         };
         let edits = match part {
-            Part::Reasoning => edits::reasoning(&edit, &seen),
-            Part::Calls => edits::calls(&edit, &seen),
-            Part::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
+            Topic::Reasoning => edits::reasoning(&edit, &seen),
+            Topic::Calls => edits::calls(&edit, &seen),
+            Topic::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
             // Text that is left over beside calls belongs to their marks.
-            Part::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
+            Topic::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
         };
         let repaired = [repaired, vec![part]].concat();
         waiting.extend(edits.into_iter().rev().map(|edit| (edit, repaired.clone())));
     }
     found
-}
-
-/// A part of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    Reasoning,
-    Calls,
-    Content,
 }
 
 /// Which parts of a message a template reads wrongly.
@@ -233,8 +231,8 @@ struct Wrong {
 }
 
 impl Wrong {
-    fn of(said: &Said, got: &Object, own: Option<&str>) -> Self {
-        let got = Said::of(got, own);
+    fn of(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
+        let got = SampleMessage::of(got, own);
         let same_calls = said.calls.len() == got.calls.len()
             && said.calls.iter().zip(&got.calls).all(|(said, got)| {
                 let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
@@ -246,8 +244,8 @@ impl Wrong {
     }
 
     /// The part to fix first: text that calls leave over is read as content.
-    fn first(&self) -> Option<Part> {
-        let parts = [(Part::Reasoning, self.reasoning), (Part::Calls, self.calls), (Part::Content, self.content)];
+    fn first(&self) -> Option<Topic> {
+        let parts = [(Topic::Reasoning, self.reasoning), (Topic::Calls, self.calls), (Topic::Content, self.content)];
         parts.into_iter().find_map(|(part, is_wrong)| is_wrong.then_some(part))
     }
 }
@@ -288,8 +286,8 @@ fn stop_at(text: &str, template: &Template) -> usize {
 }
 
 /// Whether transformers reads a sample one character at a time as it is read whole.
-fn is_same_by_character(template: &Template, sample: &Sample, bench: &dyn Bench) -> bool {
-    let prefix = bench.prompt(sample);
+fn is_same_by_character(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
+    let prefix = trial.prompt(sample);
     let message = |mode, single| read_as(sample, template, prefix, mode, single).map(|(finished, _)| finished.message);
     match (message(Mode::Stable, false), message(Mode::Reference, true)) {
         (Ok(whole), Ok(single)) => whole == single,
@@ -303,11 +301,11 @@ fn spoiled_prose(
     now: &Template,
     marks: &[String],
     samples: &[Sample],
-    bench: &dyn Bench,
+    trial: &dyn Trial,
 ) -> Option<String> {
     let mut prompts: Vec<&str> = Vec::new();
     for sample in samples {
-        let prompt = bench.prompt(sample);
+        let prompt = trial.prompt(sample);
         if !prompts.contains(&prompt) && prompts.len() < 3 {
             prompts.push(prompt);
         }
@@ -332,4 +330,144 @@ fn spoiled_prose(
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{ANSWER, object, template, value};
+    use crate::derive::recorded::explain;
+
+    /// Reads the samples; `loses` conversations fail once the draft is changed.
+    struct Fake<'s> {
+        samples: &'s [Sample],
+        loses: usize,
+    }
+
+    impl Trial for Fake<'_> {
+        fn explained(&self, template: &Template) -> Vec<bool> {
+            let reads = |sample: &Sample| explain(std::slice::from_ref(sample), template, &[]).departures.is_empty();
+            self.samples.iter().map(reads).collect()
+        }
+
+        fn failed(&self, template: &Template) -> (usize, usize) {
+            let is_draft = template.to_value() == load(&value(ANSWER)).unwrap().to_value();
+            (if is_draft { 0 } else { self.loses }, 40)
+        }
+
+        fn prompt<'s>(&'s self, _: &'s Sample) -> &'s str {
+            "<assistant>"
+        }
+    }
+
+    fn sample(text: &str, message: &str) -> Sample {
+        Sample::new("a sample", text).prefix("<assistant>".to_owned()).message(value(message))
+    }
+
+    fn learned(samples: &[Sample], loses: usize) -> (Option<Value>, Lessons) {
+        learn(&value(ANSWER), samples, &Fake { samples, loses })
+    }
+
+    const CALLED: &str = r#"{"tool_calls": [{"function": {"name": "f", "arguments": {"a": "x"}}}]}"#;
+
+    #[test]
+    fn what_a_draft_reads_already_teaches_nothing() {
+        let (template, lessons) = learned(&[sample("Yes.<end>", r#"{"content": "Yes."}"#)], 0);
+        assert!(template.is_none() && lessons.learned.is_empty() && lessons.refused.is_empty());
+    }
+
+    #[test]
+    fn each_part_that_is_written_otherwise_is_learned() {
+        for (text, message, part) in [
+            ("<plan>\nHm.\n</plan>\nYes.<end>", r#"{"thinking": "Hm.", "content": "Yes."}"#, "reasoning"),
+            ("<say>Yes.</say><end>", r#"{"content": "Yes."}"#, "content"),
+            ("<tool>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool><end>", CALLED, "calls"),
+            ("<tool>f({\"a\": \"x\"})</tool><end>", CALLED, "calls"),
+            ("<tool=f><arg=a>x</arg></tool><end>", CALLED, "calls"),
+        ] {
+            let samples = [sample(text, message)];
+            let (made, lessons) = learned(&samples, 0);
+            let made = made.unwrap_or_else(|| panic!("{text}: {lessons:?}"));
+            assert_eq!(lessons.parts(), [part], "{text}");
+            // It reads the sample, and the outputs that the draft read.
+            let both = [
+                samples[0].clone(),
+                sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED),
+            ];
+            assert_eq!(explain(&both, &load(&made).unwrap(), &[]).departures, [], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_second_way_is_learned_beside_a_first() {
+        let own = sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED);
+        let whole = sample("<tool>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</tool><end>", CALLED);
+        let named = sample("<fn>f({\"a\": \"x\"})</fn><end>", CALLED);
+        let samples = [own, whole, named];
+        let (made, lessons) = learned(&samples, 0);
+        assert_eq!(lessons.learned.len(), 2, "{lessons:?}");
+        assert_eq!(explain(&samples, &load(&made.unwrap()).unwrap(), &[]).departures, []);
+    }
+
+    #[test]
+    fn a_lesson_that_costs_conversations_is_refused() {
+        let samples = [sample("<say>Yes.</say><end>", r#"{"content": "Yes."}"#)];
+        let (template, lessons) = learned(&samples, 3);
+        assert!(template.is_none() && lessons.learned.is_empty());
+        let why = "content is also written between `<say>` and `</say>`: it would explain 1 samples and lose 3 of 40 conversations";
+        assert_eq!(lessons.refused, [why]);
+        assert_eq!(lessons.diagnostics()[0].id, "derive-not-learned");
+    }
+
+    #[test]
+    fn a_sample_whose_message_is_not_in_its_text_teaches_nothing() {
+        let (template, lessons) = learned(&[sample("<say>Yes.</say><end>", r#"{"content": "No."}"#)], 0);
+        assert!(template.is_none() && lessons.refused.is_empty());
+    }
+
+    #[test]
+    fn a_call_inside_a_thought_or_after_the_stop_teaches_nothing() {
+        // The same thought twice: its last end is after the call.
+        let thought = CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#);
+        let text = r#"<think>Hm.</think><tool>f({"a": "x"})</tool><think>Hm.</think><end>"#;
+        assert!(learned(&[sample(text, &thought)], 0).0.is_none());
+        // The value ends with the white space that ends the text.
+        let message = CALLED.replace("\"x\"", "\"x\\n\"");
+        assert!(learned(&[sample("<tool=f><a>x\n", &message)], 0).0.is_none());
+    }
+
+    #[test]
+    fn reasoning_is_repaired_before_calls_and_calls_before_content() {
+        let said = SampleMessage::of(
+            &object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)),
+            None,
+        );
+        for (got, first) in [
+            ("{}".to_owned(), Some(Topic::Reasoning)),
+            (r#"{"thinking": "Hm."}"#.to_owned(), Some(Topic::Calls)),
+            (CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#), Some(Topic::Content)),
+            (CALLED.replace("{\"tool", r#"{"reasoning": "Hm.", "content": "Yes.", "tool"#), None),
+        ] {
+            assert_eq!(Wrong::of(&said, &object(&got), None).first(), first, "{got}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_kept_once_for_each_lesson() {
+        let mut lessons = Lessons::default();
+        for why in ["calls: a", "calls: b", "content: a"] {
+            lessons.refuse(why.to_owned());
+        }
+        assert_eq!(lessons.refused, ["calls: a", "content: a"]);
+    }
+
+    #[test]
+    fn the_places_around_a_sample_are_found_in_its_text() {
+        let answer = template(ANSWER);
+        assert_eq!(stop_at("Yes.<end>", &answer), 4);
+        assert_eq!(stop_at("<end> of it \n", &answer), 11, "it does not end the text");
+        let shown = align::Shown { reasoning: Some(3..6), ..align::Shown::default() };
+        assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &shown), 11);
+        assert_eq!(mark_end("Yes.", &align::Shown::default()), 0);
+    }
 }

@@ -3,6 +3,9 @@
 //! It is a dialect of its own, not a subset of `regex`: global flags only at the front, look-behinds of fixed width,
 //! no properties, no nested sets, and a `\w` and `\s` with other members.
 
+mod groups;
+mod sets;
+
 use std::collections::HashMap;
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
@@ -11,16 +14,13 @@ use super::PatternError;
 use super::class::{self, Class};
 use super::read_regex::Reading;
 use super::tree::{Assertion, Greed, Node};
-use crate::text::slice;
+use crate::text::Cursor;
 
 /// How deeply groups may be nested.
 const MAX_DEPTH: usize = 200;
 
 /// The first count of a repeat that `re` refuses.
 const MAX_REPEAT: u64 = u32::MAX as u64;
-
-/// The first group number that `re` refuses in a condition.
-const MAX_GROUPS: u32 = 1 << 30;
 
 #[derive(Clone, Copy)]
 struct ReFlags {
@@ -49,8 +49,7 @@ enum SetItem {
 type Width = (u64, u64);
 
 struct ReReader<'p> {
-    source: &'p str,
-    at: usize,
+    text: Cursor<'p>,
     flags: ReFlags,
     names: HashMap<String, u32>,
     /// The width of each group by its number, the whole match included; none while the group is open.
@@ -65,8 +64,7 @@ struct ReReader<'p> {
 pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
     let flags = ReFlags { ignore_case: false, multi_line: false, dot_all: true, verbose: false, ascii: false };
     let mut reader = ReReader {
-        source,
-        at: 0,
+        text: Cursor::new(source),
         flags,
         names: HashMap::new(),
         groups: vec![None],
@@ -75,7 +73,7 @@ pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
         depth: 0,
     };
     let node = reader.alternation(true)?;
-    if reader.peek().is_some() {
+    if reader.text.peek().is_some() {
         return Err(reader.error("this `)` closes no group"));
     }
     for &(group, offset) in &reader.conditions {
@@ -89,53 +87,25 @@ pub(super) fn read(source: &str) -> Result<Reading, PatternError> {
 }
 
 impl<'p> ReReader<'p> {
-    fn rest(&self) -> &'p str {
-        slice(self.source, self.at..)
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.peek()?;
-        self.at += c.len_utf8();
-        Some(c)
-    }
-
-    fn eat(&mut self, c: char) -> bool {
-        let found = self.peek() == Some(c);
-        if found {
-            self.next();
-        }
-        found
-    }
-
-    fn digits(&mut self, most: usize, is_digit: impl Fn(char) -> bool) -> &'p str {
-        let rest = self.rest();
-        let length = rest.chars().take(most).take_while(|&c| is_digit(c)).map(char::len_utf8).sum();
-        self.at += length;
-        slice(rest, ..length)
-    }
-
     fn until(&mut self, end: char, what: &str) -> Result<&'p str, PatternError> {
-        let Some((name, _)) = self.rest().split_once(end) else {
-            return Err(self.error(format!("`{end}` is missing after {what}")));
-        };
-        if name.is_empty() {
-            return Err(self.error(format!("{what} is missing")));
+        let here = self.text;
+        match self.text.until(end) {
+            None => Err(self.error(format!("`{end}` is missing after {what}"))),
+            Some("") => {
+                self.text = here;
+                Err(self.error(format!("{what} is missing")))
+            }
+            Some(name) => Ok(name),
         }
-        self.at += name.len() + end.len_utf8();
-        Ok(name)
     }
 
     fn error(&self, message: impl Into<String>) -> PatternError {
-        PatternError::new(message, self.at)
+        PatternError::new(message, self.text.at())
     }
 
     fn alternation(&mut self, outermost: bool) -> Result<Node, PatternError> {
         let mut branches = vec![self.sequence(outermost)?];
-        while self.eat('|') {
+        while self.text.eat('|') {
             branches.push(self.sequence(false)?);
         }
         Ok(match branches.len() {
@@ -146,17 +116,17 @@ impl<'p> ReReader<'p> {
 
     fn sequence(&mut self, first: bool) -> Result<Node, PatternError> {
         let mut items: Vec<(Node, Item)> = Vec::new();
-        while let Some(c) = self.peek() {
-            let start = self.at;
+        while let Some(c) = self.text.peek() {
+            let start = self.text.at();
             if matches!(c, '|' | ')') {
                 break;
             }
-            self.next();
+            self.text.next();
             if self.flags.verbose && c.is_ascii_whitespace() | (c == '\u{b}') {
                 continue;
             }
             if self.flags.verbose && c == '#' {
-                while self.next().is_some_and(|c| c != '\n') {}
+                while self.text.next().is_some_and(|c| c != '\n') {}
                 continue;
             }
             let item = match c {
@@ -231,9 +201,9 @@ impl<'p> ReReader<'p> {
             }
             Some((node, Item::Other)) => node,
         };
-        let greed = if self.eat('?') {
+        let greed = if self.text.eat('?') {
             Greed::Lazy
-        } else if self.eat('+') {
+        } else if self.text.eat('+') {
             Greed::Possessive
         } else {
             Greed::Greedy
@@ -244,15 +214,15 @@ impl<'p> ReReader<'p> {
 
     /// `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}`, after the `{`; nothing if it is a literal `{`.
     fn counts(&mut self, start: usize) -> Result<Option<(u32, Option<u32>)>, PatternError> {
-        let here = self.at;
-        if self.peek() == Some('}') {
+        let here = self.text;
+        if self.text.peek() == Some('}') {
             return Ok(None);
         }
         let is_digit = |c: char| c.is_ascii_digit();
-        let low = self.digits(usize::MAX, is_digit);
-        let high = if self.eat(',') { self.digits(usize::MAX, is_digit) } else { low };
-        if !self.eat('}') {
-            self.at = here;
+        let low = self.text.take(usize::MAX, is_digit);
+        let high = if self.text.eat(',') { self.text.take(usize::MAX, is_digit) } else { low };
+        if !self.text.eat('}') {
+            self.text = here;
             return Ok(None);
         }
         let number = |digits: &str| match digits {
@@ -341,7 +311,7 @@ impl<'p> ReReader<'p> {
 
     /// The text after a backslash outside of a set.
     fn escape(&mut self, start: usize) -> Result<(Node, Item), PatternError> {
-        let Some(c) = self.next() else {
+        let Some(c) = self.text.next() else {
             return Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start));
         };
         Ok(match c {
@@ -349,7 +319,7 @@ impl<'p> ReReader<'p> {
             'Z' => (Node::Assert(Assertion::End), Item::Place),
             'b' | 'B' => (self.boundary(c == 'B'), Item::Place),
             '0' => {
-                let code = u32::from_str_radix(self.digits(2, |c| c.is_digit(8)), 8).unwrap_or(0);
+                let code = u32::from_str_radix(self.text.take(2, |c| c.is_digit(8)), 8).unwrap_or(0);
                 (self.char(code), Item::Other)
             }
             '1'..='9' => (self.group_or_octal(c, start)?, Item::Other),
@@ -362,13 +332,13 @@ impl<'p> ReReader<'p> {
 
     fn group_or_octal(&mut self, first: char, start: usize) -> Result<Node, PatternError> {
         let mut digits = String::from(first);
-        if let Some(second) = self.peek().filter(char::is_ascii_digit) {
-            self.next();
+        if let Some(second) = self.text.peek().filter(char::is_ascii_digit) {
+            self.text.next();
             digits.push(second);
             if digits.chars().all(|c| c.is_digit(8))
-                && let Some(third) = self.peek().filter(|c| c.is_digit(8))
+                && let Some(third) = self.text.peek().filter(|c| c.is_digit(8))
             {
-                self.next();
+                self.text.next();
                 digits.push(third);
                 return self.octal(&digits, start).map(|code| self.char(code));
             }
@@ -407,326 +377,6 @@ impl<'p> ReReader<'p> {
             return Err(PatternError::new(format!("group {group} begins in the same look-behind"), start));
         }
         Ok(())
-    }
-
-    /// An escape that may also occur in a set.
-    fn class_escape(&mut self, c: char, start: usize) -> Result<SetItem, PatternError> {
-        Ok(match c {
-            'a' => SetItem::Code(7),
-            'f' => SetItem::Code(0xc),
-            'n' => SetItem::Code(0xa),
-            'r' => SetItem::Code(0xd),
-            't' => SetItem::Code(9),
-            'v' => SetItem::Code(0xb),
-            'd' | 'w' | 's' | 'D' | 'W' | 'S' => SetItem::Set(self.perl(c)),
-            'x' => self.code(2, start)?,
-            'u' => self.code(4, start)?,
-            'U' => self.code(8, start)?,
-            'N' => {
-                let message = "a character by its name (`\\N{…}`) is not supported here; write `\\uXXXX`";
-                return Err(PatternError { is_unsupported: true, ..PatternError::new(message, start) });
-            }
-            c if c.is_ascii_alphanumeric() => {
-                return Err(PatternError::new(format!("unknown escape `\\{c}`"), start));
-            }
-            c => SetItem::Code(c as u32),
-        })
-    }
-
-    /// A character by its code in this many hexadecimal digits.
-    fn code(&mut self, length: usize, start: usize) -> Result<SetItem, PatternError> {
-        let hex = self.digits(length, |c| c.is_ascii_hexdigit());
-        if hex.len() < length {
-            return Err(PatternError::new(format!("this escape takes {length} hexadecimal digits"), start));
-        }
-        match u32::from_str_radix(hex, 16) {
-            Ok(code) if code <= char::MAX as u32 => Ok(SetItem::Code(code)),
-            _ => Err(PatternError::new(format!("U+{hex} is not a character"), start)),
-        }
-    }
-
-    /// A set, after its `[`.
-    fn set(&mut self, start: usize) -> Result<Node, PatternError> {
-        let open = || PatternError::new("a character set is not closed: `]` is missing", start);
-        let negated = self.eat('^');
-        let mut set = ClassUnicode::empty();
-        let mut first = true;
-        loop {
-            let place = self.at;
-            let c = self.next().ok_or_else(open)?;
-            if c == ']' && !first {
-                break;
-            }
-            first = false;
-            let low = self.member(c, place)?;
-            if !self.eat('-') {
-                add(&mut set, low);
-                continue;
-            }
-            let to = self.at;
-            let c = self.next().ok_or_else(open)?;
-            if c == ']' {
-                add(&mut set, low);
-                add(&mut set, SetItem::Code('-' as u32));
-                break;
-            }
-            match (low, self.member(c, to)?) {
-                (SetItem::Code(low), SetItem::Code(high)) if low <= high => add_range(&mut set, low, high),
-                (SetItem::Code(_), SetItem::Code(_)) => {
-                    return Err(PatternError::new("the range runs backwards", place));
-                }
-                _ => return Err(PatternError::new("a range runs from a character to a character", place)),
-            }
-        }
-        let mut set = self.folded(set);
-        if negated {
-            set.negate();
-        }
-        Ok(Node::Class(Class::new(&set)))
-    }
-
-    fn member(&mut self, c: char, start: usize) -> Result<SetItem, PatternError> {
-        if c != '\\' {
-            return Ok(SetItem::Code(c as u32));
-        }
-        match self.next() {
-            None => Err(PatternError::new("a backslash ends the pattern; write `\\\\` for the character", start)),
-            Some('b') => Ok(SetItem::Code(8)),
-            Some(c) if c.is_digit(8) => {
-                let digits = format!("{c}{}", self.digits(2, |c| c.is_digit(8)));
-                self.octal(&digits, start).map(SetItem::Code)
-            }
-            Some(c) => self.class_escape(c, start),
-        }
-    }
-
-    /// The item that a parenthesis opens; nothing if it is a comment or sets flags.
-    fn group(&mut self, start: usize, front: bool) -> Result<Option<Node>, PatternError> {
-        if !self.eat('?') {
-            return self.capture(None, start).map(Some);
-        }
-        let Some(c) = self.next() else {
-            return Err(self.error("the pattern ends inside a group"));
-        };
-        Ok(Some(match c {
-            'P' => match self.next() {
-                Some('<') => {
-                    let name = self.until('>', "the name of a group")?;
-                    self.check_name(name)?;
-                    self.capture(Some(name), start)?
-                }
-                Some('=') => {
-                    let name = self.until(')', "the name of a group")?;
-                    self.check_name(name)?;
-                    let group = self.called(name)?;
-                    self.reference(group, start)?
-                }
-                _ => return Err(self.error("`(?P` is followed by `<name>` or `=name`")),
-            },
-            ':' => self.closed(start)?,
-            '#' => {
-                let Some((comment, _)) = self.rest().split_once(')') else {
-                    return Err(self.error("the comment `(?#` is not closed: `)` is missing"));
-                };
-                self.at += comment.len() + 1;
-                return Ok(None);
-            }
-            '=' | '!' => {
-                let node = Box::new(self.closed(start)?);
-                Node::Look { node, behind: false, negate: c == '!' }
-            }
-            '<' => {
-                let negate = match self.next() {
-                    Some('=') => false,
-                    Some('!') => true,
-                    _ => {
-                        let message = "`(?<` is followed by `=` or `!`; a named group is `(?P<name>…)`";
-                        return Err(PatternError::new(message, start));
-                    }
-                };
-                let outer = self.behind;
-                self.behind = outer.or(Some(self.groups.len()));
-                let node = self.closed(start)?;
-                self.behind = outer;
-                let (least, most) = self.width(&node);
-                if least != most {
-                    return Err(PatternError::new("a look-behind must have a fixed width", start));
-                }
-                Node::Look { node: Box::new(node), behind: true, negate }
-            }
-            '(' => self.condition(start)?,
-            '>' => Node::Atomic(Box::new(self.closed(start)?)),
-            c => return self.flag_group(c, start, front),
-        }))
-    }
-
-    fn check_name(&self, name: &str) -> Result<(), PatternError> {
-        if is_identifier(name) {
-            return Ok(());
-        }
-        Err(self.error(format!("`{name}` cannot be the name of a group")))
-    }
-
-    fn called(&self, name: &str) -> Result<u32, PatternError> {
-        let group = self.names.get(name).copied();
-        group.ok_or_else(|| self.error(format!("there is no group called `{name}` before this")))
-    }
-
-    fn capture(&mut self, name: Option<&str>, start: usize) -> Result<Node, PatternError> {
-        let index = self.groups.len() as u32;
-        self.groups.push(None);
-        if let Some(name) = name
-            && self.names.insert(name.to_owned(), index).is_some()
-        {
-            return Err(PatternError::new(format!("there are two groups called `{name}`"), start));
-        }
-        let node = self.closed(start)?;
-        let width = self.width(&node);
-        if let Some(group) = self.groups.get_mut(index as usize) {
-            *group = Some(width);
-        }
-        Ok(Node::Group { index, node: Box::new(node) })
-    }
-
-    /// The inside of a group up to and with its `)`; flags set inside end there.
-    fn closed(&mut self, start: usize) -> Result<Node, PatternError> {
-        let flags = self.flags;
-        let node = self.alternation(false)?;
-        if !self.eat(')') {
-            return Err(PatternError::new("a group is not closed: `)` is missing", start));
-        }
-        self.flags = flags;
-        Ok(node)
-    }
-
-    /// `(?(1)yes|no)` or `(?(name)yes|no)`, after the second parenthesis.
-    fn condition(&mut self, start: usize) -> Result<Node, PatternError> {
-        let name = self.until(')', "the group of the condition")?;
-        let group = if is_identifier(name) {
-            self.called(name)?
-        } else {
-            let number: u32 = name
-                .strip_prefix('+')
-                .unwrap_or(name)
-                .parse()
-                .ok()
-                .filter(|&number| number > 0 && number < MAX_GROUPS)
-                .ok_or_else(|| self.error(format!("`{name}` cannot be the group of a condition")))?;
-            self.conditions.push((number, start));
-            number
-        };
-        self.check_behind(group, start)?;
-        let yes = self.sequence(false)?;
-        let no = if self.eat('|') { self.sequence(false)? } else { Node::Empty };
-        if !self.eat(')') {
-            return Err(PatternError::new("a condition has two branches at most, and ends in `)`", start));
-        }
-        Ok(Node::IfGroup { group, yes: Box::new(yes), no: Box::new(no) })
-    }
-
-    /// `(?i)` at the front, or `(?i-s:…)`.
-    fn flag_group(&mut self, first: char, start: usize, front: bool) -> Result<Option<Node>, PatternError> {
-        let (mut on, mut off) = (String::new(), String::new());
-        let mut c = Some(first);
-        let mut is_off = false;
-        loop {
-            match c {
-                Some(')') if !is_off && !on.is_empty() => break,
-                Some(':') if !(is_off && off.is_empty()) => break,
-                Some('-') if !is_off => is_off = true,
-                Some(letter) if "aLimstux".contains(letter) => {
-                    if letter == 'L' || (is_off && "au".contains(letter)) {
-                        return Err(self.error(format!("the flag `{letter}` cannot be set here")));
-                    }
-                    if is_off { &mut off } else { &mut on }.push(letter);
-                }
-                Some(letter) if letter.is_alphabetic() && !(on.is_empty() && off.is_empty()) => {
-                    return Err(self.error(format!("unknown flag `{letter}`")));
-                }
-                _ => return Err(self.error("this is not a group of Python's `re`")),
-            }
-            c = self.next();
-        }
-        if on.contains('a') && on.contains('u') {
-            return Err(self.error("the flags `a` and `u` exclude each other"));
-        }
-        let before = self.flags;
-        for (letters, value) in [(&on, true), (&off, false)] {
-            for letter in letters.chars() {
-                match letter {
-                    'i' => self.flags.ignore_case = value,
-                    'm' => self.flags.multi_line = value,
-                    's' => self.flags.dot_all = value || c == Some(')'),
-                    'x' => self.flags.verbose = value,
-                    'a' => self.flags.ascii = value,
-                    'u' => self.flags.ascii = false,
-                    _ => {}
-                }
-            }
-        }
-        if c == Some(')') {
-            if !front {
-                return Err(PatternError::new("flags for the whole pattern belong at its very front", start));
-            }
-            return Ok(None);
-        }
-        if on.contains('t') || off.contains('t') {
-            return Err(self.error("the flag `t` is for the whole pattern"));
-        }
-        if on.chars().any(|letter| off.contains(letter)) {
-            return Err(self.error("a flag is both turned on and turned off"));
-        }
-        let node = self.closed(start)?;
-        self.flags = before;
-        Ok(Some(node))
-    }
-
-    fn width(&self, node: &Node) -> Width {
-        let least = |one: Width, other: Width| (one.0.min(other.0), one.1.max(other.1));
-        let cap = |width: Width| (width.0.min(MAX_REPEAT), width.1.min(MAX_REPEAT));
-        match node {
-            Node::Char(_) | Node::Class(_) | Node::Folded(_) => (1, 1),
-            Node::Group { node, .. } | Node::Atomic(node) => self.width(node),
-            Node::Concat(items) => cap(items
-                .iter()
-                .map(|item| self.width(item))
-                .fold((0, 0), |sum, width| (sum.0.saturating_add(width.0), sum.1.saturating_add(width.1)))),
-            Node::Alternate(items) => items.iter().map(|item| self.width(item)).reduce(least).unwrap_or((0, 0)),
-            Node::Repeat { node, min, max, .. } => {
-                let (low, high) = self.width(node);
-                let most = max.map_or(MAX_REPEAT, u64::from);
-                cap((low.saturating_mul(u64::from(*min)), high.saturating_mul(most)))
-            }
-            Node::Backref { group, .. } => {
-                self.groups.get(*group as usize).copied().flatten().unwrap_or((0, MAX_REPEAT))
-            }
-            Node::IfGroup { yes, no, .. } => least(self.width(yes), self.width(no)),
-            _ => (0, 0),
-        }
-    }
-}
-
-fn is_identifier(name: &str) -> bool {
-    let word = Class::new(&class::perl('w', false));
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_') && chars.all(|c| word.contains(c))
-}
-
-fn add(set: &mut ClassUnicode, member: SetItem) {
-    match member {
-        SetItem::Code(code) => add_range(set, code, code),
-        SetItem::Set(members) => set.union(&members),
-    }
-}
-
-/// Adds the characters of a range of codes, which may begin or end among the surrogates.
-fn add_range(set: &mut ClassUnicode, low: u32, high: u32) {
-    for (from, to) in [(low, high.min(0xD7FF)), (low.max(0xE000), high)] {
-        if let (Some(from), Some(to)) = (char::from_u32(from), char::from_u32(to))
-            && from <= to
-        {
-            set.push(ClassUnicodeRange::new(from, to));
-        }
     }
 }
 
