@@ -14,6 +14,8 @@ use backchat::parser::{Tools, parse};
 use backchat::template::Template;
 use backchat::wire::Wire;
 
+use crate::support::{backchat, outcome};
+
 const NOW: &str = "2026-01-01T00:00:00";
 
 fn templates() -> Vec<PathBuf> {
@@ -623,4 +625,15 @@ fn a_response_template_alone_has_its_wire_assumed() {
         let refused = grammar::assume(&Template::load(&text).unwrap().template).unwrap_err();
         assert!(refused.message.starts_with("the response template alone does not tell"), "{}", refused.message);
     }
+}
+
+#[test]
+fn a_template_that_needs_a_variable_has_the_grammar_of_its_derived_template() {
+    let (code, written, said) = outcome(&backchat(&["grammar", "-q", "tests/derive/variable_nobody_gave.jinja"]));
+    assert_eq!((code, said.as_str()), (0, ""));
+    // Content until its marker, `<|over|>`.
+    assert!(
+        written.starts_with("root ::= \"\" | content\ncontent ::= [^<] content | [<] content-1 | \"\"\n"),
+        "{written}"
+    );
 }
