@@ -15,7 +15,7 @@ use super::special::{SpecialToken, at_start, begun_mark};
 impl Grammar {
     /// For llguidance, as Lark.
     pub fn to_lark(&self) -> String {
-        let mut writer = Writer {
+        let mut writer = LarkWriter {
             rules: &self.rules,
             special: &self.special,
             out: String::new(),
@@ -26,8 +26,8 @@ impl Grammar {
         let mut out = format!("start: {root}\n");
         while let Some(next) = writer.waiting.pop() {
             match next {
-                Named::Rule(number) => writer.rule(number),
-                Named::Text(text, state) => writer.text(text, state),
+                NamedLark::Rule(number) => writer.rule(number),
+                NamedLark::Text(text, state) => writer.text(text, state),
             }
         }
         out.push_str(&writer.out);
@@ -43,21 +43,21 @@ struct Ways {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Named {
+enum NamedLark {
     Rule(usize),
     Text(usize, usize),
 }
 
-struct Writer<'r> {
+struct LarkWriter<'r> {
     rules: &'r Rules,
     special: &'r [SpecialToken],
     out: String,
-    waiting: Vec<Named>,
-    seen: HashSet<Named>,
+    waiting: Vec<NamedLark>,
+    seen: HashSet<NamedLark>,
 }
 
-impl Writer<'_> {
-    fn want(&mut self, named: Named) {
+impl LarkWriter<'_> {
+    fn want(&mut self, named: NamedLark) {
         if self.seen.insert(named.clone()) {
             self.waiting.push(named);
         }
@@ -93,11 +93,11 @@ impl Writer<'_> {
             Node::Literal(text) => self.literal(text),
             Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
             Node::Rule(number) => {
-                self.want(Named::Rule(*number));
+                self.want(NamedLark::Rule(*number));
                 self.rules.rules.get(*number).map_or(String::new(), |rule| name(&rule.name))
             }
             Node::Text(text, state) => {
-                self.want(Named::Text(*text, *state));
+                self.want(NamedLark::Text(*text, *state));
                 self.text_name(*text, *state)
             }
             Node::Repeat(node, min, max) => {

@@ -91,18 +91,20 @@ impl Style {
 
     /// White space between two tokens.
     pub fn blank(&self, rules: &mut Rules) -> Node {
-        match self.space {
-            Space::Exact { .. } => Node::empty(),
-            Space::Flexible => {
-                let mut blanks = vec![(9, 10), (13, 13), (32, 32)];
-                if self.inside {
-                    blanks = vec![(32, 32)];
-                }
-                let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
-                let blank = rules.text("blank", blank);
-                rules.shared("space", blank.repeat(0, Some(MOST_BLANKS)))
-            }
+        if let Space::Exact { .. } = self.space {
+            return Node::empty();
         }
+        let [outside, inside] = &rules.spaces;
+        if let Some(known) = if self.inside { inside } else { outside } {
+            return known.clone();
+        }
+        let blanks = if self.inside { vec![(32, 32)] } else { vec![(9, 10), (13, 13), (32, 32)] };
+        let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
+        let blank = rules.text("blank", blank);
+        let space = rules.add("space", blank.repeat(0, Some(MOST_BLANKS)));
+        let [outside, within] = &mut rules.spaces;
+        *(if self.inside { within } else { outside }) = Some(space.clone());
+        space
     }
 
     /// A sign between two tokens, and the blanks around it.
