@@ -337,7 +337,7 @@ impl Grammars {
             Ok(_) => return (Value::Null, Err("the row is not an object".to_owned())),
             Err(message) => return (Value::Null, Err(message)),
         };
-        let id = row.get("id").cloned().unwrap_or_default();
+        let id = row.get("id").map_or(Value::Null, Value::clone);
         (id, self.answer(builder, special, &row))
     }
 

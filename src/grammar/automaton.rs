@@ -444,7 +444,7 @@ impl Automaton {
             known.clear();
             let mut next = class.clone();
             let mut is_kept = vec![false; count];
-            // Of each class, the first that cannot change stands for the others, before those that can.
+            // Of the states of a class that cannot change, the first is enough; it comes before those that can.
             for wanted in [false, true] {
                 for (at, state) in self.states.iter().enumerate().filter(|(at, _)| item(&open, *at) == wanted) {
                     let old = item(&class, at);

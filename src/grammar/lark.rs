@@ -11,6 +11,7 @@ use super::Grammar;
 use super::automaton::{LAST, except};
 use super::rules::{Node, Rules};
 use super::special::{SpecialToken, at_start, begun_mark};
+use crate::text::slice;
 
 impl Grammar {
     /// For llguidance, as Lark.
@@ -146,13 +147,13 @@ impl LarkWriter<'_> {
             let token = at_start(text, self.special).and_then(|token| Some((token.text.len(), token.in_lark()?)));
             let (length, part) = token.unwrap_or_else(|| (c.len_utf8(), class(&[(u32::from(c), u32::from(c))])));
             parts.push(part);
-            text = text.get(length..).unwrap_or("");
+            text = slice(text, length..);
         }
         parts.join(" ")
     }
 
     fn text_name(&self, text: usize, state: usize) -> String {
-        let own = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
+        let own = self.rules.text_name(text);
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
     }
 

@@ -52,7 +52,7 @@ impl JsonWriter<'_> {
         match text {
             None => self.rules.rules.get(at).map_or(String::new(), |rule| rule.name.clone()),
             Some(text) => {
-                let name = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
+                let name = self.rules.text_name(text);
                 if at == 0 { name.to_owned() } else { format!("{name}-{at}") }
             }
         }

@@ -6,6 +6,7 @@ use super::strings::Strings;
 use crate::json::Value;
 use crate::pattern::Regular;
 use crate::python;
+use crate::text::slice;
 
 /// A spelling of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +81,7 @@ impl Style {
 
     /// An exact text of the value's spelling.
     pub fn literal(&self, text: &str) -> Node {
-        if self.inside { Node::Literal(inner(&Value::from(text).to_string())) } else { Node::literal(text) }
+        if self.inside { Node::Literal(unquoted_json(text)) } else { Node::literal(text) }
     }
 
     /// Regular text of the value's spelling that keeps clear of marks.
@@ -297,9 +298,10 @@ fn sorted<const N: usize>(mut ranges: [(u32, u32); N]) -> [(u32, u32); N] {
     ranges
 }
 
-/// A JSON string without its quotes.
-fn inner(text: &str) -> String {
-    text.get(1..text.len().saturating_sub(1)).unwrap_or("").to_owned()
+/// A text as JSON, without the quotes.
+pub(super) fn unquoted_json(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    slice(&quoted, 1..quoted.len() - 1).to_owned()
 }
 
 /// A string of JSON in nothing but ASCII.
@@ -316,7 +318,7 @@ fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         if plain(c) {
-            out.push_str(&inner(&Value::from(c.to_string()).to_string()));
+            out.push_str(&unquoted_json(c.encode_utf8(&mut [0; 4])));
             continue;
         }
         let mut halves = [0; 2];
