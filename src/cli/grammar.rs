@@ -222,8 +222,8 @@ impl Grammars {
         }
     }
 
-    /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A response
-    /// template alone has its wire assumed.
+    /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A
+    /// response template alone has its wire assumed.
     fn model(&self) -> Result<Model, Failure> {
         // Standard input cannot be read twice.
         let carried = match self.source.as_str() {

@@ -1,8 +1,8 @@
-//! The wire of a response template that comes without a chat template: whatever the template reads, written the plainest
-//! way, as a chat template would.
+//! The wire of a response template that comes without a chat template: whatever the template reads, written the
+//! plainest way, as a chat template would.
 //!
-//! Optional parts are left out, of alternatives the first is taken, and the order is reasoning, content, calls. What that
-//! gives is proved as any response template is; a template that does not read it whole is refused.
+//! Optional parts are left out, of alternatives the first is taken, and the order is reasoning, content, calls. What
+//! that gives is proved as any response template is; a template that does not read it whole is refused.
 
 use crate::chat::ChatTemplate;
 use crate::derive::{self, Status};

@@ -424,8 +424,8 @@ impl Automaton {
         let first = self.states.first().is_some_and(|state| state.accepts);
         let mut class: Vec<usize> = self.states.iter().map(|state| usize::from(state.accepts != first)).collect();
         let mut count = 1 + usize::from(class.contains(&1));
-        // The states whose class changed in the last round. Only what has an edge to one of them can change in the next,
-        // and what has none is like the others of its class that have none.
+        // The states whose class changed in the last round. Only what has an edge to one of them can change in the
+        // next, and what has none is like the others of its class that have none.
         let mut changed = vec![true; class.len()];
         // What tells the states of a round apart: their classes, and edges to classes, which lie one after another.
         let (mut kinds, mut edges): (Vec<(usize, Range<usize>)>, Vec<Edge>) = (Vec::new(), Vec::new());
@@ -494,7 +494,8 @@ impl Automaton {
         (class, count)
     }
 
-    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is allowed.
+    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is
+    /// allowed.
     pub fn spelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
         self.written(plain, escapes, true)
     }

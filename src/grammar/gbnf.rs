@@ -23,8 +23,8 @@ impl Grammar {
         written(&self.rules, &self.root, Dialect::Gbnf)
     }
 
-    /// For llama.cpp, from the first call on: the text before it is unconstrained. Nothing if only calls are allowed, or
-    /// if calls begin without a mark.
+    /// For llama.cpp, from the first call on: the text before it is unconstrained. Nothing if only calls are allowed,
+    /// or if calls begin without a mark.
     pub fn to_lazy_gbnf(&self) -> Option<(String, &[Trigger])> {
         let lazy = self.lazy.as_ref()?;
         Some((written(&self.rules, &lazy.root, Dialect::Gbnf), &lazy.triggers))

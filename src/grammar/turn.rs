@@ -221,8 +221,8 @@ impl Turn<'_> {
         nodes
     }
 
-    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that it
-    /// opened, and what follows a header.
+    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
+    /// it opened, and what follows a header.
     fn beyond(
         &self,
         rules: &mut Rules,

@@ -57,8 +57,8 @@ enum Known {
     Done(Node),
 }
 
-/// How deeply values may nest, recursion apart, and how many of them one tool may have. A level takes up to 8 KB of stack
-/// in an unoptimized build, and a thread has 2 MB.
+/// How deeply values may nest, recursion apart, and how many of them one tool may have. A level takes up to 8 KB of
+/// stack in an unoptimized build, and a thread has 2 MB.
 const MOST_DEPTH: usize = 200;
 const MOST_VALUES: usize = 100_000;
 
