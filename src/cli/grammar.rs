@@ -222,8 +222,8 @@ impl Grammars {
         }
     }
 
-    /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A response
-    /// template alone has its wire assumed.
+    /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A
+    /// response template alone has its wire assumed.
     fn model(&self) -> Result<Model, Failure> {
         // Standard input cannot be read twice.
         let carried = match self.source.as_str() {
@@ -241,29 +241,38 @@ impl Grammars {
         };
         let mut variables: Object = source.special_tokens.clone();
         variables.extend(self.set.iter().cloned());
-        let template = match carried {
-            Some(template) => template,
+        let (template, wire) = match carried {
+            Some(template) => (template, self.found(&source, &variables)?),
             None => self.derived(&source, &variables)?,
         };
-        let chat = ChatTemplate::compile(&source.template)
-            .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], &source))?;
-        let wire = Wire::find(&chat, &variables, Some(self.now.clone())).ok_or_else(|| {
+        let wire = wire.ok_or_else(|| {
             let message = "the renders of this chat template do not show how a turn is written";
             Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(&source)))
         })?;
         Ok(Model { template, wire, special: self.special()? })
     }
 
-    fn derived(&self, source: &Source, variables: &Object) -> Result<Template, Failure> {
+    /// The wire of a chat template, for a response template that is there already.
+    fn found(&self, source: &Source, variables: &Object) -> Result<Option<Wire>, Failure> {
+        let chat = ChatTemplate::compile(&source.template)
+            .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], source))?;
+        Ok(Wire::find(&chat, variables, Some(self.now.clone())))
+    }
+
+    /// The response template of a chat template, and the wire that it was derived from.
+    fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Option<Wire>), Failure> {
         let options = derive::Options {
             variables: variables.clone(),
             now: Some(self.now.clone()),
             special_tokens: variables.values().filter_map(Value::as_str).map(str::to_owned).collect(),
             ..derive::Options::default()
         };
-        let derivation = derive::derive(&source.template, &options);
+        let (derivation, wire) = derive::derive_with_wire(&source.template, &options);
         let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
-        template.map(|loaded| loaded.template).ok_or_else(|| failed(derivation.diagnostics, source))
+        match template {
+            Some(loaded) => Ok((loaded.template, wire)),
+            None => Err(failed(derivation.diagnostics, source)),
+        }
     }
 
     /// The marks that are single tokens. Only one format names them, and a tokenizer's file may be large.
@@ -328,7 +337,7 @@ impl Grammars {
             Ok(_) => return (Value::Null, Err("the row is not an object".to_owned())),
             Err(message) => return (Value::Null, Err(message)),
         };
-        let id = row.get("id").cloned().unwrap_or_default();
+        let id = row.get("id").map_or(Value::Null, Value::clone);
         (id, self.answer(builder, special, &row))
     }
 

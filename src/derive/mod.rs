@@ -49,6 +49,7 @@ use crate::json::{Object, Value};
 use crate::targets::Refusal;
 use crate::template::Template;
 use crate::wire::probe::Prober;
+use crate::wire::structure;
 use proof::Proof;
 use readers::{Fitted, Wish};
 use recorded::Lessons;
@@ -113,36 +114,63 @@ const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
 /// Derives a response template from the source of a chat template.
 pub fn derive(source: &str, options: &Options) -> Derivation {
+    derive_and(source, options, |_, _| ()).0
+}
+
+/// Derives a response template, and gives the wire that it was derived from: a grammar needs both.
+#[cfg(feature = "cli")]
+pub(crate) fn derive_with_wire(source: &str, options: &Options) -> (Derivation, Option<crate::wire::Wire>) {
+    derive_and(source, options, |prober, structure| crate::wire::Wire::of(prober, structure.clone()))
+}
+
+/// Derives, and makes something of the inferred structure while the prober that knows its renders is there.
+fn derive_and<T>(
+    source: &str,
+    options: &Options,
+    then: impl Fn(&mut Prober<'_>, &structure::Wire) -> T,
+) -> (Derivation, Option<T>) {
+    let failed = |diagnostic| (Derivation::failed(diagnostic), None);
     let template = match ChatTemplate::compile(source) {
         Ok(template) => template,
-        Err(error) => return Derivation::failed(error.diagnostic(source, "")),
+        Err(error) => return failed(error.diagnostic(source, "")),
     };
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
         let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
-        return Derivation::failed(problem("derive-name-taken", &message, Some(help)));
+        return failed(problem("derive-name-taken", &message, Some(help)));
     }
-    let found = attempt(&template, source, options).or_else(|| {
+    let found = attempt(&template, source, options, &then).or_else(|| {
         let (options, names) = needed::fill(&template, options)?;
-        let mut derivation = attempt(&template, source, &options)?;
+        let (mut derivation, made) = attempt(&template, source, &options, &then)?;
         derivation.diagnostics.insert(0, needed::note(&names));
-        Some(derivation)
+        Some((derivation, made))
     });
-    found.unwrap_or_else(|| {
-        let prober = Prober::new(&template, &options.variables, options.now.clone());
-        Derivation::failed(no_content(&template, source, &prober))
-    })
+    match found {
+        Some(found) => found,
+        None => {
+            let prober = Prober::new(&template, &options.variables, options.now.clone());
+            failed(no_content(&template, source, &prober))
+        }
+    }
 }
 
 /// Derives with these variables; nothing if no answer's content shows.
-fn attempt(template: &ChatTemplate, source: &str, options: &Options) -> Option<Derivation> {
+fn attempt<T>(
+    template: &ChatTemplate,
+    source: &str,
+    options: &Options,
+    then: &impl Fn(&mut Prober<'_>, &structure::Wire) -> T,
+) -> Option<(Derivation, Option<T>)> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     let wish = Wish::of(&options.targets);
     proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
     let mut prober = proof.prober();
     let mut chosen = choose::choose(&mut prober, &proof, options, &wish)?;
     chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
-    Some(report::report(&prober, chosen, &proof, source, options, &wish))
+    let derivation = report::report(&prober, chosen, &proof, source, options, &wish);
+    let found = derivation.findings.found();
+    let made = found.map(|found| then(&mut prober, &found.wire));
+    Some((derivation, made))
 }
 
 /// A draft, its proof, the samples it does not explain, and the objections of its readers.

@@ -1,8 +1,8 @@
-//! The wire of a response template that comes without a chat template: whatever the template reads, written the plainest
-//! way, as a chat template would.
+//! The wire of a response template that comes without a chat template: whatever the template reads, written the
+//! plainest way, as a chat template would.
 //!
-//! Optional parts are left out, of alternatives the first is taken, and the order is reasoning, content, calls. What that
-//! gives is proved as any response template is; a template that does not read it whole is refused.
+//! Optional parts are left out, of alternatives the first is taken, and the order is reasoning, content, calls. What
+//! that gives is proved as any response template is; a template that does not read it whole is refused.
 
 use crate::chat::ChatTemplate;
 use crate::derive::{self, Status};
@@ -89,20 +89,23 @@ fn chat_template(template: &Template) -> Result<String, Diagnostic> {
     ))
 }
 
-/// The text that ends the turn: what closes content, and everything else at the latest.
+/// The texts that close a field; none if only the end of the turn does.
+fn closes(field: &Field) -> Vec<String> {
+    field.close.as_ref().map_or_else(Vec::new, texts)
+}
+
+/// The text that ends the turn: what closes content, and everything else at the latest. Empty if nothing does.
 fn stop(content: Option<&Field>, others: [Option<&Field>; 2]) -> String {
-    let closes = |field: &Field| field.close.as_ref().map(texts).unwrap_or_default();
-    let own = content.map(closes).unwrap_or_default();
+    let own = content.map_or_else(Vec::new, closes);
     let others: Vec<Vec<String>> = others.into_iter().flatten().map(closes).collect();
     let ends_all = own.iter().find(|text| others.iter().all(|other| other.contains(text)));
     let ends_content = own.iter().rev().find(|text| others.iter().all(|other| other.first() != Some(text)));
     ends_all.or(ends_content).cloned().unwrap_or_default()
 }
 
-/// What closes a region before the turn ends.
+/// What closes a region before the turn ends; empty if nothing does.
 fn close(field: &Field, stop: &str) -> String {
-    let texts = field.close.as_ref().map(texts).unwrap_or_default();
-    texts.into_iter().find(|text| text != stop).unwrap_or_default()
+    closes(field).into_iter().find(|text| text != stop).unwrap_or_default()
 }
 
 /// The calls of a message.

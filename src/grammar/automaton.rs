@@ -146,34 +146,33 @@ impl Loose {
 
     /// The same with one way to go; with `without`, texts in which no pattern has ended.
     fn determined(&self, start: usize, without: bool) -> Option<Automaton> {
-        let mut known: Map<Vec<usize>, usize> = Map::default();
-        let mut order: Vec<Vec<usize>> = Vec::new();
-        let mut states: Vec<State> = Vec::new();
-        let mut first = vec![start];
-        let (mut seen, mut round, mut work) = (Vec::new(), 1, 0);
-        self.closure(&mut first, &mut seen, round);
         let ends = |set: &[usize]| set.iter().any(|state| self.states.get(*state).is_some_and(|state| state.ends));
+        let hasher = foldhash::fast::FixedState::default();
+        let (mut seen, mut round, mut work) = (Vec::new(), 1, 0);
+        let mut first = vec![start];
+        self.closure(&mut first, &mut seen, round);
         if without && ends(&first) {
             return Some(Automaton::nothing());
         }
-        known.insert(first.clone(), 0);
-        order.push(first);
-        let mut at = 0;
-        while let Some(set) = order.get(at).cloned() {
-            let mut edges: Vec<Edge> = Vec::new();
-            let mut bounds: Vec<u32> = Vec::new();
-            for state in &set {
-                for edge in self.states.get(*state).map_or(&[][..], |state| &state.edges) {
-                    edges.push(*edge);
-                    bounds.push(edge.low);
-                    bounds.push(edge.high + 1);
-                }
+        // The sets of states that are states of the automaton, in order, and their places in that list.
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        let mut known: HashTable<(u64, usize)> = HashTable::new();
+        known.insert_unique(hasher.hash_one(&first), (hasher.hash_one(&first), 0), |(hash, _)| *hash);
+        sets.push(first);
+        let mut states: Vec<State> = Vec::new();
+        let (mut edges, mut bounds, mut to): (Vec<Edge>, Vec<u32>, Vec<usize>) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(set) = sets.get(states.len()) {
+            edges.clear();
+            bounds.clear();
+            for edge in set.iter().filter_map(|state| self.states.get(*state)).flat_map(|state| &state.edges) {
+                edges.push(*edge);
+                bounds.extend([edge.low, edge.high + 1]);
             }
             bounds.sort_unstable();
             bounds.dedup();
-            let mut state = State { edges: Vec::new(), accepts: without || ends(&set) };
+            let mut state = State { edges: Vec::new(), accepts: without || ends(set) };
             for (low, next) in bounds.iter().zip(bounds.iter().skip(1)) {
-                let mut to: Vec<usize> = Vec::new();
+                to.clear();
                 for edge in edges.iter().filter(|edge| edge.low <= *low && *low <= edge.high) {
                     if !to.contains(&edge.to) {
                         to.push(edge.to);
@@ -191,22 +190,23 @@ impl Loose {
                 if without && ends(&to) {
                     continue;
                 }
-                let target = match known.get(&to) {
-                    Some(known) => *known,
+                let hash = hasher.hash_one(&to);
+                let is_same = |(_, place): &(u64, usize)| sets.get(*place) == Some(&to);
+                let target = match known.find(hash, is_same) {
+                    Some((_, known)) => *known,
                     None => {
-                        let number = order.len();
+                        let number = sets.len();
                         if number > MOST_STATES {
                             return None;
                         }
-                        known.insert(to.clone(), number);
-                        order.push(to);
+                        known.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+                        sets.push(to.clone());
                         number
                     }
                 };
                 state.push(*low, next - 1, target);
             }
             states.push(state);
-            at += 1;
         }
         Some(Automaton { states })
     }
@@ -363,21 +363,16 @@ impl Automaton {
 
     /// Without what leads nowhere.
     fn trimmed(self) -> Self {
-        let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
-        for (from, state) in self.states.iter().enumerate() {
-            for edge in &state.edges {
-                if let Some(list) = before.get_mut(edge.to) {
-                    list.push(from);
+        let mut useful: Vec<bool> = self.states.iter().map(|state| state.accepts).collect();
+        // Edges lead mostly to later states, so that few rounds are needed.
+        let mut grows = true;
+        while grows {
+            grows = false;
+            for (at, state) in self.states.iter().enumerate().rev() {
+                if !item(&useful, at) && state.edges.iter().any(|edge| item(&useful, edge.to)) {
+                    put(&mut useful, at, true);
+                    grows = true;
                 }
-            }
-        }
-        let mut useful = vec![false; self.states.len()];
-        let mut waiting: Vec<usize> =
-            self.states.iter().enumerate().filter(|(_, state)| state.accepts).map(|(at, _)| at).collect();
-        while let Some(at) = waiting.pop() {
-            if let Some(known) = useful.get_mut(at).filter(|known| !**known) {
-                *known = true;
-                waiting.extend(before.get(at).into_iter().flatten());
             }
         }
         if useful.iter().all(|useful| *useful) {
@@ -392,10 +387,9 @@ impl Automaton {
             *number = count;
             count += usize::from(*useful);
         }
-        let keep = |at: usize| useful.get(at).copied().unwrap_or(false);
-        let states = self.states.into_iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, mut state)| {
-            state.edges.retain(|edge| keep(edge.to));
-            state.edges.iter_mut().for_each(|edge| edge.to = numbers.get(edge.to).copied().unwrap_or(0));
+        let states = self.states.into_iter().enumerate().filter(|(at, _)| item(&useful, *at)).map(|(_, mut state)| {
+            state.edges.retain(|edge| item(&useful, edge.to));
+            state.edges.iter_mut().for_each(|edge| edge.to = item(&numbers, edge.to));
             state
         });
         Self { states: states.collect() }
@@ -403,64 +397,21 @@ impl Automaton {
 
     /// With as few states as it takes, numbered in the order in which they are reached.
     fn minimized(self) -> Self {
-        let mut class: Vec<usize> = self.states.iter().map(|state| usize::from(state.accepts)).collect();
-        let mut count = 0;
-        // What tells the states of a round apart: their classes, and edges to classes, which lie one after another.
-        let (mut kinds, mut edges): (Vec<(usize, Range<usize>)>, Vec<Edge>) = (Vec::new(), Vec::new());
-        let mut known: HashTable<(u64, usize)> = HashTable::new();
-        let hasher = foldhash::fast::FixedState::default();
-        loop {
-            kinds.clear();
-            edges.clear();
-            known.clear();
-            let mut next = Vec::with_capacity(class.len());
-            for (at, state) in self.states.iter().enumerate() {
-                let start = edges.len();
-                for edge in &state.edges {
-                    let to = class.get(edge.to).copied().unwrap_or(0);
-                    let own = edges.get_mut(start..).and_then(<[Edge]>::last_mut);
-                    match own.filter(|last| last.to == to && last.high + 1 == edge.low) {
-                        Some(last) => last.high = edge.high,
-                        None => edges.push(Edge { to, ..*edge }),
-                    }
-                }
-                let old = class.get(at).copied().unwrap_or(0);
-                let (others, own) = edges.split_at(start);
-                let hash = hasher.hash_one((old, own));
-                let is_same = |(_, number): &(u64, usize)| {
-                    kinds
-                        .get(*number)
-                        .is_some_and(|(class, place)| *class == old && others.get(place.clone()) == Some(own))
-                };
-                let found = known.find(hash, is_same).map(|(_, number)| *number);
-                next.push(found.unwrap_or(kinds.len()));
-                if found.is_some() {
-                    edges.truncate(start);
-                } else {
-                    known.insert_unique(hash, (hash, kinds.len()), |(hash, _)| *hash);
-                    kinds.push((old, start..edges.len()));
-                }
-            }
-            let found = kinds.len();
-            class = next;
-            if found == count || found == self.states.len() {
-                break;
-            }
-            count = found;
-        }
-        let mut numbers: Map<usize, usize> = Map::default();
+        let (class, count) = self.classes();
+        let mut numbers: Vec<Option<usize>> = vec![None; count];
         let mut waiting = VecDeque::from([0]);
-        numbers.insert(class.first().copied().unwrap_or(0), 0);
+        let mut found = 1;
+        put(&mut numbers, item(&class, 0), Some(0));
         let mut states = Vec::new();
-        while let Some(at) = waiting.pop_front() {
-            let Some(state) = self.states.get(at) else { continue };
+        while let Some(state) = waiting.pop_front().and_then(|at: usize| self.states.get(at)) {
             let mut own = State { edges: Vec::new(), accepts: state.accepts };
             for edge in &state.edges {
-                let number = numbers.len();
-                let to = *numbers.entry(class.get(edge.to).copied().unwrap_or(0)).or_insert(number);
-                if to == number {
+                let Some(number) = numbers.get_mut(item(&class, edge.to)) else { continue };
+                let to = *number.get_or_insert_with(|| {
                     waiting.push_back(edge.to);
-                }
+                    found += 1;
+                    found - 1
+                });
                 own.push(edge.low, edge.high, to);
             }
             states.push(own);
@@ -468,7 +419,83 @@ impl Automaton {
         Self { states }
     }
 
-    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is allowed.
+    /// The class of each state, and how many classes there are: states of one class accept the same texts.
+    fn classes(&self) -> (Vec<usize>, usize) {
+        let first = self.states.first().is_some_and(|state| state.accepts);
+        let mut class: Vec<usize> = self.states.iter().map(|state| usize::from(state.accepts != first)).collect();
+        let mut count = 1 + usize::from(class.contains(&1));
+        // The states whose class changed in the last round. Only what has an edge to one of them can change in the
+        // next, and what has none is like the others of its class that have none.
+        let mut changed = vec![true; class.len()];
+        // What tells the states of a round apart: their classes, and edges to classes, which lie one after another.
+        let (mut kinds, mut edges): (Vec<(usize, Range<usize>)>, Vec<Edge>) = (Vec::new(), Vec::new());
+        let mut known: HashTable<(u64, usize, usize)> = HashTable::new();
+        let hasher = foldhash::fast::FixedState::default();
+        let mut is_first = true;
+        while count < class.len() {
+            let is_open = |state: &State| is_first || state.edges.iter().any(|edge| item(&changed, edge.to));
+            let open: Vec<bool> = self.states.iter().map(is_open).collect();
+            let mut splits = vec![false; count];
+            for (class, _) in class.iter().zip(&open).filter(|(_, open)| **open) {
+                put(&mut splits, *class, true);
+            }
+            kinds.clear();
+            edges.clear();
+            known.clear();
+            let mut next = class.clone();
+            let mut is_kept = vec![false; count];
+            // Of the states of a class that cannot change, the first is enough; it comes before those that can.
+            for wanted in [false, true] {
+                for (at, state) in self.states.iter().enumerate().filter(|(at, _)| item(&open, *at) == wanted) {
+                    let old = item(&class, at);
+                    if !wanted && (!item(&splits, old) || item(&is_kept, old)) {
+                        continue;
+                    }
+                    let start = edges.len();
+                    for edge in &state.edges {
+                        let to = item(&class, edge.to);
+                        let own = edges.get_mut(start..).and_then(<[Edge]>::last_mut);
+                        match own.filter(|last| last.to == to && last.high + 1 == edge.low) {
+                            Some(last) => last.high = edge.high,
+                            None => edges.push(Edge { to, ..*edge }),
+                        }
+                    }
+                    let (others, own) = edges.split_at(start);
+                    let hash = hasher.hash_one((old, own));
+                    let is_same = |(_, kind, _): &(u64, usize, usize)| {
+                        kinds
+                            .get(*kind)
+                            .is_some_and(|(class, place)| *class == old && others.get(place.clone()) == Some(own))
+                    };
+                    let number = match known.find(hash, is_same) {
+                        Some((_, _, number)) => {
+                            edges.truncate(start);
+                            *number
+                        }
+                        None => {
+                            let number = if item(&is_kept, old) { count } else { old };
+                            count += usize::from(number == count);
+                            put(&mut is_kept, old, true);
+                            known.insert_unique(hash, (hash, kinds.len(), number), |(hash, ..)| *hash);
+                            kinds.push((old, start..edges.len()));
+                            number
+                        }
+                    };
+                    put(&mut next, at, number);
+                }
+            }
+            changed = class.iter().zip(&next).map(|(old, new)| old != new).collect();
+            class = next;
+            is_first = false;
+            if !changed.contains(&true) {
+                break;
+            }
+        }
+        (class, count)
+    }
+
+    /// The texts of JSON or Python strings: each character literal or escaped, or by its number if any character is
+    /// allowed.
     pub fn spelled(&self, plain: &dyn Fn(u32, u32) -> Vec<(u32, u32)>, escapes: &[(char, &str)]) -> Option<Self> {
         self.written(plain, escapes, true)
     }
@@ -508,6 +535,19 @@ impl Automaton {
             }
         }
         Some(loose.determined(0, false)?.trimmed().minimized())
+    }
+}
+
+/// The item of a list that is as long as the automaton it is about.
+fn item<T: Copy + Default>(list: &[T], at: usize) -> T {
+    debug_assert!(at < list.len(), "an automaton of {} states has no state {at}", list.len());
+    list.get(at).copied().unwrap_or_default()
+}
+
+fn put<T>(list: &mut [T], at: usize, value: T) {
+    debug_assert!(at < list.len(), "an automaton of {} states has no state {at}", list.len());
+    if let Some(item) = list.get_mut(at) {
+        *item = value;
     }
 }
 
@@ -580,4 +620,60 @@ pub(crate) fn except(low: u32, high: u32, others: &[(u32, u32)]) -> Vec<(u32, u3
         ranges.push((at, high));
     }
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An automaton over `a` to `d`; an edge to no state is left out.
+    fn automaton(states: &[([usize; 4], bool)]) -> Automaton {
+        let state = |(targets, accepts): &([usize; 4], bool)| {
+            let mut own = State { edges: Vec::new(), accepts: *accepts };
+            for (c, to) in ('a'..='d').zip(targets).filter(|(_, to)| **to < states.len()) {
+                own.push(u32::from(c), u32::from(c), *to);
+            }
+            own
+        };
+        Automaton { states: states.iter().map(state).collect() }
+    }
+
+    /// Every text over `a` to `d` of up to so many characters.
+    fn texts(most: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut last = 0;
+        for _ in 0..most {
+            let longer: Vec<String> =
+                all[last..].iter().flat_map(|text| ('a'..='d').map(move |c| format!("{text}{c}"))).collect();
+            last = all.len();
+            all.extend(longer);
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn fewer_states_accept_the_same_texts_and_no_two_of_them_alike(
+            states in prop::collection::vec((prop::array::uniform4(0_usize..7), any::<bool>()), 1..6),
+        ) {
+            let whole = automaton(&states);
+            let small = whole.clone().trimmed().minimized();
+            prop_assert!(small.states.len() <= whole.states.len());
+            // Two of five states, or one and the end, differ in a text of up to five characters or never.
+            let texts = texts(5);
+            for text in &texts {
+                prop_assert_eq!(whole.accepts(text), small.accepts(text), "{:?}", text);
+            }
+            let accepted = |at: usize| -> Vec<bool> {
+                let ends = |text: &String| small.after(at, text).is_some_and(|end| small.states[end].accepts);
+                texts.iter().map(ends).collect()
+            };
+            let all: Vec<Vec<bool>> = (0..small.states.len()).map(accepted).collect();
+            for (at, own) in all.iter().enumerate() {
+                prop_assert!(!all[..at].contains(own), "{:?}", small);
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::rules::{Node, Rules};
 use super::schema::{Member, Order};
 use super::schema::{Problem, Reader, Schema, Shape, types};
 use super::strings::Strings;
-use super::style::{Space, Style};
+use super::style::{Space, Style, unquoted_json};
 use crate::json::Value;
 use crate::pattern::Regular;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
@@ -97,10 +97,7 @@ fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, clear:
     let digits = Regular::Repeat { node: Box::new(class(&[('0', '9')])), min: 1, max: Some(6) };
     match piece {
         CallPart::Text(text) => Node::literal(text.as_str()),
-        CallPart::Name | CallPart::NameAgain if in_json => {
-            let text = Value::from(tool.name.as_str()).to_string();
-            Node::literal(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
-        }
+        CallPart::Name | CallPart::NameAgain if in_json => Node::literal(unquoted_json(&tool.name)),
         CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
         CallPart::Id => {
             let word = class(&[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')]);
@@ -271,9 +268,8 @@ impl Paired<'_> {
             value.as_object().is_some_and(|entries| entries.contains_key("$ref") || entries.contains_key("allOf"))
         });
         if through {
-            let path = schema.all.first().map(|(_, path)| path.clone()).unwrap_or_default();
             let message = "the parser does not look up the type in `$ref` and `allOf`: it may give text";
-            reader.note(Effect::Assumed, &path, "$ref", message);
+            reader.note(Effect::Assumed, schema.path(), "$ref", message);
         }
         let shapes = reader.shapes(schema)?;
         let mut nodes: Vec<Node> = Vec::new();

@@ -23,8 +23,8 @@ impl Grammar {
         written(&self.rules, &self.root, Dialect::Gbnf)
     }
 
-    /// For llama.cpp, from the first call on: the text before it is unconstrained. Nothing if only calls are allowed, or
-    /// if calls begin without a mark.
+    /// For llama.cpp, from the first call on: the text before it is unconstrained. Nothing if only calls are allowed,
+    /// or if calls begin without a mark.
     pub fn to_lazy_gbnf(&self) -> Option<(String, &[Trigger])> {
         let lazy = self.lazy.as_ref()?;
         Some((written(&self.rules, &lazy.root, Dialect::Gbnf), &lazy.triggers))
@@ -37,177 +37,191 @@ impl Grammar {
 }
 
 fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
-    let mut writer = Writer { rules, dialect, out: String::new(), waiting: Vec::new(), seen: HashSet::new() };
-    let root = writer.choice(root);
-    let mut out = format!("root ::= {root}\n");
+    let mut writer = GbnfWriter { rules, dialect, waiting: Vec::new(), seen: HashSet::default() };
+    let mut out = String::from("root ::= ");
+    writer.choice(root, &mut out);
+    out.push('\n');
     while let Some(next) = writer.waiting.pop() {
-        match next {
-            Named::Rule(number) => writer.rule(number),
-            Named::Text(text, state) => writer.state(text, state),
-            Named::Many(node, min, max) => writer.many(&node, min, max),
+        match &next {
+            NamedGbnf::Rule(number) => writer.rule(*number, &mut out),
+            NamedGbnf::Text(text, state) => writer.state(*text, *state, &mut out),
+            NamedGbnf::Many(node, min, max) => writer.many(node, *min, *max, &mut out),
         }
     }
-    out.push_str(&writer.out);
     out
 }
 
 /// The kinds of nodes that get a rule of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Named {
+enum NamedGbnf {
     Rule(usize),
     Text(usize, usize),
     /// A repetition too long to be written at once.
     Many(Node, u32, u32),
 }
 
-struct Writer<'r> {
+/// Writes rule after rule; what a rule names waits until it is finished.
+struct GbnfWriter<'r> {
     rules: &'r Rules,
     dialect: Dialect,
-    out: String,
-    waiting: Vec<Named>,
-    seen: HashSet<Named>,
+    waiting: Vec<NamedGbnf>,
+    seen: HashSet<NamedGbnf, foldhash::fast::RandomState>,
 }
 
-impl Writer<'_> {
-    fn want(&mut self, named: Named) {
-        if self.seen.insert(named.clone()) {
+impl GbnfWriter<'_> {
+    fn want(&mut self, named: NamedGbnf) {
+        if !self.seen.contains(&named) {
+            self.seen.insert(named.clone());
             self.waiting.push(named);
         }
     }
 
-    fn line(&mut self, name: &str, body: &str) {
-        let _ = writeln!(self.out, "{name} ::= {body}");
-    }
-
-    fn rule(&mut self, number: usize) {
+    fn rule(&mut self, number: usize, out: &mut String) {
         let Some(rule) = self.rules.rules.get(number) else { return };
-        let body = self.choice(&rule.node);
-        let name = self.name(&rule.name);
-        self.line(&name, &body);
+        self.name(&rule.name, out);
+        out.push_str(" ::= ");
+        self.choice(&rule.node, out);
+        out.push('\n');
     }
 
-    fn name(&self, name: &str) -> String {
+    fn name(&self, name: &str, out: &mut String) {
         let name = if name == "root" { "root-rule" } else { name };
         match self.dialect {
-            Dialect::Gbnf => name.to_owned(),
-            Dialect::Ebnf => name.replace('-', "_"),
+            Dialect::Gbnf => out.push_str(name),
+            Dialect::Ebnf => out.extend(name.chars().map(|c| if c == '-' { '_' } else { c })),
         }
     }
 
-    fn state_name(&self, text: usize, state: usize) -> String {
-        let name = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
-        let name = self.name(name);
-        let dash = if self.dialect == Dialect::Gbnf { '-' } else { '_' };
-        if state == 0 { name } else { format!("{name}{dash}{state}") }
+    fn state_name(&self, text: usize, state: usize, out: &mut String) {
+        self.name(self.rules.text_name(text), out);
+        if state > 0 {
+            out.push(if self.dialect == Dialect::Gbnf { '-' } else { '_' });
+            let _ = write!(out, "{state}");
+        }
     }
 
     /// A node in a place where several may follow each other.
-    fn choice(&mut self, node: &Node) -> String {
+    fn choice(&mut self, node: &Node, out: &mut String) {
         match node {
-            Node::Choice(items) => items.iter().map(|item| self.sequence(item)).collect::<Vec<_>>().join(" | "),
-            node => self.sequence(node),
+            Node::Choice(items) => self.each(items, " | ", out, Self::sequence),
+            node => self.sequence(node, out),
         }
     }
 
-    fn sequence(&mut self, node: &Node) -> String {
+    fn sequence(&mut self, node: &Node, out: &mut String) {
         match node {
-            Node::Sequence(items) if items.is_empty() => "\"\"".to_owned(),
-            Node::Sequence(items) => items.iter().map(|item| self.atom(item)).collect::<Vec<_>>().join(" "),
-            node => self.atom(node),
+            Node::Sequence(items) if items.is_empty() => out.push_str("\"\""),
+            Node::Sequence(items) => self.each(items, " ", out, Self::atom),
+            node => self.atom(node, out),
         }
     }
 
-    fn atom(&mut self, node: &Node) -> String {
+    fn each(&mut self, items: &[Node], between: &str, out: &mut String, write: fn(&mut Self, &Node, &mut String)) {
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                out.push_str(between);
+            }
+            write(self, item, out);
+        }
+    }
+
+    fn atom(&mut self, node: &Node, out: &mut String) {
         match node {
-            Node::Literal(text) => literal(text),
-            Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
+            Node::Literal(text) => literal(out, text),
+            Node::Sequence(_) | Node::Choice(_) => {
+                out.push('(');
+                self.choice(node, out);
+                out.push(')');
+            }
             Node::Rule(number) => {
-                self.want(Named::Rule(*number));
-                let name = self.rules.rules.get(*number).map_or("", |rule| rule.name.as_str());
-                self.name(name)
+                self.want(NamedGbnf::Rule(*number));
+                self.name(self.rules.rule_name(*number), out);
             }
             Node::Text(text, state) => {
                 if let Some(class) = self.rules.texts.get(*text).and_then(|text| one_class(&text.automaton, *state)) {
-                    return class;
+                    out.push_str(&class);
+                } else {
+                    self.want(NamedGbnf::Text(*text, *state));
+                    self.state_name(*text, *state, out);
                 }
-                self.want(Named::Text(*text, *state));
-                self.state_name(*text, *state)
             }
             Node::Repeat(node, min, max) => {
                 let (min, max) = (*min, *max);
                 if min > MOST_REPEATS || max.is_some_and(|max| max > MOST_REPEATS) {
-                    return self.split(node, min, max);
+                    return self.split(node, min, max, out);
                 }
-                let inner = self.atom(node);
-                match (min, max) {
-                    (0, None) => format!("{inner}*"),
-                    (1, None) => format!("{inner}+"),
-                    (0, Some(1)) => format!("{inner}?"),
-                    (min, None) => format!("{inner}{{{min},}}"),
-                    (min, Some(max)) if min == max => format!("{inner}{{{min}}}"),
-                    (min, Some(max)) => format!("{inner}{{{min},{max}}}"),
-                }
+                self.atom(node, out);
+                let _ = match (min, max) {
+                    (0, None) => write!(out, "*"),
+                    (1, None) => write!(out, "+"),
+                    (0, Some(1)) => write!(out, "?"),
+                    (min, None) => write!(out, "{{{min},}}"),
+                    (min, Some(max)) if min == max => write!(out, "{{{min}}}"),
+                    (min, Some(max)) => write!(out, "{{{min},{max}}}"),
+                };
             }
         }
     }
 
     /// A long repetition as repetitions of repetitions.
-    fn split(&mut self, node: &Node, min: u32, max: Option<u32>) -> String {
-        let name = |writer: &mut Self, min: u32, max: u32| {
-            let named = Named::Many(node.clone(), min, max);
-            let name = writer.many_name(&named);
-            writer.want(named);
-            name
-        };
-        let mut parts = Vec::new();
+    fn split(&mut self, node: &Node, min: u32, max: Option<u32>, out: &mut String) {
+        let start = out.len();
         let (whole, rest) = (min / MOST_REPEATS, min % MOST_REPEATS);
         if whole > 0 {
-            let block = name(self, MOST_REPEATS, MOST_REPEATS);
-            parts.push(format!("{block}{{{whole}}}"));
+            self.block(node, MOST_REPEATS, out);
+            let _ = write!(out, "{{{whole}}} ");
         }
         if rest > 0 {
-            let inner = self.atom(node);
-            parts.push(format!("{inner}{{{rest}}}"));
+            self.atom(node, out);
+            let _ = write!(out, "{{{rest}}} ");
         }
         match max {
             None => {
-                let inner = self.atom(node);
-                parts.push(format!("{inner}*"));
+                self.atom(node, out);
+                out.push_str("* ");
             }
             Some(max) => {
                 let more = max.saturating_sub(min);
                 let (whole, rest) = (more / MOST_REPEATS, more % MOST_REPEATS);
                 if whole > 0 {
-                    let block = name(self, 0, MOST_REPEATS);
-                    parts.push(format!("{block}{{{whole}}}"));
+                    self.block(node, 0, out);
+                    let _ = write!(out, "{{{whole}}} ");
                 }
                 if rest > 0 {
-                    let inner = self.atom(node);
-                    parts.push(format!("{inner}{{0,{rest}}}"));
+                    self.atom(node, out);
+                    let _ = write!(out, "{{0,{rest}}} ");
                 }
             }
         }
-        format!("({})", parts.join(" "))
+        out.insert(start, '(');
+        out.truncate(out.trim_end().len());
+        out.push(')');
     }
 
-    fn many_name(&mut self, named: &Named) -> String {
-        let Named::Many(node, min, max) = named else { return String::new() };
+    /// The name of a rule of up to as many repetitions as may be written at once.
+    fn block(&mut self, node: &Node, min: u32, out: &mut String) {
+        self.many_name(node, min, MOST_REPEATS, out);
+        self.want(NamedGbnf::Many(node.clone(), min, MOST_REPEATS));
+    }
+
+    fn many_name(&self, node: &Node, min: u32, max: u32, out: &mut String) {
         let base = match node {
-            Node::Rule(number) => self.rules.rules.get(*number).map_or("text", |rule| rule.name.as_str()),
-            Node::Text(text, _) => self.rules.texts.get(*text).map_or("text", |text| text.name.as_str()),
+            Node::Rule(number) => self.rules.rule_name(*number),
+            Node::Text(text, _) => self.rules.text_name(*text),
             _ => "text",
         };
-        self.name(&format!("{base}-{min}-to-{max}"))
+        self.name(&format!("{base}-{min}-to-{max}"), out);
     }
 
-    fn many(&mut self, node: &Node, min: u32, max: u32) {
-        let name = self.many_name(&Named::Many(node.clone(), min, max));
-        let inner = self.atom(node);
-        self.line(&name, &format!("{inner}{{{min},{max}}}"));
+    fn many(&mut self, node: &Node, min: u32, max: u32, out: &mut String) {
+        self.many_name(node, min, max, out);
+        out.push_str(" ::= ");
+        self.atom(node, out);
+        let _ = writeln!(out, "{{{min},{max}}}");
     }
 
     /// One state of regular text as a rule.
-    fn state(&mut self, text: usize, state: usize) {
+    fn state(&mut self, text: usize, state: usize, out: &mut String) {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
         let Some(own) = automaton.states.get(state) else { return };
         let mut ways: Vec<(usize, Vec<(u32, u32)>)> = Vec::new();
@@ -219,25 +233,28 @@ impl Writer<'_> {
         }
         // The node with most characters comes first.
         ways.sort_by_key(|(_, ranges)| std::cmp::Reverse(ranges.iter().map(|(low, high)| high - low).sum::<u32>()));
-        let mut parts: Vec<String> = Vec::new();
-        for (to, ranges) in ways {
-            let first = class(&ranges);
-            let (text_run, end) = run(automaton, to);
-            let mut part = first;
+        self.state_name(text, state, out);
+        out.push_str(" ::= ");
+        for (at, (to, ranges)) in ways.iter().enumerate() {
+            if at > 0 {
+                out.push_str(" | ");
+            }
+            out.push_str(&class(ranges));
+            let (text_run, end) = run(automaton, *to);
             if !text_run.is_empty() {
-                let _ = write!(part, " {}", literal(&text_run));
+                out.push(' ');
+                literal(out, &text_run);
             }
             if automaton.states.get(end).is_some_and(|end| !end.accepts || !end.edges.is_empty()) {
-                self.want(Named::Text(text, end));
-                let _ = write!(part, " {}", self.state_name(text, end));
+                self.want(NamedGbnf::Text(text, end));
+                out.push(' ');
+                self.state_name(text, end, out);
             }
-            parts.push(part);
         }
         if own.accepts {
-            parts.push("\"\"".to_owned());
+            out.push_str(if ways.is_empty() { "\"\"" } else { " | \"\"" });
         }
-        let name = self.state_name(text, state);
-        self.line(&name, &parts.join(" | "));
+        out.push('\n');
     }
 }
 
@@ -288,33 +305,32 @@ pub(super) fn class(ranges: &[(u32, u32)]) -> String {
 }
 
 fn sign(out: &mut String, c: u32) {
-    let _ = match char::from_u32(c) {
-        Some('\n') => write!(out, "\\n"),
-        Some('\r') => write!(out, "\\r"),
-        Some('\t') => write!(out, "\\t"),
-        Some(c @ (']' | '[' | '\\' | '^' | '-')) => match c {
-            '^' | '-' => write!(out, "\\u{:04X}", u32::from(c)),
-            c => write!(out, "\\{c}"),
-        },
-        Some(c) if (' '..='~').contains(&c) => write!(out, "{c}"),
-        _ if c < 0x10000 => write!(out, "\\u{c:04X}"),
-        _ => write!(out, "\\U{c:08X}"),
-    };
+    match char::from_u32(c) {
+        Some('\n') => out.push_str("\\n"),
+        Some('\r') => out.push_str("\\r"),
+        Some('\t') => out.push_str("\\t"),
+        Some(c @ (']' | '[' | '\\')) => out.extend(['\\', c]),
+        Some(c) if (' '..='~').contains(&c) && !matches!(c, '^' | '-') => out.push(c),
+        _ => {
+            let _ = if c < 0x10000 { write!(out, "\\u{c:04X}") } else { write!(out, "\\U{c:08X}") };
+        }
+    }
 }
 
 /// A text in quotes.
-pub(super) fn literal(text: &str) -> String {
-    let mut out = String::from("\"");
+fn literal(out: &mut String, text: &str) {
+    out.push('"');
     for c in text.chars() {
-        let _ = match c {
-            '"' | '\\' => write!(out, "\\{c}"),
-            '\n' => write!(out, "\\n"),
-            '\r' => write!(out, "\\r"),
-            '\t' => write!(out, "\\t"),
-            c if c.is_control() => write!(out, "\\u{:04X}", u32::from(c)),
-            c => write!(out, "{c}"),
-        };
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
     }
     out.push('"');
-    out
 }

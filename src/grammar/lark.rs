@@ -1,8 +1,8 @@
 //! Grammars for llguidance.
 //!
-//! Its lexer takes the longest text and does not go back, so that text and the mark that ends it must not be two lexemes.
-//! Here every lexeme is one character, and regular text is written from its end: the text allowed before a character. Both
-//! obey the rules in every sequence. A special token has no characters there: it is named.
+//! Its lexer takes the longest text and does not go back, so that text and the mark that ends it must not be two
+//! lexemes. Here every lexeme is one character, and regular text is written from its end: the text allowed before a
+//! character. Both obey the rules in every sequence. A special token has no characters there: it is named.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -11,11 +11,12 @@ use super::Grammar;
 use super::automaton::{LAST, except};
 use super::rules::{Node, Rules};
 use super::special::{SpecialToken, at_start, begun_mark};
+use crate::text::slice;
 
 impl Grammar {
     /// For llguidance, as Lark.
     pub fn to_lark(&self) -> String {
-        let mut writer = Writer {
+        let mut writer = LarkWriter {
             rules: &self.rules,
             special: &self.special,
             out: String::new(),
@@ -26,8 +27,8 @@ impl Grammar {
         let mut out = format!("start: {root}\n");
         while let Some(next) = writer.waiting.pop() {
             match next {
-                Named::Rule(number) => writer.rule(number),
-                Named::Text(text, state) => writer.text(text, state),
+                NamedLark::Rule(number) => writer.rule(number),
+                NamedLark::Text(text, state) => writer.text(text, state),
             }
         }
         out.push_str(&writer.out);
@@ -43,21 +44,21 @@ struct Ways {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Named {
+enum NamedLark {
     Rule(usize),
     Text(usize, usize),
 }
 
-struct Writer<'r> {
+struct LarkWriter<'r> {
     rules: &'r Rules,
     special: &'r [SpecialToken],
     out: String,
-    waiting: Vec<Named>,
-    seen: HashSet<Named>,
+    waiting: Vec<NamedLark>,
+    seen: HashSet<NamedLark>,
 }
 
-impl Writer<'_> {
-    fn want(&mut self, named: Named) {
+impl LarkWriter<'_> {
+    fn want(&mut self, named: NamedLark) {
         if self.seen.insert(named.clone()) {
             self.waiting.push(named);
         }
@@ -93,11 +94,11 @@ impl Writer<'_> {
             Node::Literal(text) => self.literal(text),
             Node::Sequence(_) | Node::Choice(_) => format!("({})", self.choice(node)),
             Node::Rule(number) => {
-                self.want(Named::Rule(*number));
+                self.want(NamedLark::Rule(*number));
                 self.rules.rules.get(*number).map_or(String::new(), |rule| name(&rule.name))
             }
             Node::Text(text, state) => {
-                self.want(Named::Text(*text, *state));
+                self.want(NamedLark::Text(*text, *state));
                 self.text_name(*text, *state)
             }
             Node::Repeat(node, min, max) => {
@@ -146,13 +147,13 @@ impl Writer<'_> {
             let token = at_start(text, self.special).and_then(|token| Some((token.text.len(), token.in_lark()?)));
             let (length, part) = token.unwrap_or_else(|| (c.len_utf8(), class(&[(u32::from(c), u32::from(c))])));
             parts.push(part);
-            text = text.get(length..).unwrap_or("");
+            text = slice(text, length..);
         }
         parts.join(" ")
     }
 
     fn text_name(&self, text: usize, state: usize) -> String {
-        let own = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
+        let own = self.rules.text_name(text);
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
     }
 

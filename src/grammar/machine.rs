@@ -3,6 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::rules::{Node, Rules};
+use crate::text::slice;
 
 /// A position in the rules: the next node, and the rest after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,8 +91,8 @@ impl<'r> Machine<'r> {
         let mut words: Vec<String> = Vec::new();
         for top in &self.tops {
             let word = match self.cells.get(*top).map(|cell| cell.item) {
-                Some(Item::Literal(text, at)) => format!("{:?}", text.get(at..).unwrap_or("")),
-                Some(Item::Text(text, _)) => self.rules.texts.get(text).map_or(String::new(), |text| text.name.clone()),
+                Some(Item::Literal(text, at)) => format!("{:?}", slice(text, at..)),
+                Some(Item::Text(text, _)) => self.rules.text_name(text).to_owned(),
                 _ => continue,
             };
             if !words.contains(&word) {
@@ -114,7 +115,7 @@ impl<'r> Machine<'r> {
             while let Some(Cell { item, below }) = at.and_then(|at| self.cells.get(at)) {
                 items.push(match item {
                     Item::Node(node) => (*node).clone(),
-                    Item::Literal(text, from) => Node::literal(text.get(*from..).unwrap_or("")),
+                    Item::Literal(text, from) => Node::literal(slice(text, *from..)),
                     Item::Text(text, state) => Node::Text(*text, *state),
                     Item::Repeat(node, min, max) => (*node).clone().repeat(*min, *max),
                 });

@@ -34,10 +34,8 @@ pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clea
             return literals.iter().map(|literal| (Regular::text(literal), false)).collect();
         }
         match of_delimiter(delimiter.pattern().source()) {
-            Ok((regular, anchored)) => match Automaton::of(&regular) {
-                Some(automaton) if !automaton.accepts("") => vec![(regular, anchored)],
-                _ => Vec::new(),
-            },
+            Ok((regular, _)) if regular.least() == 0 => Vec::new(),
+            Ok(found) => vec![found],
             Err(error) => {
                 let message = format!("a pattern of the template is not supported here: {}", error.message);
                 notes.push(Note::new(Effect::Assumed, message));
@@ -86,18 +84,29 @@ pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clea
         }
     }
     let mut automaton = |patterns: &[(Regular, bool)]| {
-        let pick = |wanted: bool| -> Vec<Regular> {
-            patterns.iter().filter(|(_, first)| *first == wanted).map(|(pattern, _)| pattern.clone()).collect()
-        };
-        Automaton::without(&pick(false), &pick(true)).unwrap_or_else(|| {
+        without(patterns).unwrap_or_else(|| {
             let message = "the markers of this template need too many states: free text may contain some of them";
             notes.push(Note::new(Effect::Looser, message));
-            Automaton::anything()
+            let small = patterns.iter().filter(|(pattern, _)| Automaton::of(pattern).is_some()).cloned();
+            without(&small.collect::<Vec<_>>()).unwrap_or_else(Automaton::anything)
         })
     };
     let (content, reasoning) = (automaton(&content), automaton(&reasoning));
-    let (value, bare) = (automaton(&value), automaton(&bare));
+    let (value, bare) = if bare == value {
+        let both = automaton(&value);
+        (both.clone(), both)
+    } else {
+        (automaton(&value), automaton(&bare))
+    };
     Clear { content, reasoning, value, bare, thought, notes }
+}
+
+/// The texts without these patterns, some of which match at the beginning alone; nothing if there are too many states.
+fn without(patterns: &[(Regular, bool)]) -> Option<Automaton> {
+    let pick = |at_start: bool| -> Vec<Regular> {
+        patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern.clone()).collect()
+    };
+    Automaton::without(&pick(false), &pick(true))
 }
 
 /// The marks around a thought: those of the template, which every wire of it has, or else the wire's own.

@@ -1,8 +1,8 @@
-//! Grammars of a model's valid outputs: for one request, every output that the wire can carry, and only outputs that the
-//! response template parses without a malformed region.
+//! Grammars of a model's valid outputs: for one request, every output that the wire can carry, and only outputs that
+//! the response template parses without a malformed region.
 //!
-//! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine, and
-//! [`Grammar::matcher`] follows a text through them without one.
+//! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine,
+//! and [`Grammar::matcher`] follows a text through them without one.
 
 mod assumed;
 mod automaton;

@@ -2,6 +2,7 @@
 
 use super::automaton::Automaton;
 use crate::pattern::Regular;
+use crate::text::slice;
 
 /// Bounds of a number, as the schema writes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -201,7 +202,7 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
             min: count - at as u32 - 1,
             max: Some(count - at as u32 - 1),
         };
-        let head = Regular::text(bound.whole.get(..at).unwrap_or(""));
+        let head = Regular::text(slice(&bound.whole, ..at));
         ways.push(Regular::Concat(vec![head, class(next(digit), '9'), rest, any_fraction(whole)]));
     }
     let same = Regular::text(&bound.whole);
@@ -213,7 +214,7 @@ fn at_least(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
     }
     let mut fractions = Vec::new();
     for (at, digit) in bound.fraction.char_indices().filter(|(_, digit)| *digit < '9') {
-        let head = Regular::text(bound.fraction.get(..at).unwrap_or(""));
+        let head = Regular::text(slice(&bound.fraction, ..at));
         fractions.push(Regular::Concat(vec![class('.', '.'), head, class(next(digit), '9'), any_digits(0)]));
     }
     let more = Regular::Concat(vec![any_digits(0), class('1', '9'), any_digits(0)]);
@@ -243,7 +244,7 @@ fn at_most(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
             min: count - at as u32 - 1,
             max: Some(count - at as u32 - 1),
         };
-        let head = Regular::text(bound.whole.get(..at).unwrap_or(""));
+        let head = Regular::text(slice(&bound.whole, ..at));
         ways.push(Regular::Concat(vec![head, class('0', before(digit)), rest, any_fraction(whole)]));
     }
     let same = Regular::text(&bound.whole);
@@ -256,7 +257,7 @@ fn at_most(bound: &Decimal, excluded: bool, whole: bool) -> Regular {
     let zeros = Regular::Repeat { node: Box::new(class('0', '0')), min: 0, max: None };
     let mut fractions = Vec::new();
     for (at, digit) in bound.fraction.char_indices() {
-        let head = Regular::text(bound.fraction.get(..at).unwrap_or(""));
+        let head = Regular::text(slice(&bound.fraction, ..at));
         if at == 0 {
             fractions.push(Regular::Empty);
         } else {

@@ -13,7 +13,8 @@ pub const SCHEMA: &str = include_str!("json.schema.json");
 impl Grammar {
     /// The rules as JSON: `start` and `rules`, of nodes `lit`, `class`, `seq`, `alt`, `repeat` and `rule`.
     pub fn to_json(&self) -> Value {
-        let mut writer = Writer { rules: &self.rules, out: Object::new(), waiting: Vec::new(), seen: HashSet::new() };
+        let mut writer =
+            JsonWriter { rules: &self.rules, out: Object::new(), waiting: Vec::new(), seen: HashSet::new() };
         let start = writer.node(&self.root);
         while let Some((text, at)) = writer.waiting.pop() {
             match text {
@@ -31,7 +32,7 @@ impl Grammar {
     }
 }
 
-struct Writer<'r> {
+struct JsonWriter<'r> {
     rules: &'r Rules,
     out: Object,
     /// Rules by their number, or states of a text.
@@ -39,7 +40,7 @@ struct Writer<'r> {
     seen: HashSet<(Option<usize>, usize)>,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn want(&mut self, text: Option<usize>, at: usize) -> Value {
         if self.seen.insert((text, at)) {
             self.waiting.push((text, at));
@@ -51,7 +52,7 @@ impl Writer<'_> {
         match text {
             None => self.rules.rules.get(at).map_or(String::new(), |rule| rule.name.clone()),
             Some(text) => {
-                let name = self.rules.texts.get(text).map_or("text", |text| text.name.as_str());
+                let name = self.rules.text_name(text);
                 if at == 0 { name.to_owned() } else { format!("{name}-{at}") }
             }
         }

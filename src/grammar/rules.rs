@@ -1,6 +1,8 @@
 //! The form every grammar has before it is written: rules over literals, regular text, sequences and alternatives.
 
-use hashbrown::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{HashMap, HashTable};
 
 use super::automaton::Automaton;
 use super::strings::Strings;
@@ -51,9 +53,12 @@ pub(crate) struct Rules {
     pub texts: Vec<Text>,
     /// How often a name was wanted.
     names: HashMap<String, usize, foldhash::fast::RandomState>,
-    known: HashMap<Automaton, usize, foldhash::fast::RandomState>,
+    /// The places of texts, each with the hash of its automaton.
+    known: HashTable<(u64, usize)>,
     /// Quoted texts of any content.
     pub free_strings: Vec<FreeString>,
+    /// White space between two tokens, outside of a JSON string and inside.
+    pub spaces: [Option<Node>; 2],
 }
 
 impl Node {
@@ -200,14 +205,17 @@ impl Rules {
         if automaton.is_empty() {
             return Node::never();
         }
-        if let Some(known) = self.known.get(&automaton) {
+        let hash = foldhash::fast::FixedState::default().hash_one(&automaton);
+        let is_same =
+            |(_, place): &(u64, usize)| self.texts.get(*place).is_some_and(|text| text.automaton == automaton);
+        if let Some((_, known)) = self.known.find(hash, is_same) {
             return Node::Text(*known, 0);
         }
         if let Some(literal) = only_text(&automaton) {
             return Node::Literal(literal);
         }
         let name = self.name(name);
-        self.known.insert(automaton.clone(), self.texts.len());
+        self.known.insert_unique(hash, (hash, self.texts.len()), |(hash, _)| *hash);
         self.texts.push(Text { name, automaton });
         Node::Text(self.texts.len() - 1, 0)
     }
@@ -223,6 +231,18 @@ impl Rules {
             }
         }
         std::iter::once(root).chain(self.rules.iter().map(|rule| &rule.node)).any(|node| holds(node, text))
+    }
+
+    /// The name of a rule that a node of these rules refers to.
+    pub fn rule_name(&self, number: usize) -> &str {
+        debug_assert!(number < self.rules.len(), "a node refers to rule {number} of {}", self.rules.len());
+        self.rules.get(number).map_or("rule", |rule| &rule.name)
+    }
+
+    /// The name of a regular text that a node of these rules refers to.
+    pub fn text_name(&self, number: usize) -> &str {
+        debug_assert!(number < self.texts.len(), "a node refers to text {number} of {}", self.texts.len());
+        self.texts.get(number).map_or("text", |text| &text.name)
     }
 
     pub fn node(&self, number: usize) -> Option<&Node> {

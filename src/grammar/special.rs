@@ -37,13 +37,13 @@ pub(crate) fn at_start<'s>(text: &str, marks: &'s [SpecialToken]) -> Option<&'s 
     marks.iter().filter(|mark| text.starts_with(mark.text.as_str())).max_by_key(|mark| mark.text.len())
 }
 
-/// The longest end of a text that begins one of these marks and is not all of it.
+/// The longest end of a text that begins one of these marks and is not all of it, be it empty.
 pub(crate) fn begun_mark<'m>(text: &str, marks: &'m [SpecialToken]) -> &'m str {
     let begun = |mark: &'m SpecialToken| -> Option<&'m str> {
         let mut starts = mark.text.char_indices().rev().filter_map(|(at, _)| mark.text.get(..at));
         starts.find(|start| text.ends_with(start))
     };
-    marks.iter().filter_map(begun).max_by_key(|begun| begun.len()).unwrap_or("")
+    marks.iter().filter_map(begun).fold("", |longest, begun| if begun.len() >= longest.len() { begun } else { longest })
 }
 
 #[cfg(test)]

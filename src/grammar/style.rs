@@ -6,6 +6,7 @@ use super::strings::Strings;
 use crate::json::Value;
 use crate::pattern::Regular;
 use crate::python;
+use crate::text::slice;
 
 /// A spelling of values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +81,7 @@ impl Style {
 
     /// An exact text of the value's spelling.
     pub fn literal(&self, text: &str) -> Node {
-        if self.inside { Node::Literal(inner(&Value::from(text).to_string())) } else { Node::literal(text) }
+        if self.inside { Node::Literal(unquoted_json(text)) } else { Node::literal(text) }
     }
 
     /// Regular text of the value's spelling that keeps clear of marks.
@@ -91,18 +92,20 @@ impl Style {
 
     /// White space between two tokens.
     pub fn blank(&self, rules: &mut Rules) -> Node {
-        match self.space {
-            Space::Exact { .. } => Node::empty(),
-            Space::Flexible => {
-                let mut blanks = vec![(9, 10), (13, 13), (32, 32)];
-                if self.inside {
-                    blanks = vec![(32, 32)];
-                }
-                let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
-                let blank = rules.text("blank", blank);
-                rules.shared("space", blank.repeat(0, Some(MOST_BLANKS)))
-            }
+        if let Space::Exact { .. } = self.space {
+            return Node::empty();
         }
+        let [outside, inside] = &rules.spaces;
+        if let Some(known) = if self.inside { inside } else { outside } {
+            return known.clone();
+        }
+        let blanks = if self.inside { vec![(32, 32)] } else { vec![(9, 10), (13, 13), (32, 32)] };
+        let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
+        let blank = rules.text("blank", blank);
+        let space = rules.add("space", blank.repeat(0, Some(MOST_BLANKS)));
+        let [outside, within] = &mut rules.spaces;
+        *(if self.inside { within } else { outside }) = Some(space.clone());
+        space
     }
 
     /// A sign between two tokens, and the blanks around it.
@@ -295,9 +298,10 @@ fn sorted<const N: usize>(mut ranges: [(u32, u32); N]) -> [(u32, u32); N] {
     ranges
 }
 
-/// A JSON string without its quotes.
-fn inner(text: &str) -> String {
-    text.get(1..text.len().saturating_sub(1)).unwrap_or("").to_owned()
+/// A text as JSON, without the quotes.
+pub(super) fn unquoted_json(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    slice(&quoted, 1..quoted.len() - 1).to_owned()
 }
 
 /// A string of JSON in nothing but ASCII.
@@ -314,7 +318,7 @@ fn escaped(text: &str, plain: impl Fn(char) -> bool) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         if plain(c) {
-            out.push_str(&inner(&Value::from(c.to_string()).to_string()));
+            out.push_str(&unquoted_json(c.encode_utf8(&mut [0; 4])));
             continue;
         }
         let mut halves = [0; 2];

@@ -7,6 +7,7 @@ use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
 use super::{Lazily, Trigger};
 use crate::pattern::Regular;
+use crate::text::slice;
 use crate::wire::marks;
 use crate::wire::structure::Wire;
 use crate::wire::written::{Group, Part, Shape, Written};
@@ -152,7 +153,7 @@ impl Turn<'_> {
         }
         let header = group.header.trim_start();
         match prompt.rfind(header).filter(|_| !header.is_empty()) {
-            Some(at) => format!("{}{}", group.header, prompt.get(at + header.len()..).unwrap_or("")),
+            Some(at) => format!("{}{}", group.header, slice(prompt, at + header.len()..)),
             None => group.prompt.clone(),
         }
     }
@@ -191,7 +192,7 @@ impl Turn<'_> {
         let count = shape.parts.iter().filter(|part| **part == Part::Call).count();
         let mut nodes = Vec::new();
         let mut seen = 0;
-        let mut between = None;
+        let mut between = String::new();
         let mut is_between = false;
         let is_single = count > 1 && !self.several;
         if is_single || count > 2 {
@@ -199,7 +200,7 @@ impl Turn<'_> {
         }
         for part in &shape.parts {
             match part {
-                Part::Text(text) if is_between => between = Some(text.clone()),
+                Part::Text(text) if is_between => between.clone_from(text),
                 Part::Text(text) => nodes.push(Node::literal(text.as_str())),
                 Part::Content => nodes.push(content.clone()),
                 Part::Reasoning if self.reasoning == Presence::Never => {}
@@ -211,8 +212,7 @@ impl Turn<'_> {
                     if seen == 1 {
                         nodes.push(call);
                     } else {
-                        let between = between.take().unwrap_or_default();
-                        let next = Node::sequence([Node::literal(between), call]);
+                        let next = Node::sequence([Node::literal(between.as_str()), call]);
                         nodes.push(next.repeat(1, None));
                     }
                 }
@@ -221,8 +221,8 @@ impl Turn<'_> {
         nodes
     }
 
-    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that it
-    /// opened, and what follows a header.
+    /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
+    /// it opened, and what follows a header.
     fn beyond(
         &self,
         rules: &mut Rules,
@@ -232,7 +232,7 @@ impl Turn<'_> {
         content: &Node,
         thought: &Node,
     ) -> Option<Node> {
-        let begun = tail.get(shared_start(tail, group, shapes)..).unwrap_or("");
+        let begun = slice(tail, shared_start(tail, group, shapes)..);
         let mut ways = Vec::new();
         for shape in shapes.iter().filter(|shape| !shape.has(&Part::Reasoning)) {
             let mut parts = self.parts(shape, content, thought);
@@ -242,10 +242,10 @@ impl Turn<'_> {
             }
             let own = shared_with(tail, lead).min(group.header.len());
             if let Some(first) = parts.first_mut() {
-                let rest = lead.get(own..).unwrap_or("");
+                let rest = slice(lead, own..);
                 // A thought shown as empty was written by the prompt already.
                 let rest = self.clear.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
-                    Some(at) => rest.get(at + close.len()..).unwrap_or("").trim_start(),
+                    Some(at) => slice(rest, at + close.len()..).trim_start(),
                     None => rest,
                 });
                 *first = Node::literal(rest);
@@ -332,7 +332,7 @@ impl Turn<'_> {
     }
 
     fn start(&self, group: &Group, tail: &str) -> Start {
-        let begun = tail.get(group.header.len()..).unwrap_or("").to_owned();
+        let begun = slice(tail, group.header.len()..).to_owned();
         let inside = self.clear.thought.as_ref().and_then(|(open, close)| {
             let opened = begun.rfind(open.as_str()).filter(|_| !open.is_empty())?;
             let is_closed = begun.rfind(close.as_str()).is_some_and(|closed| closed > opened);
@@ -457,7 +457,7 @@ pub(crate) fn factored(ways: &[Parts]) -> Node {
                 }
             }
             let rest = factored(&same);
-            done.push(Node::sequence([Node::literal(head.get(..length).unwrap_or("")), rest]));
+            done.push(Node::sequence([Node::literal(slice(head, ..length)), rest]));
         } else {
             same.iter_mut().for_each(|parts| {
                 parts.remove(0);

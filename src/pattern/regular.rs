@@ -34,7 +34,7 @@ impl Regular {
     }
 
     /// The fewest characters it matches.
-    fn least(&self) -> usize {
+    pub fn least(&self) -> usize {
         match self {
             Self::Empty => 0,
             Self::Never => usize::MAX,

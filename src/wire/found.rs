@@ -23,8 +23,13 @@ impl Wire {
         prober.settle()?;
         let usage = template_usage::find(template, &mut prober, variables);
         let structure = infer(&mut prober, &usage)?;
-        let written = written::find(&mut prober, &structure);
-        Some(Self { structure, written, is_assumed: false })
+        Some(Self::of(&mut prober, structure))
+    }
+
+    /// The wire of a structure, by the prober with which it was inferred.
+    pub(crate) fn of(prober: &mut Prober, structure: structure::Wire) -> Self {
+        let written = written::find(prober, &structure);
+        Self { structure, written, is_assumed: false }
     }
 
     /// The same, as a wire that no model's renders showed.

@@ -14,6 +14,8 @@ use backchat::parser::{Tools, parse};
 use backchat::template::Template;
 use backchat::wire::Wire;
 
+use crate::support::{backchat, outcome};
+
 const NOW: &str = "2026-01-01T00:00:00";
 
 fn templates() -> Vec<PathBuf> {
@@ -566,6 +568,39 @@ fn hostile_requests_end_in_bounded_time() {
     }
 }
 
+#[test]
+fn schemas_nest_200_deep_and_references_any_depth() {
+    let model = Model::named("hermes");
+    let tools = |schema: &str| {
+        value(&format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"]}}}}]"#
+        ))
+    };
+    let built = |tools: &Value| {
+        let request = Request::default().tools(tools).choice(&Choice::Required);
+        grammar::build(&model.template, &model.wire, &request)
+    };
+    let lists = |depth: usize| format!("{}{{}}{}", r#"{"type": "array", "items": "#.repeat(depth), "}".repeat(depth));
+    let objects = |depth: usize| {
+        let open = r#"{"type": "object", "additionalProperties": false, "required": ["a"], "properties": {"a": "#;
+        format!("{}{{\"type\": \"integer\"}}{}", open.repeat(depth), "}}".repeat(depth))
+    };
+    let tree =
+        r##"{"type": "object", "additionalProperties": false, "properties": {"a": {"$ref": "#/properties/p"}}}"##;
+    for (schema, open, inner, close) in
+        [(lists(190), "[", "1", "]"), (objects(190), r#"{"a": "#, "1", "}"), (tree.to_owned(), r#"{"a": "#, "{}", "}")]
+    {
+        let grammar = built(&tools(&schema)).unwrap();
+        let arguments = format!(r#"{{"p": {}{inner}{}}}"#, open.repeat(190), close.repeat(190));
+        let output = format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {arguments}}}\n</tool_call>");
+        assert_eq!(verdict(&grammar, &output), "accept", "{}", &schema[..60]);
+        let fewer = output.replacen(close, "", 1);
+        assert_ne!(verdict(&grammar, &fewer), "accept", "{}", &schema[..60]);
+    }
+    let refused = built(&tools(&objects(201))).unwrap_err();
+    assert!(refused[0].message.contains("values nest more than 200 deep"), "{}", refused[0].message);
+}
+
 /// The literal texts of a grammar, and the words and signs in them.
 fn literals(value: &Value, found: &mut Vec<String>) {
     match value {
@@ -623,4 +658,15 @@ fn a_response_template_alone_has_its_wire_assumed() {
         let refused = grammar::assume(&Template::load(&text).unwrap().template).unwrap_err();
         assert!(refused.message.starts_with("the response template alone does not tell"), "{}", refused.message);
     }
+}
+
+#[test]
+fn a_template_that_needs_a_variable_has_the_grammar_of_its_derived_template() {
+    let (code, written, said) = outcome(&backchat(&["grammar", "-q", "tests/derive/variable_nobody_gave.jinja"]));
+    assert_eq!((code, said.as_str()), (0, ""));
+    // Content until its marker, `<|over|>`.
+    assert!(
+        written.starts_with("root ::= \"\" | content\ncontent ::= [^<] content | [<] content-1 | \"\"\n"),
+        "{written}"
+    );
 }

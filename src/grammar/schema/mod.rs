@@ -57,8 +57,9 @@ enum Known {
     Done(Node),
 }
 
-/// How deeply values may nest, recursion apart, and how many of them one tool may have.
-const MOST_DEPTH: usize = 64;
+/// How deeply values may nest, recursion apart, and how many of them one tool may have. A level takes up to 8 KB of
+/// stack in an unoptimized build, and a thread has 2 MB.
+const MOST_DEPTH: usize = 200;
 const MOST_VALUES: usize = 100_000;
 
 /// Into how many cases one value may branch.
@@ -149,9 +150,11 @@ impl<'r> Reader<'r> {
         }
         self.depth += 1;
         self.written += 1;
-        let path = places.first().copied().unwrap_or_default();
         if self.depth > MOST_DEPTH || self.written > MOST_VALUES {
-            return Err(Problem::at(path, &format!("values nest more than {MOST_DEPTH} deep, or there are too many")));
+            return Err(Problem::at(
+                schema.path(),
+                &format!("values nest more than {MOST_DEPTH} deep, or there are too many"),
+            ));
         }
         self.known.insert(key.clone(), Known::Open(None));
         let shapes = self.shapes(&schema)?;
@@ -185,7 +188,6 @@ impl<'r> Reader<'r> {
             let (value, pointer) = self.resolve(target, &path.clone())?;
             schema = Schema::new(&value, pointer);
         }
-        let path = schema.all.first().map(|(_, path)| path.clone()).unwrap_or_default();
-        Err(Problem::at(&path, "this reference leads back to itself and to nothing else"))
+        Err(Problem::at(schema.path(), "this reference leads back to itself and to nothing else"))
     }
 }

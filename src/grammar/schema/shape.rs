@@ -33,6 +33,11 @@ impl Schema {
         Self { all: Vec::new() }
     }
 
+    /// The place of the schema, of the first where there are several; the root's where none says anything.
+    pub fn path(&self) -> &str {
+        self.all.first().map_or("", |(_, path)| path)
+    }
+
     pub fn and(mut self, other: &Self) -> Self {
         for (value, path) in &other.all {
             if !self.all.iter().any(|(_, known)| known == path) {
@@ -174,11 +179,15 @@ fn named(name: &str) -> Option<u8> {
     })
 }
 
+/// The text of a keyword that takes nothing else.
+fn text<'v>(value: &'v Value, keyword: &str, path: &str) -> Result<&'v str, super::Problem> {
+    value.as_str().ok_or_else(|| super::Problem::at(path, &format!("`{keyword}` must be a string")))
+}
+
 impl Reader<'_> {
     /// Merges everything that a schema says about one value, apart from its branches.
     pub(super) fn merged(&mut self, schema: &Schema) -> Result<Shape, super::Problem> {
-        let mut shape =
-            Shape { path: schema.all.first().map(|(_, path)| path.clone()).unwrap_or_default(), ..Shape::default() };
+        let mut shape = Shape { path: schema.path().to_owned(), ..Shape::default() };
         for (value, path) in &schema.all {
             self.apply(&mut shape, value, path)?;
         }
@@ -248,13 +257,13 @@ impl Reader<'_> {
                 "minLength" => shape.min_length = shape.min_length.max(number.unwrap_or(0)),
                 "maxLength" => shape.max_length = least(shape.max_length, number),
                 "pattern" => {
-                    let pattern = value.as_str().unwrap_or_default();
+                    let pattern = text(value, keyword, path)?;
                     if !shape.patterns.iter().any(|(known, _)| known == pattern) {
                         shape.patterns.push((pattern.to_owned(), path.to_owned()));
                     }
                 }
                 "format" => {
-                    let format = value.as_str().unwrap_or_default();
+                    let format = text(value, keyword, path)?;
                     if !shape.formats.iter().any(|(known, _)| known == format) {
                         shape.formats.push((format.to_owned(), path.to_owned()));
                     }
@@ -328,7 +337,7 @@ impl Reader<'_> {
                 }
                 "not" => self.negated(shape, value, path),
                 "$ref" => {
-                    let target = value.as_str().unwrap_or_default();
+                    let target = text(value, keyword, path)?;
                     let (value, pointer) = self.resolve(target, path)?;
                     if shape.followed.contains(&pointer) {
                         if shape.branched == 0 {

@@ -292,6 +292,10 @@ impl Reader<'_> {
 
     /// The members an object may have beside those it names: what their keys and values are.
     fn others(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Vec<Node>, Problem> {
+        // Most objects have no others, and what their keys would be takes long to find.
+        if shape.property_names.is_empty() && shape.pattern_properties.is_empty() && !self.allows_more(shape) {
+            return Ok(Vec::new());
+        }
         let declared: Vec<&str> = shape.properties.iter().map(|(name, _)| name.as_str()).collect();
         let free = Automaton::one_of(declared.iter().copied()).complement();
         let mut free = if declared.is_empty() { Automaton::anything() } else { free };
@@ -332,25 +336,28 @@ impl Reader<'_> {
             nodes.push(self.member(&own, value, style, &format!("{name}-pattern{at}"))?);
             rest = rest.both(&keys.complement()).ok_or_else(too_large)?;
         }
-        let mut schema = shape.additional.clone();
-        if schema.is_none() {
-            if shape.names_members && !self.open {
-                let message = "only the members of the schema are allowed: `additionalProperties` is not set";
-                let told = self.notes.iter().any(|note| note.message == message);
-                if !told {
-                    self.note(Effect::Tighter, &shape.path, "additionalProperties", message);
-                }
-                return Ok(nodes);
-            }
-            schema = Some(Schema::anything());
-        }
-        let schema = schema.unwrap_or_else(Schema::anything);
-        if matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]) {
+        if !self.allows_more(shape) {
             return Ok(nodes);
         }
+        let schema = shape.additional.clone().unwrap_or_else(Schema::anything);
         let value = self.value(&schema, style, &format!("{name}-other"))?;
         nodes.push(self.member(&rest, value, style, &format!("{name}-other"))?);
         Ok(nodes)
+    }
+
+    /// Whether an object may have members that no keyword names; a note says so if that is for want of a keyword.
+    fn allows_more(&mut self, shape: &Shape) -> bool {
+        match &shape.additional {
+            Some(schema) => !matches!(schema.all.as_slice(), [(Value::Bool(false), _), ..]),
+            None if shape.names_members && !self.open => {
+                let message = "only the members of the schema are allowed: `additionalProperties` is not set";
+                if !self.notes.iter().any(|note| note.message == message) {
+                    self.note(Effect::Tighter, &shape.path, "additionalProperties", message);
+                }
+                false
+            }
+            None => true,
+        }
     }
 
     /// A key of these texts, and its value.
