@@ -11,7 +11,7 @@ use crate::wire::conversation::{Answer, Call, RequestShape};
 use crate::wire::probe::Setting;
 use crate::wire::structure::{
     Arguments, Body, CallPart, Calls, Content, Cut, Encoding, History, ObjectBody, Pairs, Prompt, Reasoning, Source,
-    Values, Wire,
+    Values, WireFormat,
 };
 
 /// A chat template with reasoning, calls and a stop: every part between marks of its own.
@@ -85,8 +85,8 @@ pub(super) fn prompt(header: &str) -> Prompt {
 }
 
 /// Bare content up to `<end>`, without reasoning or calls.
-pub(super) fn wire() -> Wire {
-    Wire {
+pub(super) fn wire() -> WireFormat {
+    WireFormat {
         request_shape: RequestShape::USUAL,
         prompts: vec![prompt("<bot>")],
         reasoning: None,
@@ -133,8 +133,8 @@ pub(super) fn calls(texts: [&str; 5], body: Body) -> Calls {
 }
 
 /// The wire with calls of this form.
-pub(super) fn wire_with(texts: [&str; 5], body: Body) -> Wire {
-    Wire { calls: Some(calls(texts, body)), ..wire() }
+pub(super) fn wire_with(texts: [&str; 5], body: Body) -> WireFormat {
+    WireFormat { calls: Some(calls(texts, body)), ..wire() }
 }
 
 /// A call that is a JSON object: `{"name": …, "arguments": …}`.
@@ -174,7 +174,7 @@ pub(super) fn pairs([open, gap, close, separator]: [&str; 4]) -> Pairs {
 }
 
 /// The draft of a wire under the plainest choices.
-pub(super) fn draft(wire: &Wire) -> Value {
+pub(super) fn draft(wire: &WireFormat) -> Value {
     compile(wire, &Choices::default(), "thinking")
 }
 

@@ -11,7 +11,7 @@ use super::readers::Wish;
 use super::{Attempt, Options, keep};
 use crate::json::Step;
 use crate::wire::probe::{Prober, needle};
-use crate::wire::{self, marks, structure::Wire};
+use crate::wire::{self, marks, structure::WireFormat};
 
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
@@ -25,7 +25,7 @@ const MORE_PROOFS: usize = 4;
 
 /// A structure and the candidate that reads it best.
 pub(super) struct Chosen {
-    pub wire: Wire,
+    pub wire: WireFormat,
     pub reasoning_field: String,
     pub attempt: Attempt,
 }
@@ -60,7 +60,7 @@ fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &W
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
     // A template cannot name marks that change with the values of a message.
-    let holds_needles = |wire: &Wire| {
+    let holds_needles = |wire: &WireFormat| {
         let text = compile(wire, &Choices::default(), &reasoning_field).to_string();
         needle::BEGINNINGS.iter().any(|beginning| text.contains(beginning))
     };
@@ -81,7 +81,7 @@ struct Candidate {
     parent: usize,
 }
 
-fn search(wire: &Wire, proof: &Proof<'_>, options: &Options, wish: &Wish, field: &str) -> Option<Attempt> {
+fn search(wire: &WireFormat, proof: &Proof<'_>, options: &Options, wish: &Wish, field: &str) -> Option<Attempt> {
     let mut waiting = vec![Candidate { choices: Choices::default(), parent: 0 }];
     let mut refuted: HashSet<String> = HashSet::new();
     let mut known: HashSet<Choices> = HashSet::from([Choices::default()]);

@@ -5,7 +5,7 @@ use crate::json::Value;
 use crate::text::slice;
 use crate::wire::conversation::{Answer, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
-use crate::wire::structure::Wire;
+use crate::wire::structure::WireFormat;
 
 /// Two renders and their differences.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +76,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Renders the evidence of a wire again, and compares.
-pub(super) fn collect(prober: &Prober, wire: &Wire) -> Vec<Evidence> {
+pub(super) fn collect(prober: &Prober, wire: &WireFormat) -> Vec<Evidence> {
     let base = Setting::new();
     let user = [Message::User(needle::USER.to_owned())];
     let full = |answer: &Answer, setting: &Setting| {

@@ -10,7 +10,7 @@ use super::report::{Derivation, Status};
 use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
 use crate::text::slice;
-use crate::wire::structure::{Arguments, Calls, Place, Prompt, Wire};
+use crate::wire::structure::{Arguments, Calls, Place, Prompt, WireFormat};
 
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;
@@ -291,7 +291,7 @@ fn shown(change: &Change) -> String {
     }
 }
 
-fn prompts(page: &mut String, wire: &Wire) -> std::fmt::Result {
+fn prompts(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
     let mut rows: Vec<(String, &str)> = Vec::new();
     for (at, prompt) in wire.prompts.iter().enumerate() {
         // Listed once: a history or a setting gets a row only if it makes a difference.
@@ -317,7 +317,7 @@ fn prompts(page: &mut String, wire: &Wire) -> std::fmt::Result {
     writeln!(page)
 }
 
-fn arguments(page: &mut String, wire: &Wire) -> std::fmt::Result {
+fn arguments(page: &mut String, wire: &WireFormat) -> std::fmt::Result {
     let Some(Arguments::Pairs(pairs)) = wire.calls.as_ref().map(|calls| &calls.body.arguments) else { return Ok(()) };
     writeln!(page, "### How each type is written\n")?;
     writeln!(page, "| type | after the key |\n|---|---|")?;
@@ -471,7 +471,7 @@ mod tests {
         opens.prefill = "<think>|".to_owned();
         opens.after = History::ToolResult;
         opens.setting.insert("think".to_owned(), true.into());
-        prompts(&mut page, &Wire { prompts: vec![prompt("<bot>"), opens.clone(), opens], ..wire() }).unwrap();
+        prompts(&mut page, &WireFormat { prompts: vec![prompt("<bot>"), opens.clone(), opens], ..wire() }).unwrap();
         let wanted = "### What the prompt already writes\n\n| prompt after | writes |\n|---|---|\n\
                       | a user message, nothing set | nothing |\n| a tool result, `think` = true | `<think>\\|` |\n\n";
         assert_eq!(page, wanted);
@@ -481,7 +481,7 @@ mod tests {
     fn arguments_have_a_row_for_each_type_if_they_are_written_key_by_key() {
         let mut page = String::new();
         let mut typed = calls(["", "<call>", "</call>", "", ""], object_body());
-        let with = |calls: &Calls| Wire { calls: Some(calls.clone()), ..wire() };
+        let with = |calls: &Calls| WireFormat { calls: Some(calls.clone()), ..wire() };
         arguments(&mut page, &with(&typed)).unwrap();
         assert_eq!(page, "");
         let mut keyed = pairs(["<", ">", "</>", ""]);

@@ -5,7 +5,7 @@ use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
 use crate::doctor;
 use crate::json::{Object, Value};
-use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, Wire};
+use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
 
 /// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Findings {
 /// The data of the readable report.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    pub wire: Wire,
+    pub wire: WireFormat,
     pub reasoning_field: String,
     pub evidence: Vec<Evidence>,
     /// Marks of the draft that a server leaves out of the text when it decodes without special tokens.
@@ -61,7 +61,7 @@ impl Findings {
 }
 
 /// The headers of the model's turn, each once.
-pub(super) fn headers(wire: &Wire) -> Vec<&str> {
+pub(super) fn headers(wire: &WireFormat) -> Vec<&str> {
     let mut headers: Vec<&str> = Vec::new();
     for prompt in &wire.prompts {
         if !headers.contains(&prompt.header.trim()) {
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn headers_are_listed_once() {
-        let wire = Wire { prompts: vec![prompt("<a>\n"), prompt("<b>"), prompt("\n<a>")], ..wire() };
+        let wire = WireFormat { prompts: vec![prompt("<a>\n"), prompt("<b>"), prompt("\n<a>")], ..wire() };
         assert_eq!(headers(&wire), ["<a>", "<b>"]);
     }
 

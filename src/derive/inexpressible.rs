@@ -1,10 +1,10 @@
 //! Limits of a wire format: values that it cannot carry and guesses about it, known before any proof.
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::wire::structure::{Arguments, Encoding, Source, Wire};
+use crate::wire::structure::{Arguments, Encoding, Source, WireFormat};
 
 /// Names the values that no parser can get back from this wire, and the guesses that no render confirms.
-pub(super) fn find(wire: &Wire) -> Vec<Diagnostic> {
+pub(super) fn find(wire: &WireFormat) -> Vec<Diagnostic> {
     let mut limits = Vec::new();
     let mut limit = |id: &'static str, message: &str, help: &str| {
         limits.push(Diagnostic::new(Severity::Note, id, message).help(help));
@@ -69,7 +69,7 @@ mod tests {
     use crate::derive::by_hand::{named_body, pairs, reasoning, wire, wire_with};
     use crate::wire::structure::{Pairs, Values};
 
-    fn of(wire: &Wire) -> Vec<&'static str> {
+    fn of(wire: &WireFormat) -> Vec<&'static str> {
         find(wire).iter().map(|note| note.id).collect()
     }
 
@@ -104,7 +104,7 @@ mod tests {
         ] {
             let mut thought = reasoning("<think>\n", "</think>");
             thought.source = source;
-            let notes = find(&Wire { reasoning: Some(thought), ..wire() });
+            let notes = find(&WireFormat { reasoning: Some(thought), ..wire() });
             assert_eq!(notes.iter().map(|note| note.id).collect::<Vec<_>>(), limits);
             assert!(notes.iter().all(|note| note.message.contains("`<think>`") && note.message.contains("`</think>`")));
         }

@@ -127,7 +127,7 @@ pub(crate) fn derive_with_wire(source: &str, options: &Options) -> (Derivation, 
 fn derive_and<T>(
     source: &str,
     options: &Options,
-    then: impl Fn(&mut Prober<'_>, &structure::Wire) -> T,
+    then: impl Fn(&mut Prober<'_>, &structure::WireFormat) -> T,
 ) -> (Derivation, Option<T>) {
     let failed = |diagnostic| (Derivation::failed(diagnostic), None);
     let template = match ChatTemplate::compile(source) {
@@ -159,7 +159,7 @@ fn attempt<T>(
     template: &ChatTemplate,
     source: &str,
     options: &Options,
-    then: &impl Fn(&mut Prober<'_>, &structure::Wire) -> T,
+    then: &impl Fn(&mut Prober<'_>, &structure::WireFormat) -> T,
 ) -> Option<(Derivation, Option<T>)> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     let wish = Wish::of(&options.targets);

@@ -5,7 +5,7 @@ use super::notes::{Effect, Note};
 use crate::pattern::{Regular, of_delimiter};
 use crate::template::{Delimiter, Template};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, CallPart, KEY_AGAIN, Wire};
+use crate::wire::structure::{Arguments, CallPart, KEY_AGAIN, WireFormat};
 use crate::wire::written::{Part, Written};
 
 /// The texts without marks, for each place in which text is unconstrained.
@@ -26,7 +26,7 @@ pub(crate) struct Clear {
 pub(crate) const CALLS: &str = "tool_calls";
 
 /// Finds what each kind of text must not hold: the opens and closes of the template, and the stops of the wire.
-pub(crate) fn clear(template: &Template, wire: &Wire, written: &Written) -> Clear {
+pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -> Clear {
     let mut notes = Vec::new();
     let mut read = |delimiter: Option<&Delimiter>| -> Vec<(Regular, bool)> {
         let Some(delimiter) = delimiter else { return Vec::new() };
@@ -110,7 +110,7 @@ fn without(patterns: &[(Regular, bool)]) -> Option<Automaton> {
 }
 
 /// The marks around a thought: those of the template, which every wire of it has, or else the wire's own.
-fn thought(template: &Template, wire: &Wire) -> Option<(String, String)> {
+fn thought(template: &Template, wire: &WireFormat) -> Option<(String, String)> {
     let own = wire.reasoning.as_ref()?;
     let field =
         template.fields().iter().find(|field| field.open.is_some() && field.name != CALLS && field.name != "content");
@@ -126,7 +126,7 @@ fn thought(template: &Template, wire: &Wire) -> Option<(String, String)> {
 }
 
 /// The first mark after the arguments of a call, if any stands out.
-fn call_close(wire: &Wire, written: &Written) -> Option<String> {
+fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
     let calls = wire.calls.as_ref()?;
     let shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let after = shapes.filter_map(|shape| {

@@ -55,7 +55,7 @@ pub struct Grammar {
 }
 
 /// Which turns a stop ends: those with calls, those with content alone, or any.
-fn ends(structure: &structure::Wire, stop: &str) -> &'static str {
+fn ends(structure: &structure::WireFormat, stop: &str) -> &'static str {
     let Some(end) = structure.calls.as_ref().and_then(|calls| calls.end.as_deref()) else { return "any" };
     match (end.contains(stop), structure.end.contains(stop)) {
         (true, false) => "calls",
@@ -181,7 +181,7 @@ impl<'m> Builder<'m> {
 }
 
 /// The marks that a server must leave in the output because the parser needs them.
-fn preserved(wire: &crate::wire::structure::Wire) -> Vec<String> {
+fn preserved(wire: &crate::wire::structure::WireFormat) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         for mark in crate::wire::marks::marks(text) {

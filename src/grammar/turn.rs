@@ -9,7 +9,7 @@ use super::{Lazily, Trigger};
 use crate::pattern::Regular;
 use crate::text::slice;
 use crate::wire::marks;
-use crate::wire::structure::Wire;
+use crate::wire::structure::WireFormat;
 use crate::wire::written::{Group, Part, Shape, Written};
 
 /// Whether a region may be there.
@@ -27,7 +27,7 @@ pub enum Presence {
 
 /// The parts of the turn.
 pub(crate) struct Turn<'t> {
-    pub wire: &'t Wire,
+    pub wire: &'t WireFormat,
     pub written: &'t Written,
     pub clear: &'t Clear,
     pub prompt: Option<&'t str>,

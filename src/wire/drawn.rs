@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::probe::Prober;
-use super::structure::{Arguments, Cut, Wire};
+use super::structure::{Arguments, Cut, WireFormat};
 use super::{infer, template_usage};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
@@ -79,7 +79,7 @@ impl Drawn {
         .concat()
     }
 
-    fn infer(&self) -> Wire {
+    fn infer(&self) -> WireFormat {
         let template = ChatTemplate::compile(&self.template()).unwrap();
         let variables = Object::new();
         let mut prober = Prober::new(&template, &variables, None);

@@ -10,7 +10,7 @@ use crate::json::Object;
 /// How a chat template writes conversations down: found once a model, shared by any number of requests.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    structure: structure::Wire,
+    structure: structure::WireFormat,
     written: Written,
     is_assumed: bool,
 }
@@ -27,7 +27,7 @@ impl Wire {
     }
 
     /// The wire of a structure, by the prober with which it was inferred.
-    pub(crate) fn of(prober: &mut Prober, structure: structure::Wire) -> Self {
+    pub(crate) fn of(prober: &mut Prober, structure: structure::WireFormat) -> Self {
         let written = written::find(prober, &structure);
         Self { structure, written, is_assumed: false }
     }
@@ -41,7 +41,7 @@ impl Wire {
         self.is_assumed
     }
 
-    pub(crate) fn structure(&self) -> &structure::Wire {
+    pub(crate) fn structure(&self) -> &structure::WireFormat {
         &self.structure
     }
 

@@ -6,14 +6,14 @@ use super::hidden;
 use super::marks;
 use super::probe::{Prober, Setting, needle};
 use super::shapes;
-use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, Wire};
+use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
 use super::turn::{self, Leads, trace};
 use crate::text::slice;
 
 /// Infers how a chat template writes the model's turn; nothing if it shows no content.
-pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<Wire> {
+pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<WireFormat> {
     let request_shape = prober.request_shape;
     prober.offered = Some(other_tools(request_shape));
     let base = Setting::new();
@@ -107,7 +107,7 @@ pub(crate) fn infer(prober: &mut Prober, usage: &TemplateUsage) -> Option<Wire> 
         .iter_mut()
         .filter(|prompt| !prompt.header_in_prompt_only)
         .for_each(|prompt| begin_at(prompt, &content.open));
-    Some(Wire { request_shape: prober.request_shape, prompts, reasoning, content, calls, end, stops })
+    Some(WireFormat { request_shape: prober.request_shape, prompts, reasoning, content, calls, end, stops })
 }
 
 /// Tools that no probe calls, so that the list in a prompt contains no needle.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows any model. Conversations whose every value is a needle are rendered in many shapes; the
 //! positions of the needles show the text around each value, and shapes that differ in one thing show which text
-//! belongs to it. `structure::Wire` is the outcome.
+//! belongs to it. `structure::WireFormat` is the outcome.
 
 mod calls;
 pub(crate) mod conversation;

@@ -8,7 +8,7 @@ use super::probe::Setting;
 
 /// How one chat template writes conversations down.
 #[derive(Clone, Debug)]
-pub(crate) struct Wire {
+pub(crate) struct WireFormat {
     /// How messages have to be given for this template to show them.
     pub request_shape: RequestShape,
     /// How prompts end, one for each history and setting that makes a difference.

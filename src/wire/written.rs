@@ -5,7 +5,7 @@ use super::conversation::{Answer, ReasoningInput, json_type};
 use super::marks;
 use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
-use super::structure::{Arguments, Encoding, History, Wire};
+use super::structure::{Arguments, Encoding, History, WireFormat};
 use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
@@ -74,7 +74,7 @@ pub(crate) struct Spelling {
 }
 
 /// Renders every kind of turn that the wire can carry.
-pub(crate) fn find(prober: &mut Prober, wire: &Wire) -> Written {
+pub(crate) fn find(prober: &mut Prober, wire: &WireFormat) -> Written {
     prober.request_shape = wire.request_shape;
     prober.reasoning_input = wire.reasoning.as_ref().and_then(|reasoning| reasoning.reasoning_inputs.first().cloned());
     let mut written = Written { groups: groups(prober, wire), ..Written::default() };
@@ -117,7 +117,7 @@ pub(crate) fn find(prober: &mut Prober, wire: &Wire) -> Written {
 }
 
 /// The turns after each end of a prompt.
-fn groups(prober: &mut Prober, wire: &Wire) -> Vec<Group> {
+fn groups(prober: &mut Prober, wire: &WireFormat) -> Vec<Group> {
     let mut settings: Vec<Setting> = vec![Setting::new()];
     let known = wire.prompts.iter().map(|prompt| &prompt.setting);
     let parts = wire.reasoning.iter().map(|reasoning| &reasoning.setting);
@@ -151,7 +151,7 @@ fn groups(prober: &mut Prober, wire: &Wire) -> Vec<Group> {
     groups
 }
 
-fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) -> Option<Group> {
+fn group(prober: &mut Prober, wire: &WireFormat, after: History, setting: &Setting) -> Option<Group> {
     let history = shapes::history(after);
     let text = prober.render(&history, setting, true)?;
     let start = text.rfind(after.last_needle())? + after.last_needle().len();
@@ -207,7 +207,7 @@ fn group(prober: &mut Prober, wire: &Wire, after: History, setting: &Setting) ->
 }
 
 /// A trace as the parts of a turn; nothing if the template dropped a part.
-fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
+fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
     let mut regions: Vec<(std::ops::Range<usize>, Part)> = Vec::new();
     if answer.content.is_some() {
         regions.push((trace.slot(Kind::Content)?.range.clone(), Part::Content));
@@ -247,7 +247,7 @@ fn shape(trace: &Trace, answer: &Answer, wire: &Wire) -> Option<Shape> {
 }
 
 /// The stops of the wire, each from its first mark that never occurs inside a turn.
-fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
+fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
     let mut inside: Vec<&str> = Vec::new();
     let mut between: Vec<&str> = Vec::new();
     for group in groups {
@@ -295,7 +295,7 @@ fn stops(groups: &[Group], wire: &Wire) -> Vec<String> {
 }
 
 /// Removes the stop, and all text after it, from a shape.
-fn end(shape: &mut Shape, stops: &[String], wire: &Wire) {
+fn end(shape: &mut Shape, stops: &[String], wire: &WireFormat) {
     let Some(Part::Text(rest)) = shape.parts.last_mut() else { return };
     match stops.iter().filter_map(|stop| rest.find(stop.as_str())).min() {
         Some(stop) => rest.truncate(stop),
@@ -324,7 +324,7 @@ fn samples() -> [Value; 7] {
 }
 
 /// Writes a value of each type alone and examines the text around it.
-fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spelling> {
+fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec<Spelling> {
     let mut found: Vec<(Spelling, String)> = Vec::new();
     let key = shapes::key(0, 0);
     for value in samples() {
@@ -358,7 +358,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &Wire) -> Vec<Spell
         .collect()
 }
 
-fn wire_is_python(wire: &Wire) -> bool {
+fn wire_is_python(wire: &WireFormat) -> bool {
     wire.calls.as_ref().is_some_and(|calls| match &calls.body.arguments {
         Arguments::Pairs(pairs) => pairs.values.others == Encoding::Python,
         _ => false,

@@ -8,10 +8,10 @@ use super::pattern::{Delimiter, any_of, escape, spaced, word_before};
 use crate::json::{Object, Value};
 use crate::text::slice;
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs, Place, Wire};
+use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Pairs, Place, WireFormat};
 
 /// Writes the field.
-pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
+pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Object {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     // An object whose key is the name has no path to it.
     let named = calls.body.object.as_ref().and_then(|object| Some((object, object.name.as_deref()?)));
@@ -24,7 +24,7 @@ pub(super) fn field(wire: &Wire, calls: &Calls, choices: &Choices) -> Object {
 }
 
 /// The beginning of a call, as a pattern that ends the content before it.
-pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
+pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> String {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
     match frame::is_distinctive(&first) {
@@ -38,7 +38,7 @@ pub(super) fn opening(wire: &Wire, calls: &Calls, choices: &Choices) -> String {
 }
 
 struct Plan<'w> {
-    wire: &'w Wire,
+    wire: &'w WireFormat,
     calls: &'w Calls,
     choices: &'w Choices,
     cut: &'w Cut,
@@ -609,13 +609,13 @@ mod tests {
     use crate::wire::structure::Body;
 
     /// Reads a text with the draft of a wire under these choices: the content and the calls.
-    fn read_under(wire: &Wire, choices: Choices, text: &str) -> (String, Vec<String>) {
+    fn read_under(wire: &WireFormat, choices: Choices, text: &str) -> (String, Vec<String>) {
         let message = read(&compile(wire, &choices, "thinking"), text);
         let content = message.get("content").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
         (content, said_calls(&message))
     }
 
-    fn plain(wire: &Wire, text: &str) -> (String, Vec<String>) {
+    fn plain(wire: &WireFormat, text: &str) -> (String, Vec<String>) {
         read_under(wire, Choices::default(), text)
     }
 
@@ -634,7 +634,7 @@ mod tests {
         let between_marks = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", Arguments::Json));
         let tags = Arguments::Pairs(Box::new(pairs(["<", ">", "</>", ""])));
         let keyed = wire_with(["", "<f=", "</f>", "\n", ""], named_body(">", tags));
-        let table: [(&str, &Wire, &str, &str, &[&str]); 9] = [
+        let table: [(&str, &WireFormat, &str, &str, &[&str]); 9] = [
             (
                 "marked",
                 &marked,

@@ -1,7 +1,7 @@
 //! The open questions of a wire's structure: one small record, each choice with its alternatives, the cheapest first.
 
 use crate::wire::marks;
-use crate::wire::structure::{Calls, Cut, Wire};
+use crate::wire::structure::{Calls, Cut, WireFormat};
 
 /// One reading of a wire among those the format allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -92,7 +92,7 @@ pub(in crate::derive) enum Topic {
 
 impl Choices {
     /// The records that differ from this one in one choice about the failed part.
-    pub fn neighbors(&self, wire: &Wire, topics: &[Topic]) -> Vec<Choices> {
+    pub fn neighbors(&self, wire: &WireFormat, topics: &[Topic]) -> Vec<Choices> {
         let mut found = Vec::new();
         let cuts = wire.calls.as_ref().map_or(0, |calls| calls.cuts.len());
         if topics.contains(&Topic::Calls) || topics.contains(&Topic::Content) {

@@ -16,11 +16,11 @@ pub(super) use pattern::without_doubled_space;
 
 use crate::json::{Object, Value};
 use crate::wire::probe::needle;
-use crate::wire::structure::{Prompt, Source, Wire};
+use crate::wire::structure::{Prompt, Source, WireFormat};
 use pattern::{Delimiter, any_of, escape, spaced};
 
 /// Writes the response template of a wire under these choices.
-pub(super) fn compile(wire: &Wire, choices: &Choices, reasoning_field: &str) -> Value {
+pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &str) -> Value {
     let mut template = Object::new();
     template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
     anchors(wire).write(&mut template, "start_anchor");
@@ -37,7 +37,7 @@ pub(super) fn compile(wire: &Wire, choices: &Choices, reasoning_field: &str) -> 
 }
 
 /// The ends of prompts after which the message begins.
-fn anchors(wire: &Wire) -> Delimiter {
+fn anchors(wire: &WireFormat) -> Delimiter {
     let mut anchors: Vec<String> = Vec::new();
     let mut any_end = wire.prompts.is_empty();
     for prompt in &wire.prompts {
@@ -66,7 +66,7 @@ fn anchors(wire: &Wire) -> Delimiter {
 }
 
 /// The marks that open a part of the message.
-fn first_marks(wire: &Wire) -> Vec<&str> {
+fn first_marks(wire: &WireFormat) -> Vec<&str> {
     let reasoning = wire.reasoning.iter().map(|reasoning| reasoning.open.as_str());
     let calls = wire.calls.iter().filter_map(|calls| calls.cuts.first());
     let calls = calls.flat_map(|cut| [cut.section.as_str(), cut.open.as_str()]);
@@ -89,7 +89,7 @@ fn anchor(prompt: &Prompt) -> String {
     }
 }
 
-fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
+fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     let reasoning = wire.reasoning.as_ref()?;
     let mut field = Object::new();
     let open = reasoning.open.trim();
@@ -120,7 +120,7 @@ fn reasoning(wire: &Wire, choices: &Choices) -> Option<Object> {
     Some(field)
 }
 
-fn content(wire: &Wire, choices: &Choices) -> Object {
+fn content(wire: &WireFormat, choices: &Choices) -> Object {
     let mut field = Object::new();
     let content = &wire.content;
     let open = content.open.trim();
@@ -190,7 +190,7 @@ mod tests {
     use crate::derive::by_hand::{draft, object_body, prompt, read, reasoning, said_calls, value, wire, wire_with};
     use crate::wire::structure::Content;
 
-    fn fields(wire: &Wire) -> Value {
+    fn fields(wire: &WireFormat) -> Value {
         draft(wire).get("fields").unwrap().clone()
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let mut answered = prompt("");
         answered.before = "a result</tool>\n".to_owned();
         let ends_with = |prompts: Vec<Prompt>| {
-            let template = draft(&Wire { prompts, reasoning: Some(reasoning("<think>", "</think>")), ..wire() });
+            let template = draft(&WireFormat { prompts, reasoning: Some(reasoning("<think>", "</think>")), ..wire() });
             let anchor = ["start_anchor", "start_anchor_pattern"].iter().find_map(|key| template.get(key));
             anchor.unwrap().to_string()
         };
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_thought_without_an_opening_needs_its_close() {
-        let bare = Wire { reasoning: Some(reasoning("", "</think>")), ..wire() };
+        let bare = WireFormat { reasoning: Some(reasoning("", "</think>")), ..wire() };
         let message = read(&draft(&bare), "Hm.</think>Yes.<end>");
         assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Yes."}"#);
         assert_eq!(read(&draft(&bare), "Yes.<end>").to_string(), r#"{"role": "assistant", "content": "Yes."}"#);
@@ -231,11 +231,11 @@ mod tests {
 
     #[test]
     fn a_model_that_stops_while_it_thinks_has_thought() {
-        let thinking = Wire { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
+        let thinking = WireFormat { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
         let message = read(&draft(&thinking), "<think>Hm.<end>");
         assert_eq!(message.to_string(), r#"{"role": "assistant", "thinking": "Hm."}"#);
         // A stop that looks like a closing tag may be text of the thought.
-        let tagged = Wire { stops: vec!["</s>".to_owned()], ..thinking };
+        let tagged = WireFormat { stops: vec!["</s>".to_owned()], ..thinking };
         assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
     }
 
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_stray_close_is_left_out_of_content_if_the_template_writes_it() {
-        let mut thinking = Wire { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
+        let mut thinking = WireFormat { reasoning: Some(reasoning("<think>", "</think>")), ..wire() };
         let stray = "</think>Yes.<end>";
         assert_eq!(read(&draft(&thinking), stray).get("content"), Some(&"</think>Yes.".into()));
         thinking.reasoning.as_mut().unwrap().empty = Some("<think></think>".to_owned());

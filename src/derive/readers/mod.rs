@@ -16,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 use crate::json::Value;
 use crate::targets::{Limits, Reader, Reason, Refusal, THINKING, Target};
 use crate::template::Template;
-use crate::wire::structure::Wire;
+use crate::wire::structure::WireFormat;
 
 /// The names between which every program that renders a chat again copies the reasoning.
 const ALIASES: [&str; 2] = [THINKING, "reasoning_content"];
@@ -84,7 +84,7 @@ pub(super) struct ReaderReport {
 }
 
 /// The verdict of each reader on a draft, whose field of reasoning has a name, and the cost of the target.
-pub(super) fn of(wish: &Wish, wire: &Wire, name: &str, attempt: &Attempt) -> ReaderReport {
+pub(super) fn of(wish: &Wish, wire: &WireFormat, name: &str, attempt: &Attempt) -> ReaderReport {
     let Ok(loaded) = Template::from_value(&attempt.draft) else {
         return ReaderReport { readings: Vec::new(), diagnostics: Vec::new() };
     };

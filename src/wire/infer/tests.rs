@@ -8,7 +8,7 @@ use super::*;
 use crate::chat::ChatTemplate;
 use crate::json::Object;
 
-fn inferred(source: &str) -> Option<Wire> {
+fn inferred(source: &str) -> Option<WireFormat> {
     let template = ChatTemplate::compile(source).unwrap();
     let variables = Object::new();
     let mut prober = Prober::new(&template, &variables, None);
@@ -18,7 +18,7 @@ fn inferred(source: &str) -> Option<Wire> {
 }
 
 /// The wire of a template that writes answers with a piece of Jinja about the message `m`.
-fn wire(answer: &str) -> Wire {
+fn wire(answer: &str) -> WireFormat {
     inferred(&chat_template(answer)).unwrap()
 }
 

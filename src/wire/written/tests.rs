@@ -80,7 +80,8 @@ fn a_stop_begins_at_its_first_mark_that_no_turn_holds() {
         (&["<call>"], &["<|end|>", "\n<|end|>"], &["<|end|>"]),
         (&[], &[], &[]),
     ] {
-        let wire = Wire { stops: known.iter().map(|stop| (*stop).to_owned()).collect(), ..wire.structure().clone() };
+        let wire =
+            WireFormat { stops: known.iter().map(|stop| (*stop).to_owned()).collect(), ..wire.structure().clone() };
         assert_eq!(stops(&[group(texts)], &wire), expected, "{texts:?} {known:?}");
     }
 }
