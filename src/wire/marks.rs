@@ -122,9 +122,14 @@ fn length(text: &str, first: char) -> usize {
         let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
         return fence + language;
     }
-    if !"\"',:;=.-/\\?!&".contains(first) && !is_closing(first) {
+    if !is_closing(first) {
+        // These part words in prose and code; doubled on both sides they are brackets.
+        let parts_words = "\"',:;=.-/\\?!&".contains(first);
         let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
-        if let Some(end) = between_signs(slice(text, same..), same / whole, closing) {
+        let is_mark = |end: &usize| {
+            !parts_words || same > whole && slice(text, ..same + end).strip_suffix(slice(text, ..same)).is_some()
+        };
+        if let Some(end) = between_signs(slice(text, same..), same / whole, closing).filter(is_mark) {
             return same + end;
         }
     }
@@ -242,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_into_marks() {
-        let table: [(&str, &[&str]); 16] = [
+        let table: [(&str, &[&str]); 18] = [
             (" @done\n", &[" ", "@done", "\n"]),
             ("</call></calls>", &["</call>", "</calls>"]),
             ("<|im_end|>\n<|im_start|>", &["<|im_end|>", "\n", "<|im_start|>"]),
@@ -259,6 +264,8 @@ mod tests {
             ("a < b", &["a", " ", "<", " ", "b"]),
             ("◁think▷", &["◁think▷"]),
             (")], ", &[")", "]", ",", " "]),
+            ("::/think::::call::f", &["::/think::", "::call::", "f"]),
+            ("std::vec: a == b", &["std", "::", "vec", ":", " ", "a", " ", "==", " ", "b"]),
         ];
         for (text, expected) in table {
             assert_eq!(marks(text), expected, "{text:?}");

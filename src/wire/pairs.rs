@@ -73,7 +73,7 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
     let marks: Vec<&str> = marks::marks(longest);
     let lengths = (0..=marks.len()).rev().map(|count| marks.iter().take(count).map(|mark| mark.len()).sum::<usize>());
     let read = |length: usize| {
-        let close = longest.get(..length)?;
+        let close = between.get(..length)?;
         let rest = between.get(length..)?;
         let open = marks::shared_end(rest, lead);
         let after = tail.strip_prefix(close)?;
@@ -93,7 +93,10 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
             section_close: String::new(),
         })
     };
-    lengths.clone().find_map(read).or_else(|| {
+    // Equal signs of two arguments that touch look like one mark; where one ends, a call without arguments shows.
+    let touching = common(between.chars(), tail.chars());
+    let within = none.map(|_| (1..=touching).rev()).into_iter().flatten();
+    lengths.chain(within).find_map(read).or_else(|| {
         let close = longest;
         let rest = between.get(close.len()..)?;
         let open = marks::shared_end(rest, lead);
@@ -241,6 +244,9 @@ mod tests {
         ] {
             assert_eq!(texts(&cut(lead, between, tail, none).unwrap()), expected, "{none:?}");
         }
+        // Bars around each key and value.
+        let bars = cut(">|", "||", "|</call>", Some("></call>")).unwrap();
+        assert_eq!(texts(&bars), [">", "|", "|", "", ""]);
         // Nothing is common to the three: the first argument opens otherwise than the second one.
         assert_eq!(texts(&cut("(", ", ", ")", None).unwrap()), ["(", "", "", ", ", ""]);
     }

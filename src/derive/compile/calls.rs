@@ -227,7 +227,9 @@ impl Plan<'_> {
         }
         if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
-            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close})") };
+            // White space after a call belongs to its close, or to what parts it from the next one.
+            let space = if self.cut.close.ends_with(char::is_whitespace) { "\\s*" } else { "" };
+            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{space})") };
             let separator = match self.cut.separator.as_str() {
                 "" => String::new(),
                 text if own.is_empty() => escape(text),
@@ -236,6 +238,13 @@ impl Plan<'_> {
             if !(after_close.is_empty() && separator.is_empty()) {
                 before.push(format!("{after_close}{separator}{}", self.inside_section()));
             }
+        } else if self.calls.most > 1
+            && !section.is_empty()
+            && self.end_of_call().is_empty()
+            && !self.cut.separator.is_empty()
+        {
+            // Nothing closes a call but the next one, after white space that is taken with the call before.
+            before.push(format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
         }
         let is_distinctive = frame::is_distinctive(open);
         match before.is_empty() {

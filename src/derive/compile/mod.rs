@@ -120,6 +120,13 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     Some(field)
 }
 
+/// A stop as a pattern that matches it at the end of a text only, on a line of its own if it has one.
+fn at_end(wire: &WireFormat, stop: &str) -> String {
+    let begins_line = wire.end.trim_end().strip_suffix(stop).is_some_and(|before| before.ends_with('\n'));
+    // The line break may already belong to the close of a call.
+    format!("\\s*{}{}\\s*\\Z", if begins_line { "(?<=\\n)" } else { "" }, escape(stop))
+}
+
 fn content(wire: &WireFormat, choices: &Choices) -> Object {
     let mut field = Object::new();
     let content = &wire.content;
@@ -160,6 +167,9 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
         }
     }
     wire.stops.iter().for_each(|stop| add(stop));
+    // A stop that prose may contain, such as a line of equal signs, ends content where the text ends, too.
+    let last: Vec<String> =
+        wire.stops.iter().filter(|stop| !frame::is_distinct(stop)).map(|stop| at_end(wire, stop)).collect();
     if !open.is_empty() {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
         Delimiter::Literals([open.to_owned()].into_iter().chain(beside).collect()).write(&mut field, "open");
@@ -170,15 +180,12 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     {
         patterns.insert(0, format!("(?={})", calls::opening(wire, calls, choices)));
     }
-    match patterns.is_empty() {
-        true => {}
-        false if !open.is_empty() && wire.calls.is_none() => {
-            Delimiter::Literals(closes).write(&mut field, "close");
-        }
-        false => {
-            let space = if open.is_empty() { "\\s*" } else { "" };
-            Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(&mut field, "close");
-        }
+    if !open.is_empty() && wire.calls.is_none() && last.is_empty() && !closes.is_empty() {
+        Delimiter::Literals(closes).write(&mut field, "close");
+    } else if !patterns.is_empty() || !last.is_empty() {
+        let space = if open.is_empty() { "\\s*" } else { "" };
+        let anywhere = (!patterns.is_empty()).then(|| format!("{}{space}", any_of(patterns)));
+        Delimiter::Pattern(any_of(anywhere.into_iter().chain(last).collect())).write(&mut field, "close");
     }
     field.insert("content".to_owned(), "text".into());
     field

@@ -134,6 +134,8 @@ pub(super) fn word_before(next: &str) -> String {
     match next.trim_start().chars().next() {
         Some(c) if c.is_alphanumeric() || next.is_empty() => "[\\w.-]".to_owned(),
         Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
+        // A word that white space ends may hold the sign after it, as `a-b -> c` does.
+        Some('-') if next.starts_with(char::is_whitespace) => "\\S".to_owned(),
         Some(c) => {
             let sign = if matches!(c, '[' | ']' | '^' | '\\' | '-') { format!("\\{c}") } else { c.to_string() };
             format!("[^\\s{sign}]")
