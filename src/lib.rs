@@ -106,7 +106,7 @@ pub mod diagnostic;
 pub mod doctor;
 #[cfg(feature = "derive")]
 pub mod grammar;
-// What a name on the command line stands for; not part of the library.
+// The source that a name on the command line refers to; not part of the library.
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod input;

@@ -12,7 +12,7 @@ use crate::pattern::Part;
 use crate::template::{ContentSpec, Delimiter, Field, Shape, Template};
 use crate::wire::Wire;
 
-/// How many texts a delimiter is taken to stand for.
+/// The most texts that a delimiter may match here.
 const MOST_TEXTS: usize = 64;
 
 /// Assumes how a model writes what a response template reads. Each grammar built from it says so in a note.

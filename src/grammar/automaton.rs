@@ -640,7 +640,7 @@ mod tests {
         Automaton { states: states.iter().map(state).collect() }
     }
 
-    /// Every text over `a` to `d` of up to so many characters.
+    /// Every text over `a` to `d` of up to that many characters.
     fn texts(most: usize) -> Vec<String> {
         let mut all = vec![String::new()];
         let mut last = 0;

@@ -51,7 +51,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Passes the characters of one kind, at most so many, and returns them.
+    /// Passes up to `most` characters of one kind, and returns them.
     pub fn take(&mut self, most: usize, is_one: impl Fn(char) -> bool) -> &'t str {
         let start = self.at;
         self.at += self.rest().chars().take(most).take_while(|c| is_one(*c)).map(char::len_utf8).sum::<usize>();

@@ -85,7 +85,7 @@ impl Reader {
         Err(Problem::Format(message.into(), self.at))
     }
 
-    /// Fails if so many bytes would go beyond the end of the file or the limit of metadata.
+    /// Fails if that many bytes would go beyond the end of the file or the limit of metadata.
     fn need(&self, bytes: u64, what: &str) -> Result<()> {
         if bytes > self.len.saturating_sub(self.at) {
             return self

@@ -88,7 +88,7 @@ pub struct SourceError {
     pub sources: Sources,
 }
 
-/// What stands between a name and its chat template.
+/// Why a name gives no chat template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SourceErrorKind {
@@ -101,7 +101,7 @@ pub enum SourceErrorKind {
 }
 
 impl SourceError {
-    /// What stands between the name and its chat template.
+    /// Why the name gives no chat template.
     pub fn kind(&self) -> SourceErrorKind {
         match self.diagnostics.first().map(|problem| problem.id) {
             Some("unreadable-file") => SourceErrorKind::Unreadable,

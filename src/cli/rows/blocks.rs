@@ -133,11 +133,11 @@ mod tests {
         loop {
             match blocks.next_block(std::mem::take(&mut spare)) {
                 Ok(Some(block)) => {
-                    let mut told = format!("{} of {}:", block.turn, block.length);
+                    let mut listed = format!("{} of {}:", block.turn, block.length);
                     spare = block.for_each_line(|line| {
-                        told += &format!(" {}={}", line.number, String::from_utf8_lossy(&line.bytes));
+                        listed += &format!(" {}={}", line.number, String::from_utf8_lossy(&line.bytes));
                     });
-                    read.push(told);
+                    read.push(listed);
                 }
                 Ok(None) => return read,
                 Err(error) => read.push(error.to_string()),

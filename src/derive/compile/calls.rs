@@ -228,8 +228,8 @@ impl Plan<'_> {
         if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
             // White space after a call belongs to its close, or to what parts it from the next one.
-            let space = if self.cut.close.ends_with(char::is_whitespace) { "\\s*" } else { "" };
-            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{space})") };
+            let trailing = if self.cut.close.ends_with(char::is_whitespace) { "\\s*" } else { "" };
+            let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{trailing})") };
             let separator = match self.cut.separator.as_str() {
                 "" => String::new(),
                 text if own.is_empty() => escape(text),

@@ -57,7 +57,7 @@ pub struct SourceError {
     pub sources: Sources,
 }
 
-/// What stands between a name and its template.
+/// Why a template cannot be read from a name, or written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SourceErrorKind {
@@ -72,7 +72,7 @@ pub enum SourceErrorKind {
 }
 
 impl SourceError {
-    /// What stands between the name and its template.
+    /// Why the template cannot be read from the name, or written to it.
     pub fn kind(&self) -> SourceErrorKind {
         match self.diagnostics.first().map(|problem| problem.id) {
             Some("unreadable-file") => SourceErrorKind::Unreadable,
