@@ -5,10 +5,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::script::{Form, Kind, Script};
-use super::text::{common_end, whole_end};
+use super::text::whole_end;
 use crate::chat::{ChatTemplate, RenderErrorKind, RenderOptions};
 use crate::json::{self, Object, Value};
-use crate::text::slice;
+use crate::text::{common_end, slice};
 
 /// A kind of text, at its first appearance or repeated by the template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

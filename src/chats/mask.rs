@@ -1,10 +1,10 @@
 //! Which characters of a rendered chat the assistant wrote, read off renders with needles instead of texts.
 
 use super::needles::{Hit, MessagePart, Needles, Text, align, substitute};
-use super::text::{common_end, common_start, whole_end, whole_marks};
+use super::text::{whole_end, whole_marks};
 use crate::chat::{ChatTemplate, RenderError, RenderOptions};
 use crate::json::{Object, Value};
-use crate::text::slice;
+use crate::text::{common_end, common_start, slice};
 
 /// A part of an assistant's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,24 +2,6 @@
 
 use crate::text::slice;
 
-/// The common beginning of two texts.
-pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
-    let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    while !one.is_char_boundary(length) {
-        length -= 1;
-    }
-    slice(one, ..length)
-}
-
-/// The common end of two texts.
-pub(crate) fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
-    let mut length = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
-    while !one.is_char_boundary(one.len() - length) {
-        length -= 1;
-    }
-    slice(one, one.len() - length..)
-}
-
 /// A cut of `text` at `length`, moved to the front of a marker that it would divide.
 ///
 /// `other` agrees with the text up to the cut. If both end there, or one does, nothing is divided.

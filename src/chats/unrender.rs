@@ -7,11 +7,10 @@ use super::assemble::{assemble, fill, link_results};
 use super::chat::{Ambiguity, Chat, NotRendered};
 use super::frames::{Frames, Step, context};
 use super::script::Kind;
-use super::text::common_start;
 use super::walk::{Reading, Walk};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
-use crate::text::slice;
+use crate::text::{common_start, slice};
 
 /// How many readings of a text are rendered again before the best one is given without proof.
 const MOST_PROOFS: usize = 24;

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::{Object, Value};
 use crate::parser::{Options, Parser};
 use crate::template::Template;
-use crate::text::slice;
+use crate::text::common_start;
 use crate::wire::Wire;
 
 /// A chat template as its source gives it.
@@ -164,12 +164,12 @@ fn cut<'t>(full: &'t str, prompt: &str, template: &Template) -> (&'t str, &'t st
     if let Some(turn) = full.strip_prefix(prompt) {
         return full.split_at(full.len() - turn.len());
     }
-    let common: usize = full.chars().zip(prompt.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+    let common = common_start(full, prompt);
     let anchor = template.start_anchor().pattern();
-    let last_before = anchor.matches(slice(full, ..common)).flatten().last().map(|found| found.span().1);
-    let end = last_before.unwrap_or_else(|| match anchor.find_at(full, common) {
+    let last_before = anchor.matches(common).flatten().last().map(|found| found.span().1);
+    let end = last_before.unwrap_or_else(|| match anchor.find_at(full, common.len()) {
         Ok(Some(found)) => found.span().1,
-        _ => common,
+        _ => common.len(),
     });
     full.split_at_checked(end).unwrap_or((full, ""))
 }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::diff::{self, DiffTag};
 use crate::json::Value;
-use crate::text::slice;
+use crate::text::{common_end, common_start, slice};
 use crate::wire::conversation::{Answer, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
 use crate::wire::structure::WireFormat;
@@ -33,9 +33,9 @@ pub(crate) struct Change {
 /// Compares two renders.
 fn changes(without: &str, with: &str) -> Vec<Change> {
     // Only the text between the common ends is worth the work.
-    let start = common(without.chars(), with.chars());
+    let start = common_start(without, with).len();
     let (a, b) = (slice(without, start..), slice(with, start..));
-    let end = common(a.chars().rev(), b.chars().rev());
+    let end = common_end(a, b).len();
     let (a, b) = (slice(a, ..a.len() - end), slice(b, ..b.len() - end));
     let a: Vec<&str> = pieces(a);
     let b: Vec<&str> = pieces(b);
@@ -49,11 +49,6 @@ fn changes(without: &str, with: &str) -> Vec<Change> {
             inserted: join(&b, op.new_range()),
         })
         .collect()
-}
-
-/// How many bytes two texts begin with in common.
-fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
-    a.zip(b).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
 }
 
 /// Words and single signs: a change should not part a word.

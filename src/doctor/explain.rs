@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::facts::common_start;
 use super::messages::needle;
 use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::json::{Object, Value};
-use crate::text::slice;
+use crate::text::{common_start, slice};
 
 /// The subject of a fact, in words.
 pub(crate) fn words(name: &str) -> &'static str {

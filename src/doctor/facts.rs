@@ -6,7 +6,7 @@ use super::messages::{
 };
 use super::probe::{Chat, Outcome, Probe};
 use crate::json::Value;
-use crate::text::slice;
+use crate::text::common_start;
 
 /// The treatment of one part of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -436,11 +436,4 @@ impl Examination<'_, '_> {
         let begins = text.get(..after + blank).map_or(0, |before| before.chars().count());
         (true, spans.iter().any(|(start, end)| *start <= begins && *end > begins).into())
     }
-}
-
-/// The common beginning of two texts.
-pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
-    let length: usize =
-        one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(character, _)| character.len_utf8()).sum();
-    slice(one, ..length)
 }

@@ -17,7 +17,6 @@ use crate::json::{Object, Value};
 
 pub(crate) use explain::{departure, value_words, words};
 pub use explain::{explain, summary};
-pub(crate) use facts::common_start;
 pub use probe::Exhibit;
 pub use traps::traps;
 

@@ -359,7 +359,7 @@ impl Paired<'_> {
         }
         let node = reader.bare_text(shape, name, &self.clear.bare)?;
         let framed = self.pairs.values.frame.as_ref().and_then(|(open, close)| {
-            let inner = Automaton::without(&[Regular::text(close)], &[])?;
+            let inner = Automaton::without(&[&Regular::text(close)], &[])?;
             let inner = reader.rules.text("framed-text", inner);
             Some(Node::sequence([Node::literal(&**open), inner, Node::literal(&**close)]))
         });

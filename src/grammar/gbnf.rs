@@ -223,9 +223,9 @@ impl GbnfWriter<'_> {
     /// One state of regular text as a rule.
     fn state(&mut self, text: usize, state: usize, out: &mut String) {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
-        let Some(own) = automaton.states.get(state) else { return };
+        let Some(own) = automaton.state(state) else { return };
         let mut ways: Vec<(usize, Vec<(u32, u32)>)> = Vec::new();
-        for edge in &own.edges {
+        for edge in own.edges {
             match ways.iter_mut().find(|(to, _)| *to == edge.to) {
                 Some((_, ranges)) => ranges.push((edge.low, edge.high)),
                 None => ways.push((edge.to, vec![(edge.low, edge.high)])),
@@ -245,7 +245,7 @@ impl GbnfWriter<'_> {
                 out.push(' ');
                 literal(out, &text_run);
             }
-            if automaton.states.get(end).is_some_and(|end| !end.accepts || !end.edges.is_empty()) {
+            if automaton.state(end).is_some_and(|end| !end.accepts || !end.edges.is_empty()) {
                 self.want(NamedGbnf::Text(text, end));
                 out.push(' ');
                 self.state_name(text, end, out);
@@ -262,8 +262,8 @@ impl GbnfWriter<'_> {
 fn run(automaton: &Automaton, from: usize) -> (String, usize) {
     let mut text = String::new();
     let mut at = from;
-    while let Some(state) = automaton.states.get(at) {
-        match state.edges.as_slice() {
+    while let Some(state) = automaton.state(at) {
+        match state.edges {
             [Edge { low, high, to }] if low == high && !state.accepts && *to != from && text.len() < 200 => {
                 text.extend(char::from_u32(*low));
                 at = *to;
@@ -276,9 +276,9 @@ fn run(automaton: &Automaton, from: usize) -> (String, usize) {
 
 /// Regular text that is one character.
 pub(super) fn one_class(automaton: &Automaton, state: usize) -> Option<String> {
-    let own = automaton.states.get(state)?;
+    let own = automaton.state(state)?;
     let to = own.edges.first()?.to;
-    let end = automaton.states.get(to)?;
+    let end = automaton.state(to)?;
     let is_one = !own.accepts && end.accepts && end.edges.is_empty() && own.edges.iter().all(|edge| edge.to == to);
     is_one.then(|| class(&own.edges.iter().map(|edge| (edge.low, edge.high)).collect::<Vec<_>>()))
 }

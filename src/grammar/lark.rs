@@ -163,12 +163,12 @@ impl LarkWriter<'_> {
         let own = self.text_name(text, start);
         let place = |at: usize| format!("{own}_at_{at}");
         // The states that are reached from the start, and their predecessors.
-        let mut before: Vec<Ways> = vec![Ways::default(); automaton.states.len()];
+        let mut before: Vec<Ways> = vec![Ways::default(); automaton.len()];
         let mut reached = vec![start];
         let mut next = 0;
         while let Some(at) = reached.get(next).copied() {
             next += 1;
-            for edge in automaton.states.get(at).map_or(&[][..], |state| &state.edges) {
+            for edge in automaton.state(at).map_or(&[][..], |state| state.edges) {
                 let Some(ways) = before.get_mut(edge.to) else { continue };
                 match ways.characters.iter_mut().find(|(from, _)| *from == at) {
                     Some((_, ranges)) => ranges.push((edge.low, edge.high)),
@@ -185,7 +185,7 @@ impl LarkWriter<'_> {
                 }
             }
         }
-        let ends = reached.iter().filter(|at| automaton.states.get(**at).is_some_and(|state| state.accepts));
+        let ends = reached.iter().filter(|at| automaton.ends_in(**at));
         let ends: Vec<String> = ends.map(|at| place(*at)).collect();
         let _ = writeln!(self.out, "{own}: {}", ends.join(" | "));
         for at in &reached {

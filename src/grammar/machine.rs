@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 
 use super::rules::{Node, Rules};
-use crate::text::slice;
+use crate::text::{common_start, slice};
 
 /// A position in the rules: the next node, and the rest after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,11 +57,46 @@ impl<'r> Machine<'r> {
         self.may_end || !self.tops.is_empty()
     }
 
-    /// Consumes a character; false if the rules do not allow it.
+    /// Consumes a text; false if the rules do not allow it.
+    pub fn feed_text(&mut self, text: &str) -> bool {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let length = match self.only_literal() {
+                Some((literal, at, below)) => {
+                    let own = slice(literal, at..);
+                    let length = common_start(own, rest).len();
+                    if length == 0 {
+                        return false;
+                    }
+                    let is_over = length == own.len();
+                    let next =
+                        if is_over { below } else { Some(self.cell(Item::Literal(literal, at + length), below)) };
+                    self.expand(vec![next]);
+                    length
+                }
+                None if self.feed(c) => c.len_utf8(),
+                None => return false,
+            };
+            rest = slice(rest, length..);
+        }
+        self.is_alive()
+    }
+
+    /// The literal that alone may come next, the place in it, and the cell after it.
+    fn only_literal(&self) -> Option<(&'r str, usize, Option<usize>)> {
+        let [top] = self.tops.as_slice() else { return None };
+        match self.cells.get(*top)? {
+            Cell { item: Item::Literal(text, at), below } => Some((text, *at, *below)),
+            _ => None,
+        }
+    }
+
+    /// Consumes a character; false if the rules do not allow it, and what they do is still to be asked then.
     pub fn feed(&mut self, c: char) -> bool {
         let mut next = Vec::new();
-        for top in std::mem::take(&mut self.tops) {
-            let Some(Cell { item, below }) = self.cells.get(top).copied() else { continue };
+        for at in 0..self.tops.len() {
+            let top = self.tops.get(at).and_then(|top| self.cells.get(*top));
+            let Some(Cell { item, below }) = top.copied() else { continue };
             match item {
                 Item::Literal(text, at) => {
                     if text.get(at..).is_some_and(|rest| rest.starts_with(c)) {
@@ -74,13 +109,16 @@ impl<'r> Machine<'r> {
                 }
                 Item::Text(text, state) => {
                     let automaton = self.rules.texts.get(text).map(|text| &text.automaton);
-                    let to = automaton.and_then(|automaton| automaton.states.get(state)?.next(c));
+                    let to = automaton.and_then(|automaton| automaton.state(state)?.next(c));
                     if let Some(to) = to {
                         next.push(Some(self.cell(Item::Text(text, to), below)));
                     }
                 }
                 Item::Node(_) | Item::Repeat(..) => {}
             }
+        }
+        if next.is_empty() {
+            return false;
         }
         self.expand(next);
         self.is_alive()
@@ -164,7 +202,7 @@ impl<'r> Machine<'r> {
             match item {
                 Item::Literal(..) => self.tops.push(top),
                 Item::Text(text, state) => {
-                    let state = self.rules.texts.get(text).and_then(|text| text.automaton.states.get(state));
+                    let state = self.rules.texts.get(text).and_then(|text| text.automaton.state(state));
                     if state.is_some_and(|state| state.accepts) {
                         waiting.push(below);
                     }

@@ -12,7 +12,8 @@ use crate::wire::written::{Part, Written};
 #[derive(Clone, Debug)]
 pub(crate) struct Clear {
     pub content: Automaton,
-    pub reasoning: Automaton,
+    /// None if the wire has no thoughts.
+    pub reasoning: Option<Automaton>,
     /// Text inside a call.
     pub value: Automaton,
     /// A value without quotes between its marks.
@@ -25,13 +26,17 @@ pub(crate) struct Clear {
 /// The field that holds calls.
 pub(crate) const CALLS: &str = "tool_calls";
 
+/// A pattern that a text must not match, and whether it matches at the beginning alone.
+type Forbidden = (Regular, bool);
+
 /// Finds what each kind of text must not hold: the opens and closes of the template, and the stops of the wire.
 pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -> Clear {
     let mut notes = Vec::new();
-    let mut read = |delimiter: Option<&Delimiter>| -> Vec<(Regular, bool)> {
+    let text = |text: &str| -> Forbidden { (Regular::text(text), false) };
+    let mut read = |delimiter: Option<&Delimiter>| -> Vec<Forbidden> {
         let Some(delimiter) = delimiter else { return Vec::new() };
         if let Some(literals) = delimiter.literals() {
-            return literals.iter().map(|literal| (Regular::text(literal), false)).collect();
+            return literals.iter().map(|literal| text(literal)).collect();
         }
         match of_delimiter(delimiter.pattern().source()) {
             Ok((regular, _)) if regular.least() == 0 => Vec::new(),
@@ -43,14 +48,19 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
             }
         }
     };
-    let mut stops: Vec<(Regular, bool)> =
-        written.stops.iter().filter(|stop| stop.chars().count() > 1).map(|stop| (Regular::text(stop), false)).collect();
+    let fields: Vec<_> =
+        template.fields().iter().map(|field| (field, read(field.open.as_ref()), read(field.close.as_ref()))).collect();
+    let thought = thought(template, wire);
+    let mut stops: Vec<Forbidden> =
+        written.stops.iter().filter(|stop| stop.chars().count() > 1).map(|stop| text(stop)).collect();
     stops.dedup();
-    let mut content = stops.clone();
-    let mut reasoning = stops.clone();
-    let mut value = stops.clone();
-    for field in template.fields() {
-        let (open, close) = (read(field.open.as_ref()), read(field.close.as_ref()));
+    let thought_close = thought.as_ref().map(|(_, close)| text(close));
+    let call_close = call_close(wire, written).map(|mark| text(&mark));
+    let value_end = value_end(wire).map(text);
+
+    let mut content: Vec<&Forbidden> = stops.iter().collect();
+    let (mut reasoning, mut value) = (content.clone(), content.clone());
+    for (field, open, close) in &fields {
         let is_content = field.open.is_none() || field.name == "content";
         if is_content {
             content.extend(close);
@@ -63,36 +73,23 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
             }
         }
     }
-    let thought = thought(template, wire);
-    if let Some((_, close)) = &thought {
-        reasoning.push((Regular::text(close), false));
-    }
-    if let Some(mark) = call_close(wire, written) {
-        value.push((Regular::text(&mark), false));
-    }
+    reasoning.extend(&thought_close);
+    value.extend(&call_close);
     let mut bare = value.clone();
-    if let Some(calls) = &wire.calls
-        && let Arguments::Pairs(pairs) = &calls.body.arguments
-    {
-        let ends = [pairs.cut.close.trim(), &pairs.cut.close, pairs.cut.separator.trim(), &pairs.cut.separator];
-        if let Some(end) = ends.into_iter().find(|end| !end.is_empty() && !end.contains(KEY_AGAIN)) {
-            bare.push((Regular::text(end), false));
-        } else if let Some((end, _)) = pairs.cut.close.split_once(KEY_AGAIN)
-            && !end.trim().is_empty()
-        {
-            bare.push((Regular::text(end.trim()), false));
-        }
-    }
-    let mut automaton = |patterns: &[(Regular, bool)]| {
+    bare.extend(&value_end);
+
+    let mut automaton = |patterns: &[&Forbidden]| {
         without(patterns).unwrap_or_else(|| {
             let message = "the markers of this template need too many states: free text may contain some of them";
             notes.push(Note::new(Effect::Looser, message));
-            let small = patterns.iter().filter(|(pattern, _)| Automaton::of(pattern).is_some()).cloned();
+            let small = patterns.iter().copied().filter(|(pattern, _)| Automaton::of(pattern).is_some());
             without(&small.collect::<Vec<_>>()).unwrap_or_else(Automaton::anything)
         })
     };
-    let (content, reasoning) = (automaton(&content), automaton(&reasoning));
-    let (value, bare) = if bare == value {
+    let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
+    let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
+    let (content, reasoning) = (automaton(&content), thinks.then(|| automaton(&reasoning)));
+    let (value, bare) = if value_end.is_none() {
         let both = automaton(&value);
         (both.clone(), both)
     } else {
@@ -101,12 +98,21 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     Clear { content, reasoning, value, bare, thought, notes }
 }
 
-/// The texts without these patterns, some of which match at the beginning alone; nothing if there are too many states.
-fn without(patterns: &[(Regular, bool)]) -> Option<Automaton> {
-    let pick = |at_start: bool| -> Vec<Regular> {
-        patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern.clone()).collect()
+/// The texts without these patterns; nothing if there are too many states.
+fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
+    let pick = |at_start: bool| -> Vec<&Regular> {
+        patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern).collect()
     };
     Automaton::without(&pick(false), &pick(true))
+}
+
+/// The end of a value that has no quotes.
+fn value_end(wire: &WireFormat) -> Option<&str> {
+    let Arguments::Pairs(pairs) = &wire.calls.as_ref()?.body.arguments else { return None };
+    let (close, separator) = (pairs.cut.close.as_str(), pairs.cut.separator.as_str());
+    let ends = [close.trim(), close, separator.trim(), separator];
+    let end = ends.into_iter().find(|end| !end.is_empty() && !end.contains(KEY_AGAIN));
+    end.or_else(|| close.split_once(KEY_AGAIN).map(|(end, _)| end.trim()).filter(|end| !end.is_empty()))
 }
 
 /// The marks around a thought: those of the template, which every wire of it has, or else the wire's own.

@@ -316,10 +316,9 @@ impl Matcher<'_> {
     /// Takes the next piece of the text.
     pub fn feed(&mut self, text: &str) -> Fed {
         for c in text.chars() {
-            let before = self.machine.clone();
             if self.is_broken || !self.machine.feed(c) {
                 self.is_broken = true;
-                return Fed::Broken { at: self.at, expected: before.expected() };
+                return Fed::Broken { at: self.at, expected: self.machine.expected() };
             }
             self.at += c.len_utf8();
         }

@@ -1,5 +1,7 @@
 //! Numbers within bounds as regular text.
 
+use std::sync::LazyLock;
+
 use super::automaton::Automaton;
 use crate::pattern::Regular;
 use crate::text::slice;
@@ -287,27 +289,28 @@ fn before(digit: char) -> char {
 
 /// Whole numbers without sign that a number divides.
 fn multiples(of: u64) -> Automaton {
-    use super::automaton::State;
-    let states = (0..of).map(|rest| {
-        let mut state = State { edges: Vec::new(), accepts: rest == 0 };
+    let mut made = Automaton::default();
+    for rest in 0..of {
         for digit in 0..10 {
             let to = usize::try_from((rest * 10 + digit) % of).unwrap_or(0);
-            state.push(u32::from('0') + digit as u32, u32::from('0') + digit as u32, to);
+            made.edge(u32::from('0') + digit as u32, u32::from('0') + digit as u32, to);
         }
-        state
-    });
-    Automaton { states: states.collect() }
+        made.end_state(rest == 0);
+    }
+    made
 }
 
-/// A number of JSON in any spelling.
-pub(crate) fn any_number() -> Regular {
+/// Numbers of JSON in any spelling. Most numbers of a request are free, so that these are made once.
+pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
     let sign = Regular::Class(vec![(u32::from('+'), u32::from('+')), (u32::from('-'), u32::from('-'))]);
     let e = Regular::Class(vec![(u32::from('E'), u32::from('E')), (u32::from('e'), u32::from('e'))]);
     let exponent = maybe(Regular::Concat(vec![e, maybe(sign), any_digits(1)]));
-    Regular::Concat(vec![maybe(class('-', '-')), digits(false), exponent])
-}
+    let number = Regular::Concat(vec![maybe(class('-', '-')), digits(false), exponent]);
+    Automaton::of(&number).unwrap_or_else(Automaton::nothing)
+});
 
-/// A whole number of JSON.
-pub(crate) fn any_whole() -> Regular {
-    Regular::Concat(vec![maybe(class('-', '-')), digits(true)])
-}
+/// Whole numbers of JSON.
+pub(crate) static ANY_WHOLE: LazyLock<Automaton> = LazyLock::new(|| {
+    let number = Regular::Concat(vec![maybe(class('-', '-')), digits(true)]);
+    Automaton::of(&number).unwrap_or_else(Automaton::nothing)
+});

@@ -88,9 +88,9 @@ impl JsonWriter<'_> {
 
     /// One state of regular text.
     fn state(&mut self, text: usize, at: usize) {
-        let Some(state) = self.rules.texts.get(text).and_then(|text| text.automaton.states.get(at)) else { return };
+        let Some(state) = self.rules.texts.get(text).and_then(|text| text.automaton.state(at)) else { return };
         let mut ways = Vec::new();
-        for edge in &state.edges {
+        for edge in state.edges {
             let range = [edge.low, edge.high].map(|c| Value::from(u64::from(c)));
             let class = Value::from([("class", Value::List(vec![Value::List(range.to_vec())]))]);
             let next = self.want(Some(text), edge.to);

@@ -255,8 +255,8 @@ fn only_text(automaton: &Automaton) -> Option<String> {
     let mut text = String::new();
     let mut at = 0;
     loop {
-        let state = automaton.states.get(at)?;
-        match (state.accepts, state.edges.as_slice()) {
+        let state = automaton.state(at)?;
+        match (state.accepts, state.edges) {
             (true, []) => return Some(text),
             (false, [edge]) if edge.low == edge.high && text.len() < 4000 => {
                 text.push(char::from_u32(edge.low)?);

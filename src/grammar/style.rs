@@ -1,5 +1,7 @@
 //! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
 
+use std::sync::LazyLock;
+
 use super::automaton::{Automaton, except};
 use super::rules::{FreeString, Node, Rules};
 use super::strings::Strings;
@@ -150,8 +152,8 @@ impl Style {
     fn constrained(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
         match &self.strings {
             Strings::Json => {
-                let plain = |low, high| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
-                let raw = text.spelled(&plain, &JSON_ESCAPES)?;
+                let is_free = *text == Automaton::anything();
+                let raw = if is_free { ANY_JSON.clone() } else { json_text(text)? };
                 let body = self.text(rules, name, &raw, clear)?;
                 Some(self.quoted("\"", body, "\""))
             }
@@ -168,7 +170,7 @@ impl Style {
                 Some(Node::choice(ways))
             }
             Strings::Marked(open, close) => {
-                let free = Automaton::without(&[Regular::text(close)], &[])?;
+                let free = Automaton::without(&[&Regular::text(close)], &[])?;
                 let body = self.text(rules, name, &text.both(&free)?, clear)?;
                 Some(self.quoted(open, body, close))
             }
@@ -269,19 +271,15 @@ impl Style {
     }
 }
 
-impl Automaton {
-    /// Whether a text is accepted as a whole.
-    pub fn accepts(&self, text: &str) -> bool {
-        let mut at = 0;
-        for c in text.chars() {
-            match self.states.get(at).and_then(|state| state.next(c)) {
-                Some(next) => at = next,
-                None => return false,
-            }
-        }
-        self.states.get(at).is_some_and(|state| state.accepts)
-    }
+/// The texts of JSON strings without their quotes.
+fn json_text(text: &Automaton) -> Option<Automaton> {
+    let plain = |low, high| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
+    text.spelled(&plain, &JSON_ESCAPES)
 }
+
+/// Those of any string.
+static ANY_JSON: LazyLock<Automaton> =
+    LazyLock::new(|| json_text(&Automaton::anything()).unwrap_or_else(Automaton::nothing));
 
 impl Rules {
     /// A rule that several places share under one name.

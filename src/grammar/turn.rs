@@ -7,7 +7,7 @@ use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
 use super::{Lazily, Trigger};
 use crate::pattern::Regular;
-use crate::text::slice;
+use crate::text::{common_end, common_start, slice};
 use crate::wire::marks;
 use crate::wire::structure::WireFormat;
 use crate::wire::written::{Group, Part, Shape, Written};
@@ -61,9 +61,10 @@ impl Turn<'_> {
         let content = self.clear.content.clone();
         let content = if self.content == Presence::Always { not_empty(&content) } else { content };
         let content = rules.text("content", content);
-        let thought = self.clear.reasoning.clone();
-        let thought = if self.reasoning == Presence::Always { not_empty(&thought) } else { thought };
-        let thought = rules.text("reasoning", thought);
+        let thought = self.clear.reasoning.as_ref().map_or_else(Node::never, |thought| {
+            let is_required = self.reasoning == Presence::Always;
+            rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
+        });
         let (groups, is_known) = self.groups();
         if !is_known {
             let message = match self.prompt {
@@ -112,10 +113,7 @@ impl Turn<'_> {
         let groups = &self.written.groups;
         let plain = || groups.first().into_iter().collect::<Vec<_>>();
         let Some(prompt) = self.prompt else { return (plain(), false) };
-        let shared = |group: &Group| {
-            let pairs = prompt.chars().rev().zip(group.prompt.chars().rev());
-            pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
-        };
+        let shared = |group: &Group| common_end(prompt, &group.prompt).len();
         // Whole ends of prompts first; an end may name what the conversation said.
         let whole = groups.iter().filter(|group| shared(group) == group.prompt.len() && !group.prompt.is_empty());
         if let Some(best) = whole.max_by_key(|group| group.prompt.len()) {
@@ -141,14 +139,7 @@ impl Turn<'_> {
     /// The end of the prompt, from the last words of the conversation on.
     fn tail(&self, group: &Group) -> String {
         let Some(prompt) = self.prompt else { return group.prompt.clone() };
-        let shared: usize = prompt
-            .chars()
-            .rev()
-            .zip(group.prompt.chars().rev())
-            .take_while(|(a, b)| a == b)
-            .map(|(a, _)| a.len_utf8())
-            .sum();
-        if shared == group.prompt.len() {
+        if prompt.ends_with(&group.prompt) {
             return group.prompt.clone();
         }
         let header = group.header.trim_start();
@@ -240,7 +231,7 @@ impl Turn<'_> {
             if parts.iter().any(Node::is_never) {
                 continue;
             }
-            let own = shared_with(tail, lead).min(group.header.len());
+            let own = common_start(tail, lead).len().min(group.header.len());
             if let Some(first) = parts.first_mut() {
                 let rest = slice(lead, own..);
                 // A thought shown as empty was written by the prompt already.
@@ -276,7 +267,7 @@ impl Turn<'_> {
     /// The rest of the turn from the first mark of its calls on, and what starts it.
     pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<Lazily> {
         let content = rules.text("content", self.clear.content.clone());
-        let thought = rules.text("reasoning", self.clear.reasoning.clone());
+        let thought = self.clear.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
         let call = self.call.clone()?;
         let (groups, _) = self.groups();
         let mut found: Vec<(String, Parts)> = Vec::new();
@@ -294,7 +285,7 @@ impl Turn<'_> {
                     return None;
                 };
                 // The prompt's own part of the turn is none of the text to come.
-                let begun = if first == 1 { shared_with(before, &tail).min(group.header.len()) } else { 0 };
+                let begun = if first == 1 { common_start(before, &tail).len().min(group.header.len()) } else { 0 };
                 let parts = self.parts(shape, &content, &thought);
                 if let Some(at) = parts.iter().position(|node| *node == call) {
                     found.push((before.get(begun..)?.to_owned(), parts.get(at..)?.to_vec()));
@@ -374,28 +365,21 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// How many bytes two texts begin with in common.
-fn shared_with(a: &str, b: &str) -> usize {
-    a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
-}
-
 /// How far a prompt and the shapes after it agree.
 fn shared_start(tail: &str, group: &Group, shapes: &[&Shape]) -> usize {
     let leads = shapes.iter().filter_map(|shape| match shape.parts.first() {
         Some(Part::Text(text)) => Some(text.as_str()),
         _ => None,
     });
-    let shared = leads.map(|lead| shared_with(tail, lead));
+    let shared = leads.map(|lead| common_start(tail, lead).len());
     shared.max().unwrap_or(group.header.len()).min(group.header.len())
 }
 
 /// The rest of the node after a text that it begins with; nothing if it does not.
 fn after(rules: &Rules, node: &Node, text: &str) -> Option<Node> {
     let mut machine = Machine::new(rules, node);
-    for c in text.chars() {
-        if !machine.feed(c) {
-            return None;
-        }
+    if !machine.feed_text(text) {
+        return None;
     }
     Some(machine.rest()).filter(|rest| !rest.is_never())
 }
@@ -445,9 +429,7 @@ pub(crate) fn factored(ways: &[Parts]) -> Node {
             let mut length = head.len();
             for parts in &same {
                 if let Some(Node::Literal(text)) = parts.first() {
-                    let shared: usize =
-                        head.chars().zip(text.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
-                    length = length.min(shared);
+                    length = length.min(common_start(head, text).len());
                 }
             }
             for parts in &mut same {

@@ -10,7 +10,7 @@ use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::doctor::{self, Exhibit, Fact, Options, Report};
 use crate::json::Value;
-use crate::text::slice;
+use crate::text::{common_start, slice};
 
 /// The groups of facts: their value, and its title on a page.
 const GROUPS: [(&str, &str, &str); 5] = [
@@ -135,7 +135,7 @@ fn departure(html: &mut Html, fact: &Fact, words: &str) {
     html.of_class("p", "", |html| html.prose(words));
     let mut renders = fact.evidence.iter().filter_map(|exhibit| exhibit.outcome.as_ref().ok());
     let (Some(longer), Some(shorter)) = (renders.next(), renders.next()) else { return };
-    let agreed = doctor::common_start(shorter, longer);
+    let agreed = common_start(shorter, longer);
     let [first, second] = [shorter, longer].map(|text| slice(text, agreed.len()..));
     let pieces = [Piece::Same(agreed), Piece::First(first), Piece::Second(second)];
     columns(html, ["the shorter chat", "the longer chat"], &pieces);

@@ -19,3 +19,33 @@ where
     debug_assert!(slice.is_some(), "{range:?} does not slice a text of {} bytes", text.len());
     slice.unwrap_or_default()
 }
+
+/// The common beginning of two texts, in whole characters.
+pub(crate) fn common_start<'a>(one: &'a str, other: &str) -> &'a str {
+    let mut length = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    while !one.is_char_boundary(length) {
+        length -= 1;
+    }
+    slice(one, ..length)
+}
+
+/// The common end of two texts, in whole characters.
+pub(crate) fn common_end<'a>(one: &'a str, other: &str) -> &'a str {
+    let mut length = one.bytes().rev().zip(other.bytes().rev()).take_while(|(a, b)| a == b).count();
+    while !one.is_char_boundary(one.len() - length) {
+        length -= 1;
+    }
+    slice(one, one.len() - length..)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_compared_in_whole_characters() {
+        assert_eq!([common_start("<é>a", "<é>b"), common_start("é", "è"), common_start("ab", "ab")], ["<é>", "", "ab"]);
+        // The last bytes of `é` and `©` are the same.
+        assert_eq!([common_end("a<é>", "b<é>"), common_end("é", "©"), common_end("", "ab")], ["<é>", "", ""]);
+    }
+}

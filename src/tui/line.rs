@@ -130,15 +130,6 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// How many bytes two texts have in common at their beginning, in whole characters.
-pub fn common_prefix(one: &str, other: &str) -> usize {
-    let mut same = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
-    while !one.is_char_boundary(same) {
-        same -= 1;
-    }
-    same
-}
-
 /// A text on one line, safe to show, at most `width` columns wide; begins a little before the byte `at` if that would
 /// not be seen otherwise.
 pub fn fit_around(text: &str, at: usize, width: usize) -> String {
@@ -212,6 +203,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::common_start;
 
     #[test]
     fn what_a_terminal_would_obey_is_spelled_out() {
@@ -285,7 +277,7 @@ mod tests {
             ("abc", "ab", 0, ""),
             ("abc", "ab", 1, "…"),
         ] {
-            assert_eq!(fit_around(text, common_prefix(text, other), width), shown, "{width}");
+            assert_eq!(fit_around(text, common_start(text, other).len(), width), shown, "{width}");
         }
     }
 

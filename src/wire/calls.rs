@@ -11,7 +11,7 @@ use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN
 use super::trace::{self, Kind, Slot, Trace, Whole};
 use super::turn;
 use crate::json::Value;
-use crate::text::slice;
+use crate::text::{common_start, slice};
 
 /// The known facts about the turn around the calls.
 pub(crate) struct Around<'w> {
@@ -524,9 +524,8 @@ fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
 
 /// The position at which two texts differ in one number that goes up by one.
 fn number_between(a: &str, b: &str) -> Option<(Range<usize>, usize)> {
-    let shared: usize = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
     // Two numbers may begin with the same digits.
-    let start = slice(a, ..shared).trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let start = common_start(a, b).trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let digits = |text: &str| text.get(start..).map_or(0, |rest| rest.chars().take_while(char::is_ascii_digit).count());
     let (end_a, end_b) = (start + digits(a), start + digits(b));
     if a.get(end_a..)? != b.get(end_b..)? {

@@ -9,7 +9,7 @@ use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
 use crate::python;
-use crate::text::slice;
+use crate::text::{common_end, common_start, slice};
 
 /// Finds the form of arguments in a render of one call with two of them.
 pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
@@ -94,7 +94,7 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
         })
     };
     // Equal signs of two arguments that touch look like one mark; where one ends, a call without arguments shows.
-    let touching = common(between.chars(), tail.chars());
+    let touching = common_start(between, tail).len();
     let within = none.map(|_| (1..=touching).rev()).into_iter().flatten();
     lengths.chain(within).find_map(read).or_else(|| {
         let close = longest;
@@ -138,8 +138,8 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let mut lead = string.find("Qz").unwrap_or(0);
     let mut tail = string.len() - lead - shapes::value(0, 0).len();
     for (_, _, text) in texts.iter().filter(|(kind, ..)| *kind != "odd") {
-        lead = lead.min(common(string.chars(), text.chars()));
-        tail = tail.min(common(string.chars().rev(), text.chars().rev()));
+        lead = lead.min(common_start(string, text).len());
+        tail = tail.min(common_end(string, text).len());
     }
     let inner = |kind: &str| {
         let (_, value, text) = texts.iter().find(|(known, ..)| *known == kind)?;
@@ -152,8 +152,7 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let before_integer = inner("integer").and_then(|(_, text)| Some(text.split_once("73591")?.0));
     if let Some(other) = before_integer.filter(|other| !other.is_empty()) {
         // A word before the value says its type.
-        let suffix_length = common(open.chars().rev(), other.chars().rev());
-        let suffix = slice(open, open.len() - suffix_length..).trim_start_matches(char::is_alphanumeric);
+        let suffix = common_end(open, other).trim_start_matches(char::is_alphanumeric);
         let word = open.strip_suffix(suffix).unwrap_or(open);
         let prefix = pairs.gap.strip_suffix(open).unwrap_or(&pairs.gap);
         // The shared beginning of the words is part of them.
@@ -197,11 +196,6 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     };
     let as_json = ["boolean", "null", "array", "object"].iter().all(|kind| spelled(kind).unwrap_or(true));
     pairs.values.others = if as_json { Encoding::Json } else { Encoding::Python };
-}
-
-/// How many bytes two texts begin with in common.
-fn common(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
-    a.zip(b).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::trace::{Kind, Slot, Trace};
 use super::turn;
 use crate::json::{self, Object, Value};
 use crate::python;
-use crate::text::slice;
+use crate::text::{common_end, slice};
 
 /// How turns are written, found by rendering each kind of answer once more.
 #[derive(Clone, Debug, Default)]
@@ -343,11 +343,7 @@ fn spellings(turned: &dyn Fn(Object) -> Option<Trace>, wire: &WireFormat) -> Vec
         found.push((Spelling { kind: json_type(&value), before, after: String::new(), python }, after));
     }
     // The text after every value is not part of its spelling.
-    let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| {
-        let length: usize =
-            a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
-        slice(&a, a.len() - length..).to_owned()
-    });
+    let shared = found.iter().map(|(_, after)| after.clone()).reduce(|a, b| common_end(&a, &b).to_owned());
     let shared = shared.map_or(0, |shared| shared.len());
     found
         .into_iter()

@@ -10,8 +10,8 @@ use crate::chat::{ChatTemplate, RenderOptions};
 use crate::chats::Unrenderer;
 use crate::chats::frames::{Frames, context};
 use crate::chats::script::{Form, Kind, Script};
-use crate::chats::text::common_start;
 use crate::json::{self, Object, Value};
+use crate::text::common_start;
 
 /// Whether a conversation is written as its template renders it; nothing if the template refuses it.
 fn compare(

@@ -1,7 +1,7 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
-use crate::text::slice;
+use crate::text::{common_start, slice};
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
 use crate::wire::marks;
 use crate::wire::probe::{Prober, Setting, call, needle};
@@ -73,7 +73,7 @@ impl Ground {
         let mut stops = Vec::new();
         for text in PLAIN {
             let (_, turn) = turn(prober, history, setting, &Answer::content(text))?;
-            shared = shared_start(shared, &turn).0;
+            shared = common_start(shared, &turn);
             is_exact &= turn.starts_with(tail);
             // An answer whose signs are spelled otherwise does not show where it ends.
             stops.push(turn.rsplit_once(text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
@@ -83,11 +83,11 @@ impl Ground {
             // Under an odd setting the template ignores that a prompt was asked for.
             return None;
         }
-        let mut stop = shared_start(stops.first()?, stops.last()?).0.to_owned();
+        let mut stop = common_start(stops.first()?, stops.last()?).to_owned();
         stop.truncate(next_turn(&stop, &generated));
         let thought = thought(prober, history, setting);
         if let Some(thought) = thought.as_deref().filter(|_| !is_exact) {
-            shared = shared_start(shared, thought).0;
+            shared = common_start(shared, thought);
         }
         let shared = if is_exact { tail.len() } else { whole_marks(tail, shared.len()) };
         let state = match state(tail, shared, thought.as_deref(), openings) {
@@ -136,7 +136,8 @@ impl Ground {
             let is_same = self.prompt.get(..self.said) == Some(head);
             return piece(&format!("{head}{tail}"), text, if is_same { Cut::Exact } else { Cut::History });
         }
-        let (start, at) = shared_start(tail, turn);
+        let start = common_start(tail, turn);
+        let at = start.len();
         if at < self.shared {
             // A turn of this kind begins otherwise than plain ones do.
             let rest = turn.get(at..)?;
@@ -346,12 +347,6 @@ fn next_turn(text: &str, generated: &str) -> usize {
     text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())
 }
 
-/// The longest common start of two texts, and its length.
-fn shared_start<'a>(a: &'a str, b: &str) -> (&'a str, usize) {
-    let length = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
-    (slice(a, ..length), length)
-}
-
 /// How much of the end of one text is the start of the other.
 fn overlap(end: &str, start: &str) -> usize {
     let at = end.char_indices().map(|(at, _)| at).find(|at| end.get(*at..).is_some_and(|rest| start.starts_with(rest)));
@@ -508,7 +503,6 @@ mod tests {
     #[test]
     fn texts_are_compared_at_their_ends() {
         assert_eq!([overlap("abc<x", "<xy"), overlap("abc", "d"), overlap("é<", "<é")], [2, 0, 1]);
-        assert_eq!(shared_start("<é>a", "<é>b"), ("<é>", 4));
         assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
         // The prompt wrote the mark already, with or without the white space around it.
         assert_eq!(

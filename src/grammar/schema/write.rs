@@ -5,7 +5,7 @@ use super::shape::{Schema, Shape, type_of, types};
 use super::{Problem, Reader, format};
 use crate::grammar::automaton::{Automaton, LAST, MOST_STATES};
 use crate::grammar::notes::Effect;
-use crate::grammar::number::{any_number, any_whole};
+use crate::grammar::number::{ANY_NUMBER, ANY_WHOLE};
 use crate::grammar::rules::Node;
 use crate::grammar::strings::Strings;
 use crate::grammar::style::Style;
@@ -156,7 +156,7 @@ impl Reader<'_> {
                 .string(self.rules, &own, &free, self.clear)
                 .ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")));
         }
-        let begins: Vec<(u32, u32)> = self.clear.states.first().map_or_else(Vec::new, |state| {
+        let begins: Vec<(u32, u32)> = self.clear.state(0).map_or_else(Vec::new, |state| {
             state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
         });
         let message = "a text this long may not contain the characters that begin markers";
@@ -185,7 +185,7 @@ impl Reader<'_> {
             return Ok(self.rules.text(name, both));
         }
         if *free == Automaton::anything() {
-            let ranges = clear.states.first().map_or_else(Vec::new, |state| {
+            let ranges = clear.state(0).map_or_else(Vec::new, |state| {
                 state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
             });
             let message = "a text this long may not contain the characters that begin markers";
@@ -209,9 +209,8 @@ impl Reader<'_> {
             .filter_map(|value| if let Value::Number(number) = value { Some(number.as_str()) } else { None })
             .collect();
         if shape.bounds.is_free() && not.is_empty() && !is_fraction {
-            let (name, regular) = if is_whole { ("integer", any_whole()) } else { ("number", any_number()) };
-            let number = Automaton::of(&regular).unwrap_or_else(Automaton::nothing);
-            return Ok(self.rules.text(name, number));
+            let (name, number) = if is_whole { ("integer", &*ANY_WHOLE) } else { ("number", &*ANY_NUMBER) };
+            return Ok(self.rules.text(name, number.clone()));
         }
         if shape.bounds.multiple.is_some() && !is_whole {
             let message = "multiples are enforced for whole numbers only";
@@ -220,7 +219,7 @@ impl Reader<'_> {
         let too_large = || Problem::at(&shape.path, "these bounds need too many states");
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
-            let whole = Automaton::of(&any_whole()).unwrap_or_else(Automaton::nothing).complement();
+            let whole = ANY_WHOLE.complement();
             up = up.both(&whole).ok_or_else(too_large)?;
             down = down.both(&whole).ok_or_else(too_large)?;
         }

@@ -9,12 +9,13 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::app::App;
-use super::super::line::{common_prefix, fit, fit_around};
+use super::super::line::{fit, fit_around};
 use super::super::panes::Pane;
 use super::cells::{halves, letters, put_fitted, put_line};
 use super::drawn::EventsPlace;
 use crate::replay::{Kind, Recording};
 use crate::session::Side;
+use crate::text::common_start;
 
 /// From this width on, there is room for a word between an actual and an expected value.
 const ROOMY: usize = 50;
@@ -156,7 +157,7 @@ impl Shown<'_> {
             Some(expected) => beside(&text, &expected, room),
             None => {
                 let other = self.differs.then(|| self.other(at)).flatten();
-                let same = other.map_or(0, |other| common_prefix(&text, &other.text));
+                let same = other.map_or(0, |other| common_start(&text, &other.text).len());
                 (fit_around(&text, same, room), String::new())
             }
         };
@@ -239,7 +240,7 @@ fn beside(actual: &str, expected: &str, width: usize) -> (String, String) {
     // Text longer than the room need not be measured.
     let columns = |text: &str| fit(text, room).width();
     let left = columns(actual).min(room - room / 2).max(room.saturating_sub(columns(expected)));
-    let same = common_prefix(actual, expected);
+    let same = common_start(actual, expected).len();
     let shown = fit_around(actual, same, left);
     let right = fit_around(expected, same, room.saturating_sub(shown.width()));
     (shown, format!("{between}{right}"))
