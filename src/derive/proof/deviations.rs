@@ -31,7 +31,7 @@ pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
             tolerance.tried += 1;
             let mut expected = case.expected.clone();
             expected.calls.truncate(expected.calls.len() - deviant.loses);
-            let read = judge.read(case, [deviant.text.as_str()]);
+            let read = judge.read(case, &deviant.text);
             let is_same = read
                 .is_ok_and(|(message, ..)| difference(&expected, &message, judge.reasoning, &case.prompted).is_none());
             match is_same {
@@ -86,7 +86,7 @@ struct Deviant {
 
 impl<'c> Output<'c> {
     fn read(judge: &Judge<'_, '_>, case: &'c Case) -> Option<Self> {
-        let (_, events, offset) = judge.read(case, [case.text.as_str()]).ok()?;
+        let (_, events, offset) = judge.read(case, &case.text).ok()?;
         let mut regions = Vec::new();
         let mut opened = (0, 0);
         for event in events {

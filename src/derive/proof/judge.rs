@@ -46,8 +46,9 @@ impl<'a, 't> Judge<'a, 't> {
     /// With the stop token and without it; whole and one character at a time.
     pub fn outcome(&self, case: &Case) -> Outcome {
         let mut lost = None;
+        let mut whole: Vec<(&str, Object)> = Vec::new();
         for text in [Some(&case.text), case.unstopped.as_ref()].into_iter().flatten() {
-            let (message, events, offset) = match self.read(case, [text.as_str()]) {
+            let (message, events, offset) = match self.read(case, text) {
                 Ok(read) => read,
                 Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
             };
@@ -68,16 +69,17 @@ impl<'a, 't> Judge<'a, 't> {
                     }
                 }
             }
-            let single = text.char_indices().map(|(at, c)| slice(text, at..at + c.len_utf8()));
-            match self.read(case, single) {
-                Ok((same, ..)) if same == message => {}
-                Ok((other, ..)) => {
-                    let part =
-                        difference(&case.expected, &other, self.reasoning, &case.prompted).unwrap_or(Part::Content);
-                    let what = "the message, which depends on where the text is cut,";
-                    return self.failed(case, text, part, what, None, Value::Object(other));
-                }
-                Err(error) => return self.failed(case, text, Part::Content, &error.to_string(), None, Value::Null),
+            whole.push((text, message));
+        }
+        let singly = match self.read_singly(case) {
+            Ok(singly) => singly,
+            Err(error) => return self.failed(case, &case.text, Part::Content, &error.to_string(), None, Value::Null),
+        };
+        for ((text, message), other) in whole.into_iter().zip(singly) {
+            if other != message {
+                let part = difference(&case.expected, &other, self.reasoning, &case.prompted).unwrap_or(Part::Content);
+                let what = "the message, which depends on where the text is cut,";
+                return self.failed(case, text, part, what, None, Value::Object(other));
             }
         }
         lost.map_or(Outcome::Passed, Outcome::Lost)
@@ -106,19 +108,31 @@ impl<'a, 't> Judge<'a, 't> {
         }))
     }
 
-    /// The message, the events, and how much of the prompt's end the parser read.
-    pub fn read<'x>(
-        &self,
-        case: &Case,
-        chunks: impl IntoIterator<Item = &'x str>,
-    ) -> Result<(Object, Vec<Event>, usize), ParseError> {
+    fn parser(&self, case: &Case) -> Result<Parser, ParseError> {
         let options = Options { tools: Some(self.tools.clone()), ..Options::default() };
-        let mut parser = Parser::new(self.template, &case.prefix, options)?;
+        Parser::new(self.template, &case.prefix, options)
+    }
+
+    /// The messages of a case one character at a time: with the stop token, and without it if it has one.
+    fn read_singly(&self, case: &Case) -> Result<Vec<Object>, ParseError> {
+        let mut parser = self.parser(case)?;
+        let mut unstopped = None;
+        for (at, c) in case.text.char_indices() {
+            if case.unstopped.as_ref().is_some_and(|text| text.len() == at) {
+                unstopped = Some(parser.clone());
+            }
+            parser.feed_into(slice(&case.text, at..at + c.len_utf8()), &mut |_| {})?;
+        }
+        let ended = std::iter::once(parser).chain(unstopped);
+        ended.map(|parser| Ok(parser.finish_into(&mut |_| {})?.message)).collect()
+    }
+
+    /// The message, the events, and how much of the prompt's end the parser read.
+    pub fn read(&self, case: &Case, text: &str) -> Result<(Object, Vec<Event>, usize), ParseError> {
+        let mut parser = self.parser(case)?;
         let offset = parser.prefix_length();
         let mut events = parser.initial_events().to_vec();
-        for chunk in chunks {
-            parser.feed_into(chunk, &mut |event| events.push(event.to_owned()))?;
-        }
+        parser.feed_into(text, &mut |event| events.push(event.to_owned()))?;
         let finished = parser.finish_into(&mut |event| events.push(event.to_owned()))?;
         Ok((finished.message, events, offset))
     }
