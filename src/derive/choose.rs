@@ -101,7 +101,7 @@ fn search(wire: &WireFormat, proof: &Proof<'_>, options: &Options, wish: &Wish, 
         if attempt.reads_all() {
             left = left.min(MORE_PROOFS);
         }
-        let failed = attempt.verdict.failed();
+        let failed = attempt.verdict.failed() + attempt.verdict.astray();
         let mut topics = topics(&attempt);
         if !attempt.explained.departures.is_empty() {
             topics.extend([Topic::Content, Topic::Reasoning, Topic::Calls]);

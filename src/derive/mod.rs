@@ -259,9 +259,10 @@ impl Attempt {
     }
 
     /// The less, the better.
-    fn rank(&self) -> (bool, usize, usize, bool) {
+    fn rank(&self) -> (bool, usize, usize, usize, bool) {
         let is_refused = !self.refusals.is_empty();
-        (is_refused && self.is_asked, self.verdict.failed(), self.explained.departures.len(), is_refused)
+        let departures = self.explained.departures.len();
+        (is_refused && self.is_asked, self.verdict.failed(), self.verdict.astray(), departures, is_refused)
     }
 }
 

@@ -70,7 +70,8 @@ fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usi
         Some(Whole::Python) => Some(2),
         None => {
             let all = (0..2).all(|at| trace.shows(Kind::Key(0, at)) && trace.shows(Kind::Value(0, at)));
-            all.then_some(0)
+            // Arguments given as text that show as none are that text quoted once more than an engine would.
+            all.then_some(if prober.request_shape.arguments_text { 3 } else { 0 })
         }
     }
 }

@@ -51,11 +51,14 @@ impl Plan<'_> {
         if self.choices.space == Space::Exact { escape(text) } else { spaced(text) }
     }
 
-    /// Whether a call's object is best read whole: it has a mark of its own, or says more after its arguments.
+    /// Whether a call's object is best read whole: it has a mark of its own, says more after its arguments, or has them
+    /// in a string, whose braces end nothing.
     fn reads_whole(&self) -> bool {
         let own = if self.calls.most > 1 { self.cut.open.trim() } else { self.first_mark() };
         let body = &self.calls.body;
-        !own.is_empty() || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
+        !own.is_empty()
+            || body.arguments == Arguments::JsonText
+            || body.tail.iter().any(|piece| matches!(piece, CallPart::Name | CallPart::Id))
     }
 
     /// A text without the white space at its end, which no parser of a region minds: a call that breaks off there is

@@ -269,9 +269,9 @@ pub(super) fn find(
                 None => {
                     let part_of = |calls: Vec<String>| calls.join(", ");
                     let wanted = expected.calls.iter().map(|call| match part {
-                        Part::Name => call.name.clone(),
-                        Part::Id => call.id.clone(),
-                        _ => call.arguments.keys().cloned().collect::<Vec<_>>().join(", "),
+                        Part::Name => Value::from(call.name.as_str()).to_string(),
+                        Part::Id => Value::from(call.id.as_str()).to_string(),
+                        _ => Value::Object(call.arguments.clone()).to_string(),
                     });
                     let written = |part: Option<&Value>| part.map_or_else(String::new, ToString::to_string);
                     let got = super::reading::calls_of(message).iter().map(|call| {
@@ -410,7 +410,7 @@ mod tests {
                 &right,
                 "<call>{\"name\": \"F\", \"arguments\": {\"a\": 1}}</call><end>",
                 one,
-                "`tool_calls` at byte 6 was read as \"F\" instead of f",
+                "`tool_calls` at byte 6 was read as \"F\" instead of \"f\"",
             ),
         ];
         for (template, text, expected, said) in table {

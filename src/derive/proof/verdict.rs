@@ -118,6 +118,12 @@ impl Verdict {
         self.failures.iter().map(|failure| failure.count).sum()
     }
 
+    /// How many conversations it reads wrongly in another part than the arguments of a call, which depends on where
+    /// regions begin and end.
+    pub(in crate::derive) fn astray(&self) -> usize {
+        self.failures.iter().filter(|failure| failure.part != Part::Arguments).map(|failure| failure.count).sum()
+    }
+
     /// How many conversations lose something to the wire format.
     pub fn lost(&self) -> usize {
         self.cases.saturating_sub(self.passed + self.failed())
