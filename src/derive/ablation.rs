@@ -30,7 +30,7 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
 
 thread_local! {
     static WITHOUT: Cell<Option<IsIt>> = const { Cell::new(None) };
-    static WITHOUT_SPANS: Cell<bool> = const { Cell::new(false) };
+    static WITHOUT_READING: Cell<Option<Segmentation>> = const { Cell::new(None) };
 }
 
 pub(super) fn leaves_out(choices: &Choices) -> bool {
@@ -38,7 +38,7 @@ pub(super) fn leaves_out(choices: &Choices) -> bool {
 }
 
 pub(super) fn leaves_out_segmentation(segmentation: Segmentation) -> bool {
-    WITHOUT_SPANS.get() && segmentation == Segmentation::Spans
+    WITHOUT_READING.get() == Some(segmentation)
 }
 
 fn templates() -> Vec<PathBuf> {
@@ -86,10 +86,14 @@ fn every_alternative_earns_its_place() {
         rows.push((*name, changed(), *reason));
         WITHOUT.set(None);
     }
-    WITHOUT_SPANS.set(true);
-    let reason = "tokens that only together are a mark, as a role between two signs is";
-    rows.push(("marks: spans of words", changed(), Some(reason)));
-    WITHOUT_SPANS.set(false);
+    let together = "tokens that only together are a mark, as a role between two signs is";
+    let readings =
+        [("marks: spans of words", Segmentation::Spans, Some(together)), ("marks: signs", Segmentation::Signs, None)];
+    for (name, reading, reason) in readings {
+        WITHOUT_READING.set(Some(reading));
+        rows.push((name, changed(), reason));
+        WITHOUT_READING.set(None);
+    }
     let mut out = std::io::stdout();
     writeln!(out, "{} templates, {} of them with a search", sources.len(), searched.len()).unwrap();
     for (name, changed, reason) in &rows {

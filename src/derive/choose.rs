@@ -36,8 +36,8 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, 
     prober.settle()?;
     let request_shape = prober.request_shape;
     let mut best: Option<Chosen> = None;
-    // The boundary between two marks has two readings: the second is tried if the first does not read everything.
-    for segmentation in marks::Segmentation::ALL {
+    // The boundaries of marks have several readings: the next is tried if those before do not read everything.
+    for segmentation in marks::Segmentation::ordered(prober.literals()) {
         #[cfg(test)]
         if super::ablation::leaves_out_segmentation(segmentation) {
             continue;

@@ -11,6 +11,9 @@ use regex_syntax::hir::{Class, HirKind};
 
 use crate::text::slice;
 
+/// The signs that lead a word, and are one mark with it.
+const LEADING: &str = "@#$%~^";
+
 /// The longest mark that is recognized as one.
 const LONGEST: usize = 96;
 
@@ -21,10 +24,32 @@ pub(crate) enum Segmentation {
     Words,
     /// Two bracketed words with plain words between are one mark.
     Spans,
+    /// A word is one mark with the signs that lead it, or with doubled brackets or underscores on one side of it, though
+    /// none close it.
+    Signs,
 }
 
 impl Segmentation {
-    pub(crate) const ALL: [Segmentation; 2] = [Segmentation::Words, Segmentation::Spans];
+    pub(crate) const ALL: [Segmentation; 3] = [Segmentation::Words, Segmentation::Spans, Segmentation::Signs];
+
+    /// The readings in the order in which to try them, for a template that writes these literals.
+    pub(crate) fn ordered(literals: &[String]) -> [Segmentation; 3] {
+        let [words, spans, signs] = Self::ALL;
+        // Where two such marks touch, the signs of the second one would seem to close the first.
+        if literals.iter().any(|literal| has_led_word(literal)) { [signs, words, spans] } else { Self::ALL }
+    }
+}
+
+/// Whether doubled signs lead a word in a text, and do not close it.
+fn has_led_word(text: &str) -> bool {
+    text.char_indices().any(|(at, sign)| {
+        let from = slice(text, at..);
+        let signs = run(from, |c| c == sign);
+        let after = slice(from, signs..);
+        let word = run(after, is_word);
+        let is_first = !slice(text, ..at).ends_with(sign);
+        is_first && LEADING.contains(sign) && signs > 1 && word > 0 && !slice(after, word..).starts_with(sign)
+    })
 }
 
 thread_local! {
@@ -107,6 +132,9 @@ fn length(text: &str, first: char) -> usize {
     if first.is_whitespace() {
         return whole;
     }
+    if let Some(length) = signed(text, first).filter(|_| SEGMENTATION.get() == Segmentation::Signs) {
+        return length;
+    }
     if is_word(first) {
         return run(text, is_word);
     }
@@ -135,7 +163,39 @@ fn length(text: &str, first: char) -> usize {
     }
     // A sign that leads a word is one mark with it.
     let word = text.get(same..).map_or(0, |rest| run(rest, is_word));
-    same + if "@#$%~^".contains(first) { word } else { 0 }
+    same + if LEADING.contains(first) { word } else { 0 }
+}
+
+/// A word with the signs on one side of it that make it a mark.
+fn signed(text: &str, first: char) -> Option<usize> {
+    let word = |from: usize| {
+        let rest = slice(text, from..);
+        let length = run(rest, |c| is_word(c) || c == '-');
+        from + slice(rest, ..length).find("__").unwrap_or(length)
+    };
+    let second = slice(text, first.len_utf8()..).chars().next();
+    let (doubled, is_doubled) = (2 * first.len_utf8(), second == Some(first));
+    if is_doubled && first == '_' {
+        let end = word(doubled);
+        return (end > doubled && slice(text, end..).starts_with("__")).then_some(end + doubled);
+    }
+    if first.is_alphanumeric() {
+        let end = word(0);
+        let closing = slice(text, end..);
+        let is_mark = ["))", "}}", "]]"].iter().any(|signs| closing.starts_with(signs));
+        return Some(if is_mark { end + 2 } else { end });
+    }
+    if is_doubled && is_opening(first) {
+        let end = word(doubled);
+        return (end > doubled && bracketed(text, first).is_none()).then_some(end);
+    }
+    if LEADING.contains(first) || first == '/' {
+        let from = run(text, |c| c == first);
+        let end = word(from);
+        let colon = usize::from(first == '/' && slice(text, end..).starts_with(':'));
+        return (end > from).then_some(end + colon);
+    }
+    None
 }
 
 /// How far a mark continues in plain words and another bracket of its kind; up to the end if a value interrupts it.
@@ -269,6 +329,34 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(marks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn signs_on_one_side_make_a_mark_where_they_are_read_so() {
+        let table: [(&str, &[&str]); 8] = [
+            ("@@tools@@fn\nx", &["@@tools", "@@fn", "\n", "x"]),
+            ("%%%end-call%%%", &["%%%end-call", "%", "%", "%"]),
+            ("((call{", &["((call", "{"]),
+            ("}call))((end", &["}", "call))", "((end"]),
+            ("__run__get_time__with__", &["__run__", "get_time", "__with__"]),
+            ("a__end__", &["a", "__end__"]),
+            ("/say:/end-say:x", &["/say:", "/end-say:", "x"]),
+            ("</call>[[x]]", &["</call>", "[[x]]"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(cut_by(Segmentation::Signs, || marks(text)), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn literals_tell_which_reading_of_marks_is_the_plainest() {
+        let first = |literal: &str| Segmentation::ordered(&[literal.to_owned()])[0];
+        for literal in ["@@fn\n", "<a>%%end-call\n", "##tool"] {
+            assert_eq!(first(literal), Segmentation::Signs, "{literal:?}");
+        }
+        for literal in ["", "::fn::", "@@fn@@", "## Tool", "@fn", "$$x$$y", "<<SYS>>", "$$"] {
+            assert_eq!(first(literal), Segmentation::Words, "{literal:?}");
         }
     }
 

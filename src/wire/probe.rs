@@ -110,6 +110,11 @@ impl<'t> Prober<'t> {
         None
     }
 
+    /// The texts that the template writes.
+    pub fn literals(&self) -> &'t [String] {
+        self.template.literals()
+    }
+
     /// How many renders were tried.
     pub fn renders(&self) -> usize {
         self.memory.renders.get()

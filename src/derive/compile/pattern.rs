@@ -132,7 +132,7 @@ pub(super) fn spaced(text: &str) -> String {
 /// The class of the characters of a word that ends where `next` begins.
 pub(super) fn word_before(next: &str) -> String {
     match next.trim_start().chars().next() {
-        Some(c) if c.is_alphanumeric() || next.is_empty() => "[\\w.-]".to_owned(),
+        Some(c) if c.is_alphanumeric() || c == '_' => "[\\w.-]".to_owned(),
         Some('"') if next.starts_with('"') => "[^\"]".to_owned(),
         // A word that white space ends may hold the sign after it, as `a-b -> c` does.
         Some('-') if next.starts_with(char::is_whitespace) => "\\S".to_owned(),
