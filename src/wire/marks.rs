@@ -47,8 +47,8 @@ fn has_led_word(text: &str) -> bool {
         let signs = run(from, |c| c == sign);
         let after = slice(from, signs..);
         let word = run(after, is_word);
-        let is_first = !slice(text, ..at).ends_with(sign);
-        is_first && LEADING.contains(sign) && signs > 1 && word > 0 && !slice(after, word..).starts_with(sign)
+        let follows_word = slice(text, ..at).ends_with(|c| c == sign || is_word(c));
+        !follows_word && LEADING.contains(sign) && signs > 1 && word > 0 && !slice(after, word..).starts_with(sign)
     })
 }
 
@@ -336,7 +336,7 @@ mod tests {
     fn signs_on_one_side_make_a_mark_where_they_are_read_so() {
         let table: [(&str, &[&str]); 8] = [
             ("@@tools@@fn\nx", &["@@tools", "@@fn", "\n", "x"]),
-            ("%%%end-call%%%", &["%%%end-call", "%", "%", "%"]),
+            ("%%%end-call%%%", &["%%%end-call", "%%%"]),
             ("((call{", &["((call", "{"]),
             ("}call))((end", &["}", "call))", "((end"]),
             ("__run__get_time__with__", &["__run__", "get_time", "__with__"]),
