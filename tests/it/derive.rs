@@ -78,6 +78,7 @@ fn peculiar_wire_formats() {
         ("calls_in_paragraphs", Status::Proved),
         ("a_rule_between_calls", Status::Proved),
         ("objects_line_by_line", Status::Proved),
+        ("and_between_calls", Status::Proved),
         ("arguments_quoted_twice", Status::Partial),
         ("signs_lead_the_words", Status::Proved),
         ("brackets_touch_the_words", Status::Proved),

@@ -45,11 +45,13 @@ impl Plan<'_> {
         if self.calls.most > 1 && (!separator.is_empty() || own.is_empty()) {
             let close = self.end_of_call();
             // White space after a call belongs to its close, or to what parts it from the next one.
-            let trailing = if self.cut.close.ends_with(char::is_whitespace) { "\\s*" } else { "" };
+            let parted = self.cut.separator.starts_with(char::is_whitespace) && !separator.is_empty();
+            let trailing = if self.cut.close.ends_with(char::is_whitespace) || parted { "\\s*" } else { "" };
             let after_close = if close.is_empty() { String::new() } else { format!("(?<={close}{trailing})") };
             let separator = match self.cut.separator.as_str() {
                 "" => String::new(),
                 text if own.is_empty() => escape(text),
+                text if parted => format!("\\s*{}", spaced(text.trim_start())),
                 text => spaced(text),
             };
             if !(after_close.is_empty() && separator.is_empty()) {
