@@ -353,4 +353,54 @@ mod tests {
             }
         }
     }
+
+    /// A pattern of one class of `a` to `d` after the other, each as the characters that it has.
+    fn classes() -> impl Strategy<Value = Vec<Vec<char>>> {
+        let class = prop::sample::subsequence(vec!['a', 'b', 'c', 'd'], 1..3);
+        prop::collection::vec(class, 1..4)
+    }
+
+    fn pattern(classes: &[Vec<char>]) -> Regular {
+        let class = |chars: &Vec<char>| Regular::Class(chars.iter().map(|c| (u32::from(*c), u32::from(*c))).collect());
+        Regular::Concat(classes.iter().map(class).collect())
+    }
+
+    /// Whether a text begins with what the pattern matches.
+    fn begins(text: &str, classes: &[Vec<char>]) -> bool {
+        text.len() >= classes.len() && text.chars().zip(classes).all(|(c, class)| class.contains(&c))
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_without_patterns_if_none_matches_where_it_may_not(
+            anywhere in prop::collection::vec(classes(), 0..4),
+            first in prop::collection::vec(classes(), 0..2),
+            alternated in any::<bool>(),
+        ) {
+            let mut patterns: Vec<Regular> = anywhere.iter().map(|classes| pattern(classes)).collect();
+            if alternated {
+                patterns = vec![Regular::Alternate(patterns)];
+            }
+            let at_start: Vec<Regular> = first.iter().map(|classes| pattern(classes)).collect();
+            let made = Automaton::without(&patterns.iter().collect::<Vec<_>>(), &at_start.iter().collect::<Vec<_>>());
+            let made = made.unwrap();
+            for text in texts(5) {
+                let held = (0..text.len()).any(|at| anywhere.iter().any(|classes| begins(&text[at..], classes)));
+                let is_free = !held && !first.iter().any(|classes| begins(&text, classes));
+                prop_assert_eq!(made.accepts(&text), is_free, "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn one_of_several_texts_is_any_of_them_and_its_complement_any_other(
+            chosen in prop::collection::vec("[a-d]{0,4}", 0..6),
+        ) {
+            let made = Automaton::one_of(chosen.iter().map(String::as_str));
+            let others = made.complement();
+            for text in texts(5) {
+                prop_assert_eq!(made.accepts(&text), chosen.contains(&text), "{:?}", text);
+                prop_assert_eq!(others.accepts(&text), !chosen.contains(&text), "{:?}", text);
+            }
+        }
+    }
 }
