@@ -1,7 +1,7 @@
 //! Parsing a long answer: 64 KB of reasoning, then five tool calls. Beside it the crate `smg-response-template`.
 //!
-//! `cargo bench --bench parse` prints a table. A parser is made for each round, so its set-up is in the figures; an item
-//! is one feed, so items a second at `chunks of 4` say what a feed costs.
+//! `cargo bench --bench parse` prints a table. A parser is made for each round, so its set-up is in the figures; an
+//! item is one feed, so items a second at `chunks of 4` say what a feed costs.
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
 //! How long the worst patterns keep the engine busy: nanoseconds a byte, at most 1,000 for any pattern that loads.
 //!
-//! `cargo bench --bench patterns [-- COUNT [SEED]]` runs a table of patterns known to be bad, and COUNT patterns drawn from
-//! bad pieces, on texts of 100 KB that hardly any matches. `-- PATTERN` runs that one. It prints the slowest. A search that
-//! used up its steps is marked `gave up`; its time counts like any other.
+//! `cargo bench --bench patterns [-- COUNT [SEED]]` runs a table of patterns known to be bad, and COUNT patterns drawn
+//! from bad pieces, on texts of 100 KB that hardly any matches. `-- PATTERN` runs that one. It prints the slowest. A
+//! search that used up its steps is marked `gave up`; its time counts like any other.
 
 use std::time::Instant;
 use std::{env, fs};

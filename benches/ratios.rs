@@ -1,8 +1,9 @@
 //! How fast the parser is on every derived template, as a ratio to the crate `smg-response-template` in the same run.
 //!
 //! `cargo bench --bench ratios` prints two tables: the templates of `derived/`, and those of `benches/drafts/`, which
-//! stay as they are so that figures can be compared over time. Each figure is the best of several rounds in which the two
-//! crates take turns, so a machine that others use too spoils a round of both. `2.0×` is twice as fast as the other.
+//! stay as they are so that figures can be compared over time. Each figure is the best of several rounds in which the
+//! two crates take turns, so a machine that others use too spoils a round of both. `2.0×` is twice as fast as the
+//! other.
 //!
 //! The text is 64 KB of prose outside of every region, where a template watches for the most delimiters at once.
 

@@ -1,8 +1,8 @@
 //! Opening, compiling and rendering chat templates.
 //!
 //! `cargo bench --bench render` prints a line for each template in `chat_templates/`, or in the folder that the
-//! environment variable `TEMPLATES` names. Rendering includes handing the conversation over to the engine. The GGUF file
-//! that is opened has the vocabulary of a large model and a terabyte of tensors, in a hole.
+//! environment variable `TEMPLATES` names. Rendering includes handing the conversation over to the engine. The GGUF
+//! file that is opened has the vocabulary of a large model and a terabyte of tensors, in a hole.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

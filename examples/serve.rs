@@ -141,8 +141,8 @@ fn stream(generation: &Generation, out: &mut impl Write) -> Result<(), Box<dyn E
     Ok(out.flush()?)
 }
 
-/// What an event adds to the message, in the words of the protocol: a call begins with its name, and its arguments are a
-/// string of JSON that grows.
+/// What an event adds to the message, in the words of the protocol: a call begins with its name, and its arguments are
+/// a string of JSON that grows.
 fn delta(event: &Event) -> Option<Object> {
     match event {
         Event::Chunk { field, text, dirty: false, .. } => Some(object([(field, text.as_str().into())])),

@@ -2,9 +2,9 @@
 //!
 //!     cargo run --release --example soak -- STREAMS [SEED]
 //!
-//! A stream is one text, parsed in one piece and again in random pieces: message, signals and events must agree, and nothing
-//! may panic. What differs is printed with all it takes to see it again; exit 1. A stream that takes more than ten seconds
-//! is a hang: a watchdog prints it and exits with 2. Progress goes to standard error every ten seconds.
+//! A stream is one text, parsed in one piece and again in random pieces: message, signals and events must agree, and
+//! nothing may panic. What differs is printed with all it takes to see it again; exit 1. A stream that takes more than
+//! ten seconds is a hang: a watchdog prints it and exits with 2. Progress goes to standard error every ten seconds.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

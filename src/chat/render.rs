@@ -241,9 +241,9 @@ impl ChatTemplate {
         let run = Arc::new(Run::new(now, options.watch));
         let context = Context::new(context, run.clone()).map_err(|problem| RenderError::failed(message(&problem)))?;
         let counts = self.has_generation_blocks;
-        // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that is
-        // more than twice its largest piece: the next render would wait for it again, page by page. Templates that split and
-        // join a text hold it up to six times.
+        // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that
+        // is more than twice its largest piece: the next render would wait for it again, page by page. Templates that
+        // split and join a text hold it up to six times.
         let mut out = Sink {
             text: String::with_capacity((self.source.len() + ROOM * context.text).min(limits::MAX_TEXT)),
             counts,

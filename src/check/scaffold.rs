@@ -31,8 +31,8 @@ pub struct Scaffold {
 
 /// The text of a file with a case for each of these turns.
 ///
-/// A case that changes on its way through the chat template takes no part in the round trip. If an output that is cut off
-/// reads as another call, which the format itself brings about, the file says that this is known.
+/// A case that changes on its way through the chat template takes no part in the round trip. If an output that is cut
+/// off reads as another call, which the format itself brings about, the file says that this is known.
 pub fn scaffold(turns: &ReadableTurns, template: &Template, chat: &Chat, names: Names<'_>) -> Scaffold {
     let mut plan = Plan { turns, names, is_truncation_known: false, one_way: Vec::new() };
     let found = plan.check(template, chat);

@@ -14,8 +14,8 @@ type Compiled = Result<Arc<ChatTemplate>, String>;
 pub(super) struct Templates(Mutex<HashMap<(String, bool), Compiled>>);
 
 impl Templates {
-    /// The template that a row names, else the one of the command line; of several in its source the one that `name` says,
-    /// or that is `for_tools`.
+    /// The template that a row names, else the one of the command line; of several in its source the one that `name`
+    /// says, or that is `for_tools`.
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
         let place = text(row, "template")?.or(otherwise);
         let place = place.ok_or("the row has no `template`, and neither has the command line")?;

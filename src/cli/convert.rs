@@ -32,8 +32,8 @@ that does not carry over as a loss.
 Exit codes: 0 proved, 1 partial or inexpressible, 2 could not run.
 With --jsonl: 0 if every row has an answer.")]
 pub struct Convert {
-    /// The JSON of a response schema, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
-    /// contains one, or `-`
+    /// The JSON of a response schema, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache
+    /// that contains one, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
     /// Write the template to a file

@@ -26,8 +26,8 @@ what to change.
 
 Exit codes: 0 proved, 1 not proved, 2 could not run.")]
 pub struct Prove {
-    /// The JSON of a response template, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache that
-    /// contains one, or `-`
+    /// The JSON of a response template, or a tokenizer_config.json, model folder or ORG/NAME in the Hugging Face cache
+    /// that contains one, or `-`
     template: String,
     /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or ORG/NAME in the Hugging
     /// Face cache

@@ -41,8 +41,8 @@ fn of_model(model: &str) -> Result<Vec<SpecialToken>, Failure> {
     Ok(Vec::new())
 }
 
-/// Those of a `tokenizer_config.json` (`added_tokens_decoder`) or a `tokenizer.json` (`added_tokens`). A token that is added
-/// and not special is found in its characters, like any other.
+/// Those of a `tokenizer_config.json` (`added_tokens_decoder`) or a `tokenizer.json` (`added_tokens`). A token that is
+/// added and not special is found in its characters, like any other.
 fn of_tokenizer(file: &Value) -> Vec<SpecialToken> {
     let token = |id: Option<u32>, entry: &Value| -> Option<SpecialToken> {
         let text = entry.get("content").and_then(Value::as_str).filter(|text| !text.is_empty())?;

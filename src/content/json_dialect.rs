@@ -107,7 +107,8 @@ fn unquoted_key(text: &str) -> Option<(&str, &str)> {
     colon.starts_with(':').then_some((key, colon))
 }
 
-/// The algorithm of the reference: pair by pair, each string replaced by a sentinel; then the keys; then the strings put back.
+/// The algorithm of the reference: pair by pair, each string replaced by a sentinel; then the keys; then the strings
+/// put back.
 fn reference(text: &str, args: &JsonArgs) -> Result<String, Reason> {
     if !args.string_delims.is_empty() && text.contains(['\u{1}', '\u{2}']) {
         return Err(Reason::Sentinel);

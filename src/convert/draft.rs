@@ -183,7 +183,8 @@ fn call_open(field: &CallField) -> String {
     }
 }
 
-/// The mark before which text ends, as a call begins: its literal marks, or else its whole opening without its captures.
+/// The mark before which text ends, as a call begins: its literal marks, or else its whole opening without its
+/// captures.
 fn before_call(field: &CallField) -> Mark {
     let source = match field.calls.open.as_slice() {
         [] => call_open(field).replace("(?P<name>", "(?:"),

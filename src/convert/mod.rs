@@ -1,7 +1,8 @@
 //! From a response schema to a response template: drafted from what the schema's patterns say, chosen by proof.
 //!
-//! Outputs are made from the schema's own markers, and each candidate is compared with the schema on them. Every construct
-//! that does not carry over is a named loss; if the schema was wrong and the template is right, the loss says so.
+//! Outputs are made from the schema's own markers, and each candidate is compared with the schema on them. Every
+//! construct that does not carry over is a named loss; if the schema was wrong and the template is right, the loss says
+//! so.
 
 mod calls;
 mod cases;

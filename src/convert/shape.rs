@@ -1,5 +1,5 @@
-//! The shape of a call, found by asking the schema: calls with known values are parsed, and the values are looked for in
-//! what comes out.
+//! The shape of a call, found by asking the schema: calls with known values are parsed, and the values are looked for
+//! in what comes out.
 
 use crate::json::{Object, Value};
 use crate::schema::{Node, Parser, parse_node};

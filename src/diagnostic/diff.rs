@@ -29,7 +29,8 @@ pub(crate) fn operations(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     found.into_inner().into_inner().into_ops()
 }
 
-/// The difference of two texts as a patch has it, with that many equal lines around each change; nothing if they are equal.
+/// The difference of two texts as a patch has it, with that many equal lines around each change; nothing if they are
+/// equal.
 #[cfg(feature = "cli")]
 pub(crate) fn unified(old: &str, new: &str, around: usize, file: Option<&str>) -> String {
     use std::fmt::Write;

@@ -1,5 +1,5 @@
-//! The facts about a chat template: what it accepts, drops and refuses, and how its renders behave. Every answer comes from
-//! renders that differ in one thing.
+//! The facts about a chat template: what it accepts, drops and refuses, and how its renders behave. Every answer comes
+//! from renders that differ in one thing.
 //!
 //! [`examine`] renders a fixed set of conversations whose every text is a needle and gives the facts, each with the
 //! renders that decided it. No render is altered: nothing is filled into a message, and no key is copied to another.

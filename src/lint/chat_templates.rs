@@ -1,4 +1,5 @@
-//! Lints chat templates. `doctor` finds the traps in renders and says how bad they are; each has a page among the rules.
+//! Lints chat templates. `doctor` finds the traps in renders and says how bad they are; each has a page among the
+//! rules.
 
 use super::rule::Source;
 use super::rules::RULES;

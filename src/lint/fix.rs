@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::text::slice;
 
-/// The text with the fixes of some findings, and how many of them were made. Of fixes that touch the same bytes the first
-/// one is made; whoever lints again is offered the others.
+/// The text with the fixes of some findings, and how many of them were made. Of fixes that touch the same bytes the
+/// first one is made; whoever lints again is offered the others.
 pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
     let mut edits: Vec<&Edit> = Vec::new();
     let mut made = 0;

@@ -1,5 +1,5 @@
-//! Advice about a template that loads, a response template or a chat template: each rule has an id, a level, a page, and
-//! a fix if one is safe.
+//! Advice about a template that loads, a response template or a chat template: each rule has an id, a level, a page,
+//! and a fix if one is safe.
 //!
 //! ```
 //! use backchat::lint::{Subject, lint};

@@ -1,4 +1,5 @@
-//! The fix that rewrites a template within the limits of its targets: it replaces entries, and never adds or removes one.
+//! The fix that rewrites a template within the limits of its targets: it replaces entries, and never adds or removes
+//! one.
 
 use super::rules::{target_construct, target_field, target_pattern};
 use super::subject::Subject;

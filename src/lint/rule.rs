@@ -36,8 +36,8 @@ pub struct Page {
 pub(super) enum Source {
     /// The linter looks for them itself.
     Check(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
-    /// It runs the template on texts, which takes longer the more fields there are: of a large template it is given a few
-    /// fields at a time.
+    /// It runs the template on texts, which takes longer the more fields there are: of a large template it is given a
+    /// few fields at a time.
     Run(fn(&Subject<'_>, &Rule) -> Vec<Diagnostic>),
     /// The linter looks for them in a response schema.
     Schema(fn(&SchemaSubject<'_>, &Rule) -> Vec<Diagnostic>),

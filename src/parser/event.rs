@@ -247,8 +247,8 @@ impl Event {
         self.borrowed().kind()
     }
 
-    /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening, and
-    /// the `body` of a region that ended.
+    /// The event as transformers writes it, and besides `start` and `end` of its span, the `captures` of an opening,
+    /// and the `body` of a region that ended.
     #[doc(hidden)]
     pub fn to_value_with_spans(&self) -> Value {
         let Value::Object(mut entries) = self.to_value() else { return self.to_value() };

@@ -151,8 +151,8 @@ pub struct Pending<'p> {
 }
 
 impl Parser {
-    /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; the text after the last start
-    /// anchor in it belongs to the message.
+    /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; the text after the last
+    /// start anchor in it belongs to the message.
     pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
         let plan = template.prepared(Plan::new);
         let (prefix, anchored) = plan.anchor.rest(prefix)?;
@@ -382,8 +382,8 @@ impl Parser {
             && region.strings.is_open_after(self.buffer.slice(region.body, self.position), &field.content)
     }
 
-    /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does before
-    /// a newline that ends the text: it must not take the place of a value that is there.
+    /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does
+    /// before a newline that ends the text: it must not take the place of a value that is there.
     fn is_left_over(&self, region: &Region, field: &Field, body: Span, end: usize) -> bool {
         let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
         self.plan.implicit == Some(region.field)

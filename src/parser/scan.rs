@@ -232,8 +232,8 @@ impl Scan {
         self.searches.get(delimiter)?.group(group as usize)
     }
 
-    /// Where a watched delimiter may begin that the text so far does not settle. `shown` is where the text begins that is
-    /// not shown yet.
+    /// Where a watched delimiter may begin that the text so far does not settle. `shown` is where the text begins that
+    /// is not shown yet.
     pub fn pending(&self, plan: &Plan, delimiter: usize, buffer: &Buffer, shown: usize) -> Option<usize> {
         if self.clear_to == 0 {
             return self.searches.get(delimiter)?.pending();

@@ -29,8 +29,8 @@ struct Draft {
 }
 
 impl Pattern {
-    /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats are
-    /// taken as seldom as they may be and up to twice more; the text of a look-ahead is written after the match.
+    /// Texts that the pattern matches, or nearly does: one for each way through it, as far as there is room. Repeats
+    /// are taken as seldom as they may be and up to twice more; the text of a look-ahead is written after the match.
     pub(crate) fn examples(&self) -> Vec<String> {
         let Ok(reading) = self.reading() else { return Vec::new() };
         let mut texts: Vec<String> = Expander { root: &reading.node, depth: 0, work: &Cell::new(MOST_WORK) }
@@ -46,7 +46,8 @@ impl Pattern {
 
 /// How deeply a pattern may call itself.
 const DEEPEST: usize = 2;
-/// How many nodes are gone through, one in a repeat as often as it is repeated. A pattern that needs more has no examples.
+/// How many nodes are gone through, one in a repeat as often as it is repeated. A pattern that needs more has no
+/// examples.
 const MOST_WORK: usize = 10_000;
 
 /// Goes through a pattern.

@@ -5,11 +5,11 @@
 //! come. So nothing is read twice because it was held, and a match is reported only if no continuation of the text
 //! could change it.
 //!
-//! A state that failed at a position fails there again, wherever the attempt began, unless the pattern refers back to its groups.
-//! Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns linear in the
-//! text. Others, with back-references, calls, counted groups, or groups and looks that are not entered again, may need
-//! more. Every step is charged by what it costs, and every character that it walks over, so that such a search ends in an
-//! error and soon.
+//! A state that failed at a position fails there again, wherever the attempt began, unless the pattern refers back to
+//! its groups. Runs and loops without end remember their failures ([`Facts`]); that keeps the work of most patterns
+//! linear in the text. Others, with back-references, calls, counted groups, or groups and looks that are not entered
+//! again, may need more. Every step is charged by what it costs, and every character that it walks over, so that such a
+//! search ends in an error and soon.
 
 use super::haystack::{Edge, Haystack};
 use super::memo::{Facts, has_place, note_stretch};
@@ -544,8 +544,8 @@ impl Attempt {
         }
     }
 
-    /// The end of a group: back to the instruction after the call, if this is the group that was called last. The groups are again what
-    /// they were before it.
+    /// The end of a group: back to the instruction after the call, if this is the group that was called last. The
+    /// groups are again what they were before it.
     fn return_from(&mut self, group: usize) {
         let called =
             self.call.checked_sub(1).and_then(|call| self.calls.get(call)).filter(|called| called.group == group);

@@ -14,8 +14,8 @@ pub(super) struct Facts {
     /// A bit for each place and split.
     failed: Vec<u64>,
     failed_base: usize,
-    /// A stretch of places for each run: what follows it fails at each of them, and an unbounded run cannot go on after the
-    /// last.
+    /// A stretch of places for each run: what follows it fails at each of them, and an unbounded run cannot go on after
+    /// the last.
     pub runs: Vec<(usize, usize)>,
     /// How far each run went when it was last begun.
     extents: Vec<Extent>,
@@ -31,8 +31,8 @@ impl Facts {
         self.extents.clear();
     }
 
-    /// How far a bounded run goes from a place, without counting again what it took when it was last begun nearby; and what
-    /// it cost to find out. It takes at most `wanted` characters, none at `limit` or after.
+    /// How far a bounded run goes from a place, without counting again what it took when it was last begun nearby; and
+    /// what it cost to find out. It takes at most `wanted` characters, none at `limit` or after.
     pub fn extent(
         &mut self,
         number: usize,
@@ -50,8 +50,8 @@ impl Facts {
         (*known, cost)
     }
 
-    /// How far an unbounded run goes from a place, without walking again what it took when it was last begun before there;
-    /// and what it cost to find out.
+    /// How far an unbounded run goes from a place, without walking again what it took when it was last begun before
+    /// there; and what it cost to find out.
     pub fn end(&mut self, number: usize, class: &Class, hay: Haystack<'_>, start: usize) -> (usize, usize) {
         if self.extents.len() <= number {
             self.extents.resize(number + 1, Extent::default());

@@ -1,7 +1,8 @@
 //! One pattern in the dialect of Python's `regex` module, as response templates write it: V0, DOTALL, Unicode.
 //!
-//! Two ways to use it. Over text that is all there: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream the parser
-//! asks the same pattern whether anything in the text so far could still become a match, and from which position.
+//! Two ways to use it. Over text that is all there: [`Pattern::find_at`] and [`Pattern::matches`]. In a stream the
+//! parser asks the same pattern whether anything in the text so far could still become a match, and from which
+//! position.
 
 mod class;
 mod compare;

@@ -71,8 +71,8 @@ fn theirs(source: &str) -> Option<fancy_regex::Regex> {
     fancy_regex::RegexBuilder::new(&format!("(?s){source}")).backtrack_limit(10_000_000).build().ok()
 }
 
-/// Whether it repeats, without a bound, what may match nothing. Python ends such a repeat after a turn that took nothing,
-/// even if another branch would have taken something; the other engine continues with that branch.
+/// Whether it repeats, without a bound, what may match nothing. Python ends such a repeat after a turn that took
+/// nothing, even if another branch would have taken something; the other engine continues with that branch.
 fn repeats_nothing(node: &Node) -> bool {
     match node {
         Node::Repeat { node, max, .. } => (max.is_none() && node.can_be_empty()) || repeats_nothing(node),

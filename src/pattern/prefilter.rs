@@ -42,8 +42,8 @@ struct Literals {
     common: memmem::Finder<'static>,
 }
 
-/// The text a match may have before the characters that identify it, such as the space of `\s{0,4}<x>`, or the space and the
-/// name of `\s*\w+\s*<x>`: runs of characters, one after the other.
+/// The text a match may have before the characters that identify it, such as the space of `\s{0,4}<x>`, or the space
+/// and the name of `\s*\w+\s*<x>`: runs of characters, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct LeadingRun {
     runs: Vec<SkippedRun>,
@@ -416,7 +416,8 @@ fn begins_the_text(node: &Node) -> bool {
     }
 }
 
-/// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and what cannot be part of any.
+/// The filter of a pattern such as `\s*<x>`, `\s{0,4}<x>` or `(?:<a>)?\s*\w+\s*<x>`: runs, and what cannot be part of
+/// any.
 fn run_then(node: &Node) -> Option<Kind> {
     let Node::Concat(items) = node else { return None };
     let may_lead = |item: &&Node| run_of(item).is_some() || option_of(item).is_some();
@@ -484,7 +485,8 @@ mod tests {
             (r"\s{0,4}<x>", Some(1), "<"),
             (r"(?:\[A\])?\s*(?P<name>[^\s\[]+)\s*\[B\]", Some(3), "["),
             (r"\s*\w+\s*:", Some(3), ":"),
-            // A run of which no exact account can be given, or that takes the identifying bytes, is part of what follows.
+            // A run of which no exact account can be given, or that takes the identifying bytes, is part of what
+            // follows.
             (r"\s*[a-c]+[12]{1,3}:", Some(2), "12"),
             (r"\s*[ab]+b:", Some(1), "ab"),
         ] {

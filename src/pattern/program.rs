@@ -11,8 +11,8 @@ pub(super) enum Inst {
     Class(Class),
     ClassBehind(Class),
     Run(Run),
-    /// Continues at `first`, and at `second` if that fails. In a loop failures are always recorded, elsewhere once attempts
-    /// become long.
+    /// Continues at `first`, and at `second` if that fails. In a loop failures are always recorded, elsewhere once
+    /// attempts become long.
     Split {
         first: usize,
         second: usize,
@@ -24,8 +24,8 @@ pub(super) enum Inst {
     Save(usize),
     Assert(Assertion),
     /// A look whose inside follows, up to `LookEnd`: where to go on if that matches, and if it does not; `None` where
-    /// that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which the inside
-    /// has to start, if that is known.
+    /// that is a failure. `span` remembers where its inside is known to match; `next` are the bytes with which the
+    /// inside has to start, if that is known.
     Look {
         matched: Option<usize>,
         failed: Option<usize>,

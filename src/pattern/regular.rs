@@ -134,7 +134,8 @@ fn generous(node: &Node) -> Regular {
     }
 }
 
-/// The whole texts in which a pattern is found; `start` and `end` say whether this part reaches the edges of the pattern.
+/// The whole texts in which a pattern is found; `start` and `end` say whether this part reaches the edges of the
+/// pattern.
 fn anchored(node: &Node, start: bool, end: bool) -> Option<Regular> {
     let around = |inner: Regular, start: bool, end: bool| {
         let mut items = Vec::new();

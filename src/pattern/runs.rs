@@ -263,8 +263,8 @@ impl Attempt {
     }
 }
 
-/// Takes at least one character, up to the next place with one of these bytes or the end of what there is; where that cannot
-/// be, the place that ends the run.
+/// Takes at least one character, up to the next place with one of these bytes or the end of what there is; where that
+/// cannot be, the place that ends the run.
 fn grow_to(run: &Run, next: NextBytes, at: usize, hay: Haystack<'_>) -> Result<usize, usize> {
     let Some(c) = hay.char_at(at).filter(|&c| run.class.contains(c)) else { return Err(at) };
     let at = at + c.len_utf8();

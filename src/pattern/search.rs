@@ -226,8 +226,8 @@ impl Search {
         Ok(found)
     }
 
-    /// The result of the last look, if a look from this position on would find it, too: in the same text, at or after the
-    /// place. Without this a text of many regions would be gone through to its end for each of them.
+    /// The result of the last look, if a look from this position on would find it, too: in the same text, at or after
+    /// the place. Without this a text of many regions would be gone through to its end for each of them.
     fn seen(&self, pattern: &Pattern, from: usize, extent: SeenText) -> Option<Found> {
         let (looked, found) = self.work.as_ref()?.looked?;
         let is_behind = found == Found::Nothing || self.attempt_start() >= from;

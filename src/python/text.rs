@@ -1,5 +1,5 @@
-//! Methods of `str` that need nothing but the text. Letters and their cases are those of Rust's Unicode tables, which are
-//! newer than Python 3.11's.
+//! Methods of `str` that need nothing but the text. Letters and their cases are those of Rust's Unicode tables, which
+//! are newer than Python 3.11's.
 
 use super::space::is_space;
 
@@ -85,8 +85,8 @@ pub(crate) fn swapcase(text: &str) -> String {
     out
 }
 
-/// `str.split(None, limit)` and, with `from_right`, `str.rsplit(None, limit)`: what the limit leaves keeps its inner white
-/// space.
+/// `str.split(None, limit)` and, with `from_right`, `str.rsplit(None, limit)`: what the limit leaves keeps its inner
+/// white space.
 pub(crate) fn split_space(text: &str, limit: usize, from_right: bool) -> Vec<&str> {
     let mut parts = Vec::new();
     let trim =

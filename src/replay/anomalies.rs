@@ -8,8 +8,8 @@ use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Delimiter, Template};
 
 impl Recording {
-    /// The events that make the message another than it should be: the ends of regions with another value than expected,
-    /// or with none.
+    /// The events that make the message another than it should be: the ends of regions with another value than
+    /// expected, or with none.
     pub fn wrong_events(&self, expected: &Object) -> Vec<usize> {
         let mut wrong = Vec::new();
         let mut counts: HashMap<u16, usize> = HashMap::new();
@@ -94,9 +94,9 @@ impl Recording {
         }
     }
 
-    /// The events that an author should look at where nobody says what the message should be: regions that give no value,
-    /// that take the place of a value, that run to the end of the output because their close never comes, or whose text
-    /// still holds something like a delimiter.
+    /// The events that an author should look at where nobody says what the message should be: regions that give no
+    /// value, that take the place of a value, that run to the end of the output because their close never comes, or
+    /// whose text still holds something like a delimiter.
     pub fn suspicious_events(&self) -> Vec<usize> {
         let mut marks = Marks::of(&self.template);
         let mut looks_wrong = |index: usize, close: &Closed| {
@@ -110,7 +110,8 @@ impl Recording {
         closes.map(|(_, close)| close.event as usize).collect()
     }
 
-    /// What is left in the text of a region that ended and looks like a delimiter of the template, well or badly written.
+    /// What is left in the text of a region that ended and looks like a delimiter of the template, well or badly
+    /// written.
     pub fn leftover(&self, event: usize) -> Option<&str> {
         let found = self.closes.binary_search_by_key(&event, |close| close.event as usize).ok()?;
         let close = self.closes.get(found).filter(|close| self.is_text(close))?;

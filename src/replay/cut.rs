@@ -12,8 +12,8 @@ impl Recording {
     /// Cuts a feed of the output in two at a place of the text. The result equals the recording of a text that was cut
     /// there from the start. Nothing changes if a feed ends there already, or if the place is outside the output.
     ///
-    /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded anew. Returns false
-    /// in reference mode and for a parse that failed: then the whole text has to be recorded.
+    /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded anew. Returns
+    /// false in reference mode and for a parse that failed: then the whole text has to be recorded.
     pub fn cut(&mut self, tools: Option<Arc<Tools>>, place: usize) -> bool {
         if self.mode != Mode::Stable || matches!(self.outcome, Outcome::Failed(_)) {
             return false;
@@ -74,8 +74,8 @@ impl Recording {
     }
 }
 
-/// Replaces the items that are about `range`, which has `count` members from now on. New items count from the start of the
-/// range; later ones move on.
+/// Replaces the items that are about `range`, which has `count` members from now on. New items count from the start of
+/// the range; later ones move on.
 fn replace<T>(items: &mut Vec<T>, range: &Range<u32>, mut new: Vec<T>, count: u32, about: impl Fn(&mut T) -> &mut u32) {
     new.iter_mut().for_each(|item| *about(item) += range.start);
     let mut replaced = 0..0;

@@ -99,7 +99,8 @@ impl Serialize for EventRef<'_> {
     }
 }
 
-/// `message`, then `missing`, `malformed` and `notes` if there are any, as the command writes them, and the last `events`.
+/// `message`, then `missing`, `malformed` and `notes` if there are any, as the command writes them, and the last
+/// `events`.
 impl Serialize for Finished {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -15,7 +15,8 @@ pub struct Departure {
     pub actual: String,
 }
 
-/// The longest string shown whole, in characters, and how much of a longer one is shown before and after the difference.
+/// The longest string shown whole, in characters, and how much of a longer one is shown before and after the
+/// difference.
 const LONGEST: usize = 4000;
 const BEFORE: usize = 200;
 const AFTER: usize = 2000;

@@ -1,4 +1,5 @@
-//! The list of outputs: which one is open, what was read of it, and the verdict on each. Plain data; `opening` fills it.
+//! The list of outputs: which one is open, what was read of it, and the verdict on each. Plain data; `opening` fills
+//! it.
 
 use std::time::Instant;
 

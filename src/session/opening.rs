@@ -64,8 +64,8 @@ impl Session {
             && now.expected == material.expected
     }
 
-    /// Reads what arrived of an output since it was read; true if the screen changes. At its end, the replay stays at its
-    /// end.
+    /// Reads what arrived of an output since it was read; true if the screen changes. At its end, the replay stays at
+    /// its end.
     pub(super) fn take_more(&mut self, now: Instant) -> bool {
         let was_awaited = self.library.is_awaited;
         let arrival = self.library.outputs.arrival(self.library.output);

@@ -45,8 +45,8 @@ pub trait Outputs {
         None
     }
 
-    /// Appends conversations to the outputs, in place of those appended before; returns the index of the first. They are
-    /// parsed with the template of the output `of`.
+    /// Appends conversations to the outputs, in place of those appended before; returns the index of the first. They
+    /// are parsed with the template of the output `of`.
     fn append_conversations(&mut self, _conversations: Vec<Conversation>, _of: usize) -> usize {
         self.names().len()
     }

@@ -1,5 +1,5 @@
-//! An output that arrives through a pipe while it is shown. Reading never blocks the screen, and memory for what is unread
-//! is bounded.
+//! An output that arrives through a pipe while it is shown. Reading never blocks the screen, and memory for what is
+//! unread is bounded.
 
 use std::cell::RefCell;
 use std::io::{self, Read};

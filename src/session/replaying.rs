@@ -123,8 +123,8 @@ impl Session {
         }
     }
 
-    /// Moves to the next place worth a look: of one side, the next event that is wrong; of two, where they part, and from
-    /// there to their end, where the messages show what became of it.
+    /// Moves to the next place worth a look: of one side, the next event that is wrong; of two, where they part, and
+    /// from there to their end, where the messages show what became of it.
     pub fn show_next_difference(&mut self) {
         let has_parted = self.playback.difference.zip(self.side()).is_some_and(|(difference, side)| {
             side.moment >= difference.first && !side.recording.has_ended(side.moment)

@@ -1,5 +1,5 @@
-//! The state of a workbench: outputs, replay and edits. It reads and writes files and prints nothing; a screen draws it,
-//! and keys call its operations, which the other files of this room add.
+//! The state of a workbench: outputs, replay and edits. It reads and writes files and prints nothing; a screen draws
+//! it, and keys call its operations, which the other files of this room add.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! TRL: it parses with transformers and then needs a list of calls; if anything fails, the whole output becomes content.
+//! TRL: it parses with transformers and then needs a list of calls; if anything fails, the whole output becomes
+//! content.
 
 use super::{Caution, Reader, TOOL_CALLS};
 use crate::json::Path;

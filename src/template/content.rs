@@ -55,8 +55,8 @@ impl ContentParser {
 
 /// A content parser with its arguments, ready to run.
 ///
-/// The reference looks at most arguments only when a region closes. So what it would find wrong there is a warning of the
-/// loader's, and is kept here as the reason why every region will be malformed.
+/// The reference looks at most arguments only when a region closes. So what it would find wrong there is a warning of
+/// the loader's, and is kept here as the reason why every region will be malformed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ContentSpec {

@@ -24,8 +24,8 @@ pub(crate) enum Segmentation {
     Words,
     /// Two bracketed words with plain words between are one mark.
     Spans,
-    /// A word is one mark with the signs that lead it, or with doubled brackets or underscores on one side of it, though
-    /// none close it.
+    /// A word is one mark with the signs that lead it, or with doubled brackets or underscores on one side of it,
+    /// though none close it.
     Signs,
 }
 

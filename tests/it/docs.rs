@@ -7,7 +7,8 @@
 //! `text NAME` is the screen of the workbench of that name, and one marked `json FILE` is written to that file for the
 //! commands after it.
 //!
-//! `INSTA_UPDATE=always cargo test --test it docs::` writes the current output of the commands into the documents; read the change.
+//! `INSTA_UPDATE=always cargo test --test it docs::` writes the current output of the commands into the documents; read
+//! the change.
 #![cfg(unix)]
 
 use std::fs;

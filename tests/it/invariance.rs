@@ -175,7 +175,8 @@ proptest! {
     fn in_one_piece_both_modes_agree(which in any::<prop::sample::Index>(), text in text()) {
         let templates = templates();
         let (name, template) = &templates[which.index(templates.len())];
-        // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, and the JSON dialect.
+        // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, and the JSON
+        // dialect.
         let departs = ["zero-width-implicit-close", "nothing-at-all", "end-before-newline", "end-alternative", "values"];
         if departs.contains(&name.as_str()) {
             return Ok(());
@@ -309,8 +310,8 @@ fn white_space_left_over_by_a_close_of_nothing_wipes_out_no_value() {
     }
 }
 
-/// `transformers` 5.23.0 was fed these texts one character at a time; `|` stands between what two feeds let go, and what
-/// comes after the last one came at the end.
+/// `transformers` 5.23.0 was fed these texts one character at a time; `|` stands between what two feeds let go, and
+/// what comes after the last one came at the end.
 #[test]
 fn a_look_ahead_in_an_opener_holds_as_the_reference_does() {
     let template = r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": ">><(?=[\\s\\S]*?b)b/<", "close": "</x>"},

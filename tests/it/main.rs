@@ -1,7 +1,7 @@
 //! Every integration test in one binary, which links the library once: a module for each theme.
 //!
-//! `INSTA_UPDATE=always cargo test --test it THEME::` writes what is expected anew (snapshots, `derived/`, the documents, the
-//! lists of public items); read the change.
+//! `INSTA_UPDATE=always cargo test --test it THEME::` writes what is expected anew (snapshots, `derived/`, the
+//! documents, the lists of public items); read the change.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -3,8 +3,8 @@
 //! They are read from the source: what `pub mod` and `pub use` reach from `lib.rs`, with signatures, public fields,
 //! variants, methods and the traits implemented by hand. Derived traits are not listed.
 //!
-//! Modules and items of the feature `workbench` have a list of their own, `tests/public_api_workbench.txt`: they are the
-//! command's, and change with it.
+//! Modules and items of the feature `workbench` have a list of their own, `tests/public_api_workbench.txt`: they are
+//! the command's, and change with it.
 //!
 //! `INSTA_UPDATE=always cargo test --test it public_api::` writes the list anew; read the change.
 

@@ -1,5 +1,5 @@
-//! The pages of `--report` in headless Chromium, where it is installed: what stepping shows is what was recorded, and the
-//! policy lets nothing else run. Without the program these tests pass and say so.
+//! The pages of `--report` in headless Chromium, where it is installed: what stepping shows is what was recorded, and
+//! the policy lets nothing else run. Without the program these tests pass and say so.
 #![cfg(all(unix, feature = "tui"))]
 
 use std::fs;
@@ -132,8 +132,8 @@ fn keys_go_forward_and_back() {
         root.querySelector('button').click(); at.push(Number(root.dataset.at));
         say([at, slider.max, root.querySelector('output').textContent, document.documentElement.scrollWidth <= innerWidth]);";
     let Some(said) = said(&folder, &page, script) else { return };
-    // Events: the opening after 7 characters, a chunk up to 10, and so on. 28 characters, the end, and the opening of the
-    // content amidst a chunk are 30 steps from the start.
+    // Events: the opening after 7 characters, a chunk up to 10, and so on. 28 characters, the end, and the opening of
+    // the content amidst a chunk are 30 steps from the start.
     let wanted = "[[0, 7, 10, 7, 0, 1, 2, 1, 30, 29, 0, 0, 9, 0], \"30\", \"step 0 of 30\", true]";
     assert_eq!(said.to_string(), wanted);
 }

@@ -1,4 +1,5 @@
-//! The command under bad conditions: streams that cannot be written, signals, full disks, huge files, hostile arguments.
+//! The command under bad conditions: streams that cannot be written, signals, full disks, huge files, hostile
+//! arguments.
 #![cfg(unix)]
 
 use std::fs::{self, File, OpenOptions};

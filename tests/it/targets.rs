@@ -14,8 +14,8 @@ fn load(text: &str) -> Template {
     Template::load(text).unwrap().template
 }
 
-/// `tests/inputs/targets.json` was written by the readers: `transformers` 5.23.0, `vllm` 0.33.0, `sglang` 0.5.23 and `smg`
-/// 0.1.0 were given each template, and `refused_by` names those that did not load it.
+/// `tests/inputs/targets.json` was written by the readers: `transformers` 5.23.0, `vllm` 0.33.0, `sglang` 0.5.23 and
+/// `smg` 0.1.0 were given each template, and `refused_by` names those that did not load it.
 #[test]
 fn what_readers_refuse_is_what_they_refused() {
     let rows: Json =

@@ -14,8 +14,8 @@ use crate::chat::values::{Result, error};
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
 /// Instructions of the engine. Ten thousand are enough for the longest of ordinary conversations.
 pub(crate) const FUEL: u64 = 5_000_000;
-/// Nested macro calls and loops; a macro call costs several. A level that is not optimized takes several times the stack, and
-/// a thread has 2 MB.
+/// Nested macro calls and loops; a macro call costs several. A level that is not optimized takes several times the
+/// stack, and a thread has 2 MB.
 pub(crate) const RECURSION: usize = if cfg!(debug_assertions) { 120 } else { 500 };
 /// Bytes of a render, and of any string on the way to it.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
@@ -50,8 +50,8 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 /// Measures the work of the current render of this thread.
 ///
 /// Code that visits values one by one, however deep inside a comparison or a sort, charges as it goes with [`spend`]
-/// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which make
-/// an error of it.
+/// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which
+/// make an error of it.
 struct Meter {
     started: Cell<Option<Instant>>,
     work: Cell<usize>,

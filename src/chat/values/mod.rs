@@ -1,7 +1,7 @@
 //! Python's values and what Python does with them, on top of the engine's.
 //!
-//! The engine supplies numbers, strings, undefined and tuples. Lists, dictionaries and everything lazy are objects of our
-//! own, so that they print, compare and are indexed as in Python. The files build on each other in one direction:
+//! The engine supplies numbers, strings, undefined and tuples. Lists, dictionaries and everything lazy are objects of
+//! our own, so that they print, compare and are indexed as in Python. The files build on each other in one direction:
 //! `error`, `extent`; the objects (`containers`, `lazy`, `namespace`, `group`, `number`); `kind`; `equality` and
 //! `measure`; `build`; and what works on finished values.
 

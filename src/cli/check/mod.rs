@@ -59,8 +59,8 @@ pub struct Check {
     /// Set the result of a run that selects no case
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     no_tests: NoTests,
-    /// Write a first file of cases to PATH: everyday turns, rendered with the chat template of a model folder, .jinja file,
-    /// tokenizer_config.json or ORG/NAME, and read with its response template or with `--template`
+    /// Write a first file of cases to PATH: everyday turns, rendered with the chat template of a model folder, .jinja
+    /// file, tokenizer_config.json or ORG/NAME, and read with its response template or with `--template`
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["bless", "list", "filter"])]
     new: Option<String>,
     #[command(flatten)]

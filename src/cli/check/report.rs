@@ -47,7 +47,8 @@ pub fn write(reports: &[Report<'_>], sources: &Sources, outputs: &Outputs, globa
 /// How many cases of a group are named.
 const NAMED: usize = 6;
 
-/// Truncations that cases allow. They come from the template, so each template gets one note, however many cases it has.
+/// Truncations that cases allow. They come from the template, so each template gets one note, however many cases it
+/// has.
 #[derive(Default)]
 struct AllowedTruncations {
     groups: Vec<Group>,

@@ -220,7 +220,8 @@ fn on_all_cores<R: Send>(sources: &[String], global: &Global, job: impl Fn(&str)
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Writes each draft into a folder, under the name of its source. A draft that was not proved is left out unless wanted.
+/// Writes each draft into a folder, under the name of its source. A draft that was not proved is left out unless
+/// wanted.
 fn write_drafts(folder: &Path, named: &[(&str, &Derivation)], partial: bool) -> Result<(), Failure> {
     let shown = folder.to_string_lossy().into_owned();
     std::fs::create_dir_all(folder).map_err(|error| input::cannot_write(&shown, &error))?;

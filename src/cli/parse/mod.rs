@@ -56,11 +56,12 @@ pub struct Parse {
     /// Set how the text is fed: `whole`, a number of code points, or `random:SEED`
     #[arg(long, value_name = "HOW", default_value = "whole")]
     chunks: Chunks,
-    /// Select the answer: `stable`, the same however the text is cut, or `reference`, that of transformers, flaws included
+    /// Select the answer: `stable`, the same however the text is cut, or `reference`, that of transformers, flaws
+    /// included
     #[arg(long, value_enum, default_value = "stable")]
     mode: ModeName,
-    /// Set the effect of a closing marker inside a JSON string: `ends` ends the region, as in transformers; `text` keeps it
-    /// in the string
+    /// Set the effect of a closing marker inside a JSON string: `ends` ends the region, as in transformers; `text`
+    /// keeps it in the string
     #[arg(long, value_name = "WHAT", value_enum, default_value = "ends", hide_possible_values = true)]
     closers_in_strings: ClosersName,
     /// Exit with 1 if any row has `missing`, `malformed` or `notes`

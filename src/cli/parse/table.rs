@@ -1,5 +1,5 @@
-//! The events of one output as a table for a person, each line written as soon as it is known; only malformed regions are
-//! kept.
+//! The events of one output as a table for a person, each line written as soon as it is known; only malformed regions
+//! are kept.
 
 use std::io::{self, Write};
 

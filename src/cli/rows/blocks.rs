@@ -90,7 +90,8 @@ impl Blocks {
 }
 
 impl Block {
-    /// Takes its lines one by one; gives the buffer back, unless a line has taken it or it has become too large to keep.
+    /// Takes its lines one by one; gives the buffer back, unless a line has taken it or it has become too large to
+    /// keep.
     pub fn for_each_line(self, mut take: impl FnMut(Line<'_>)) -> Vec<u8> {
         if memchr(b'\n', &self.bytes).is_none() {
             take(Line { number: self.first, bytes: Cow::Owned(self.bytes) });

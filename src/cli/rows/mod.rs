@@ -1,8 +1,8 @@
 //! Rows of JSON lines in, one answer a row out: in parallel, in order, holding no more than a few blocks of them.
 //!
-//! A worker reads a block of lines itself, answers it, and writes its answers when their turn has come. So no row passes from
-//! one thread to another, and the memory of a row is the worker's own. The buffers of blocks are used again: threads that ask the
-//! system for memory wait for each other.
+//! A worker reads a block of lines itself, answers it, and writes its answers when their turn has come. So no row
+//! passes from one thread to another, and the memory of a row is the worker's own. The buffers of blocks are used
+//! again: threads that ask the system for memory wait for each other.
 
 mod blocks;
 mod turns;

@@ -63,7 +63,8 @@ impl<W: Write> Turns<W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the answers of this block may be kept, and gives an empty text for them; none if they will not be wanted.
+    /// Waits until the answers of this block may be kept, and gives an empty text for them; none if they will not be
+    /// wanted.
     pub fn wait_for_room(&self, turn: u64) -> Option<String> {
         let mut state = self.state();
         while !state.stopped && turn >= state.turn + self.ahead {

@@ -112,7 +112,8 @@ impl Excerpt<'_> {
     }
 }
 
-/// The line in which a span begins, made safe to print and shortened to the text near the span; and the position of the span in it.
+/// The line in which a span begins, made safe to print and shortened to the text near the span; and the position of the
+/// span in it.
 fn line_around(text: &str, span: Range<usize>) -> Option<(String, Range<usize>)> {
     let before = text.get(..span.start)?;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -20,7 +20,8 @@ pub(crate) const MOST_STATES: usize = 4000;
 /// An automaton; it begins in its first state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Automaton {
-    /// The edges of all states, one state after the other: a state is two numbers then, and a copy two blocks of memory.
+    /// The edges of all states, one state after the other: a state is two numbers then, and a copy two blocks of
+    /// memory.
     edges: Vec<Edge>,
     /// The end of each state's edges, and whether the text may end there.
     ends: Vec<(usize, bool)>,

@@ -1,9 +1,9 @@
 //! RT001: an answer of transformers that depends on how the text is cut, found by running it.
 //!
-//! For every delimiter texts are made of what it matches, of beginnings and ends of that, and of plain words. They are read
-//! with that delimiter alone, whole and one character at a time, as transformers reads them. What differs there is read
-//! with the template (inside a region if the delimiter closes one), whole and cut in two. The smallest text
-//! that shows a difference goes into the finding.
+//! For every delimiter texts are made of what it matches, of beginnings and ends of that, and of plain words. They are
+//! read with that delimiter alone, whole and one character at a time, as transformers reads them. What differs there is
+//! read with the template (inside a region if the delimiter closes one), whole and cut in two. The smallest text that
+//! shows a difference goes into the finding.
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::json::{Object, Value};
@@ -77,7 +77,8 @@ fn check(subject: &Subject<'_>, rule: &Rule) -> Vec<Diagnostic> {
     found
 }
 
-/// A problem that no run shows here: the engine of transformers loses a match of full case folding that a chunk's end cuts.
+/// A problem that no run shows here: the engine of transformers loses a match of full case folding that a chunk's end
+/// cuts.
 fn by_shape(
     subject: &Subject<'_>,
     rule: &Rule,

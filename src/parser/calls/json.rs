@@ -1,5 +1,5 @@
-//! JSON that is read as it comes: it says when each value begins and ends, and writes the text of values in the form that
-//! [`Value`] has when it is displayed.
+//! JSON that is read as it comes: it says when each value begins and ends, and writes the text of values in the form
+//! that [`Value`] has when it is displayed.
 //!
 //! It takes exactly what [`json::read`] takes. After the first thing that is not JSON it says nothing more.
 

@@ -1,9 +1,9 @@
 //! Calls as they grow: a call's name as soon as it is certain, then the JSON text of its arguments piece by piece.
 //!
-//! What has been said of a call is never taken back. The pieces joined are the JSON text of the arguments that the region
-//! closes with; if the model writes a key twice, they hold both, of which JSON's readers keep the last, as the value
-//! does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported early
-//! comes whole, just before its region closes.
+//! What has been said of a call is never taken back. The pieces joined are the JSON text of the arguments that the
+//! region closes with; if the model writes a key twice, they hold both, of which JSON's readers keep the last, as the
+//! value does. An argument that a tool's schema may cast waits until it is whole. A call whose parts cannot be reported
+//! early comes whole, just before its region closes.
 
 mod json;
 mod shape;

@@ -10,8 +10,8 @@ use crate::pattern::Pattern;
 use crate::template::keys;
 use crate::template::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineArgs};
 
-/// Reads a content parser's arguments. What is wrong with them is a warning, as the reference loads such a template; only
-/// a pattern that is not supported here, though it may be one of the reference's, is an error.
+/// Reads a content parser's arguments. What is wrong with them is a warning, as the reference loads such a template;
+/// only a pattern that is not supported here, though it may be one of the reference's, is an error.
 pub(super) fn content(check: &mut Checker, parser: ContentParser, args: &Value, path: &Path) -> ContentSpec {
     let unusable = |reason: String| ContentSpec::Unusable { parser: Some(parser), reason };
     let Some(entries) = args.as_object() else {
@@ -65,7 +65,8 @@ fn json_pairs(pairs: &[(String, String)]) -> Value {
     Value::List(pairs.iter().map(pair).collect())
 }
 
-/// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and anything empty is a list without pairs.
+/// Reads pairs as Python unpacks them: a string of two characters is a pair as well, and anything empty is a list
+/// without pairs.
 fn string_delims(value: &Value) -> Result<Vec<(String, String)>, String> {
     let wrong = |what: &str| format!("`string_delims` must be a list of pairs of strings, not {what}");
     let items = match value {

@@ -6,7 +6,8 @@ use std::path::Path;
 
 /// Replaces the content of a file in one step: a reader sees what was there before, or all of what is written.
 ///
-/// Permissions are kept, and a symbolic link stays one. What is not a file, such as a pipe or `/dev/null`, is written into.
+/// Permissions are kept, and a symbolic link stays one. What is not a file, such as a pipe or `/dev/null`, is written
+/// into.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let target = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
