@@ -245,34 +245,32 @@ impl Grammars {
             Some(template) => (template, self.found(&source, &variables)?),
             None => self.derived(&source, &variables)?,
         };
-        let wire = wire.ok_or_else(|| {
-            let message = "the renders of this chat template do not show how a turn is written";
-            Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(&source)))
-        })?;
         Ok(Model { template, wire, special: self.special()? })
     }
 
     /// The wire of a chat template, for a response template that is there already.
-    fn found(&self, source: &Source, variables: &Object) -> Result<Option<Wire>, Failure> {
+    fn found(&self, source: &Source, variables: &Object) -> Result<Wire, Failure> {
         let chat = ChatTemplate::compile(&source.template)
             .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], source))?;
-        Ok(Wire::find(&chat, variables, Some(self.now.clone())))
+        let wire = Wire::find(&chat, variables, Some(self.now.clone()));
+        wire.ok_or_else(|| {
+            let message = "the renders of this chat template do not show how a turn is written";
+            Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(source))).into()
+        })
     }
 
     /// The response template of a chat template, and the wire that it was derived from.
-    fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Option<Wire>), Failure> {
+    fn derived(&self, source: &Source, variables: &Object) -> Result<(Template, Wire), Failure> {
         let options = derive::Options {
             variables: variables.clone(),
             now: Some(self.now.clone()),
             special_tokens: variables.values().filter_map(Value::as_str).map(str::to_owned).collect(),
             ..derive::Options::default()
         };
-        let (derivation, wire) = derive::derive_with_wire(&source.template, &options);
-        let template = derivation.response_template.as_ref().and_then(|draft| Template::from_value(draft).ok());
-        match template {
-            Some(loaded) => Ok((loaded.template, wire)),
-            None => Err(failed(derivation.diagnostics, source)),
-        }
+        let (draft, wire) = derive::draft_with_wire(&source.template, &options)
+            .map_err(|diagnostic| failed(vec![diagnostic], source))?;
+        let loaded = Template::from_value(&draft).map_err(|error| failed(error.diagnostics, source))?;
+        Ok((loaded.template, wire))
     }
 
     /// The marks that are single tokens. Only one format names them, and a tokenizer's file may be large.

@@ -49,7 +49,7 @@ use crate::json::{Object, Value};
 use crate::targets::Refusal;
 use crate::template::Template;
 use crate::wire::probe::Prober;
-use crate::wire::structure;
+use choose::Chosen;
 use proof::Proof;
 use readers::{Fitted, Wish};
 use recorded::Lessons;
@@ -114,42 +114,50 @@ const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
 /// Derives a response template from the source of a chat template.
 pub fn derive(source: &str, options: &Options) -> Derivation {
-    derive_and(source, options, |_, _| ()).0
+    let reported = derive_and(source, options, |prober, chosen, proof, options, wish| {
+        report::report(prober, chosen, proof, source, options, wish)
+    });
+    match reported {
+        Ok((mut derivation, filled)) => {
+            derivation.diagnostics.splice(0..0, filled);
+            derivation
+        }
+        Err(diagnostic) => Derivation::failed(diagnostic),
+    }
 }
 
-/// Derives a response template, and gives the wire that it was derived from: a grammar needs both.
+/// Derives a draft and the wire that it comes from, which is all that a grammar needs.
 #[cfg(feature = "cli")]
-pub(crate) fn derive_with_wire(source: &str, options: &Options) -> (Derivation, Option<crate::wire::Wire>) {
-    derive_and(source, options, |prober, structure| crate::wire::Wire::of(prober, structure.clone()))
+pub(crate) fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, crate::wire::Wire), Diagnostic> {
+    let made = derive_and(source, options, |prober, chosen, _, _, _| {
+        (chosen.attempt.draft, crate::wire::Wire::of(prober, chosen.wire))
+    });
+    made.map(|(made, _)| made)
 }
 
-/// Derives, and makes something of the inferred structure while the prober that knows its renders is there.
+/// Derives, and makes something of the draft while the prober that knows the template's renders is there; with it, the
+/// note on the variables that were filled for it.
 fn derive_and<T>(
     source: &str,
     options: &Options,
-    then: impl Fn(&mut Prober<'_>, &structure::WireFormat) -> T,
-) -> (Derivation, Option<T>) {
-    let failed = |diagnostic| (Derivation::failed(diagnostic), None);
-    let template = match ChatTemplate::compile(source) {
-        Ok(template) => template,
-        Err(error) => return failed(error.diagnostic(source, "")),
-    };
+    make: impl Fn(&mut Prober<'_>, Chosen, &Proof<'_>, &Options, &Wish) -> T,
+) -> Result<(T, Option<Diagnostic>), Diagnostic> {
+    let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
         let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
-        return failed(problem("derive-name-taken", &message, Some(help)));
+        return Err(problem("derive-name-taken", &message, Some(help)));
     }
-    let found = attempt(&template, source, options, &then).or_else(|| {
-        let (options, names) = needed::fill(&template, options)?;
-        let (mut derivation, made) = attempt(&template, source, &options, &then)?;
-        derivation.diagnostics.insert(0, needed::note(&names));
-        Some((derivation, made))
-    });
-    match found {
-        Some(found) => found,
+    if let Some(made) = attempt(&template, options, &make) {
+        return Ok((made, None));
+    }
+    let filled = needed::fill(&template, options);
+    let made = filled.and_then(|(options, names)| Some((attempt(&template, &options, &make)?, needed::note(&names))));
+    match made {
+        Some((made, note)) => Ok((made, Some(note))),
         None => {
             let prober = Prober::new(&template, &options.variables, options.now.clone());
-            failed(no_content(&template, source, &prober))
+            Err(no_content(&template, source, &prober))
         }
     }
 }
@@ -157,20 +165,16 @@ fn derive_and<T>(
 /// Derives with these variables; nothing if no answer's content shows.
 fn attempt<T>(
     template: &ChatTemplate,
-    source: &str,
     options: &Options,
-    then: &impl Fn(&mut Prober<'_>, &structure::WireFormat) -> T,
-) -> Option<(Derivation, Option<T>)> {
+    make: &impl Fn(&mut Prober<'_>, Chosen, &Proof<'_>, &Options, &Wish) -> T,
+) -> Option<T> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     let wish = Wish::of(&options.targets);
     proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
     let mut prober = proof.prober();
     let mut chosen = choose::choose(&mut prober, &proof, options, &wish)?;
     chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
-    let derivation = report::report(&prober, chosen, &proof, source, options, &wish);
-    let found = derivation.findings.found();
-    let made = found.map(|found| then(&mut prober, &found.wire));
-    Some((derivation, made))
+    Some(make(&mut prober, chosen, &proof, options, &wish))
 }
 
 /// A draft, its proof, the samples it does not explain, and the objections of its readers.
