@@ -2,6 +2,7 @@
 
 use crate::diagnostic::shortened;
 use crate::json::{Number, Path, Value};
+use crate::text::common_start;
 
 /// How much of a value a difference shows, in characters.
 const SHOWN: usize = 80;
@@ -81,7 +82,7 @@ fn show(value: &Value) -> String {
 
 /// Two texts that differ, from a little before their first difference.
 fn show_texts(one: &str, other: &str) -> (Option<String>, Option<String>) {
-    let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let common = common_start(one, other).chars().count();
     let skip = if common > SHOWN / 2 { common - SHOWN / 4 } else { 0 };
     let tail = |text: &str| {
         let rest: String = text.chars().skip(skip).collect();

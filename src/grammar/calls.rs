@@ -264,12 +264,14 @@ impl Paired<'_> {
 
     /// A value with the text around it, from its key on.
     fn value(&self, reader: &mut Reader<'_>, schema: &Schema, name: &str) -> Result<Node, Fault> {
-        let through = schema.all.iter().any(|(value, _)| {
-            value.as_object().is_some_and(|entries| entries.contains_key("$ref") || entries.contains_key("allOf"))
-        });
-        if through {
-            let message = "the parser does not look up the type in `$ref` and `allOf`: it may give text";
-            reader.note(Effect::Assumed, schema.path(), "$ref", message);
+        let holds = |keyword: &&str| {
+            let is_there =
+                |value: &Value| value.get(keyword).is_some() && (*keyword != "not" || value.get("type").is_none());
+            schema.all.iter().any(|(value, _)| is_there(value))
+        };
+        if let Some(keyword) = ["$ref", "allOf", "not"].into_iter().find(holds) {
+            let message = "the parser does not look up the type in `$ref`, `allOf` and `not`: it may give text";
+            reader.note(Effect::Assumed, schema.path(), keyword, message);
         }
         let shapes = reader.shapes(schema)?;
         let mut nodes: Vec<Node> = Vec::new();

@@ -359,6 +359,25 @@ fn schemas_are_enforced_keyword_by_keyword() {
 }
 
 #[test]
+fn types_that_the_parser_does_not_look_up_are_noted_where_values_have_no_quotes() {
+    let model = Model::named("qwen3_coder");
+    for (schema, keyword) in [
+        (r#"{"allOf": [{"type": "integer"}, {"maximum": 9}]}"#, Some("allOf")),
+        (r#"{"not": {"type": "string"}}"#, Some("not")),
+        (r#"{"type": "integer", "not": {"const": 3}}"#, None),
+        (r#"{"type": "integer"}"#, None),
+    ] {
+        let tools = value(&format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
+                "additionalProperties": false}}}}]"#
+        ));
+        let grammar = build(&model, &Choice::Required, &tools, None);
+        let note = grammar.notes().iter().find(|note| note.message.contains("does not look up the type"));
+        assert_eq!(note.and_then(|note| note.keyword.as_deref()), keyword, "{schema}");
+    }
+}
+
+#[test]
 fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
     let model = Model::named("hermes");
     let tool = |schema: &str| {
