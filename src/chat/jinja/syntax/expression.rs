@@ -325,6 +325,7 @@ impl<'s> Parser<'s> {
     fn arguments(&mut self) -> Result<Vec<Argument<'s>>> {
         let mut arguments: Vec<Argument<'s>> = Vec::new();
         let mut spread = (false, false);
+        let mut keywords = false;
         while !self.eat(")") {
             if !arguments.is_empty() {
                 self.expect(",")?;
@@ -332,7 +333,6 @@ impl<'s> Parser<'s> {
                     break;
                 }
             }
-            let keywords = arguments.iter().any(|argument| matches!(argument, Argument::Keyword(..)));
             let token = self.current();
             let argument = if self.eat("*") {
                 let misplaced = std::mem::replace(&mut spread.0, true) || spread.1;
@@ -344,6 +344,7 @@ impl<'s> Parser<'s> {
                 self.advance();
                 self.advance();
                 let value = self.expression()?;
+                keywords = true;
                 (!spread.1).then_some(Argument::Keyword(token.text, value))
             } else {
                 let value = self.expression()?;
