@@ -2,7 +2,7 @@
 //!
 //! [`ChatTemplate`] compiles a template and renders conversations; it can record what the template reads.
 //! A template passes through three stages: `jinja::syntax` reads it as Jinja2 does, `jinja::survey` collects what it
-//! says of its variables, and `jinja::lowering` rewrites it for the engine. `engine` runs the result on Python's
+//! says of its variables, and `engine::compile` resolves its names. `engine::evaluator` runs the result on Python's
 //! `values` with the filters, tests, functions and methods of `builtins`.
 
 mod aliases;

@@ -1,29 +1,24 @@
 //! Compiles a chat template, and renders conversations with it within the limits of the engine.
 
 use std::fmt;
-use std::io;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use indexmap::IndexMap;
-use minijinja::{Environment, ErrorKind, Value};
+use minijinja::ErrorKind;
 
+use crate::chat::engine::compile::compile;
 use crate::chat::engine::context::Context;
-use crate::chat::engine::environment;
+use crate::chat::engine::evaluator::Evaluator;
 use crate::chat::engine::limits;
 use crate::chat::engine::now;
-use crate::chat::engine::printed;
+use crate::chat::engine::program::Program;
 use crate::chat::engine::read_recorder::Watched;
 use crate::chat::engine::run::Run;
-use crate::chat::jinja::intrinsics;
-use crate::chat::jinja::lowering::{self, Lowered};
 use crate::chat::jinja::survey::Survey;
 use crate::chat::jinja::syntax::{self, SyntaxError};
 use crate::diagnostic::{Diagnostic, Place, line_column};
 use crate::json;
-
-const NAME: &str = "chat_template";
 
 /// How many times the text of a conversation the output has room for before it grows.
 const ROOM: usize = 8;
@@ -45,13 +40,11 @@ const ROOM: usize = 8;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ChatTemplate {
-    environment: Environment<'static>,
+    program: Program,
     source: String,
-    lowered: Lowered,
     variables: Vec<String>,
     compared: IndexMap<String, Vec<json::Value>>,
     literals: Vec<String>,
-    has_generation_blocks: bool,
 }
 
 impl fmt::Debug for ChatTemplate {
@@ -184,16 +177,11 @@ impl ChatTemplate {
         };
         let tree = syntax::parse(&source).map_err(syntax_error)?;
         let survey = Survey::of(&tree);
-        let lowered = lowering::lower(&tree, &survey, source.len());
+        let program = compile(&tree);
         let variables = survey.variables.iter().map(|name| (*name).to_owned()).collect();
         let literals = survey.literals.into_iter().collect();
         let compared = survey.compared;
-        let mut environment = environment::environment().map_err(|problem| RenderError::failed(problem.to_string()))?;
-        if let Err(problem) = environment.add_template_owned(NAME, lowered.text.clone()) {
-            return Err(RenderError { kind: RenderErrorKind::Syntax, ..located(&problem, &source, &lowered) });
-        }
-        let has_generation_blocks = lowered.text.contains(intrinsics::GENERATION);
-        Ok(Self { environment, source, lowered, variables, compared, literals, has_generation_blocks })
+        Ok(Self { program, source, variables, compared, literals })
     }
 
     /// A template's source as Jinja2 reads it, and as the spans of errors count its bytes: every line break a
@@ -225,7 +213,7 @@ impl ChatTemplate {
 
     /// Whether it has `{% generation %}` blocks, which mark what the assistant wrote.
     pub fn has_generation_blocks(&self) -> bool {
-        self.has_generation_blocks
+        self.program.has_generation_blocks
     }
 
     /// Its source, with line breaks as Jinja2 reads them.
@@ -238,32 +226,19 @@ impl ChatTemplate {
     /// Nothing is filled in: a variable that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
         let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
-        let run = Arc::new(Run::new(now, options.watch));
-        let context = Context::new(context, run.clone()).map_err(|problem| RenderError::failed(message(&problem)))?;
-        let counts = self.has_generation_blocks;
+        let run = Run::new(now, options.watch);
+        let context = Context::new(&self.program.asked, context, run.recorder.clone())
+            .map_err(|problem| RenderError::failed(message(&problem)))?;
         // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that
         // is more than twice its largest piece: the next render would wait for it again, page by page. Templates that
         // split and join a text hold it up to six times.
-        let mut out = Sink {
-            text: String::with_capacity((self.source.len() + ROOM * context.text).min(limits::MAX_TEXT)),
-            counts,
-            run: run.clone(),
-        };
+        let room = (self.source.len() + ROOM * context.text).min(limits::MAX_TEXT);
         limits::begin();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let template = self.environment.get_template(NAME)?;
-            template.render_captured_to(Value::from_object(context), &mut out).map(drop)
-        }));
-        printed::forget();
-        match outcome {
-            // A lookup cannot fail: once a limit is exceeded, it gives nothing, so the limits are checked here.
-            Ok(Ok(())) => {
-                if let Err(problem) = limits::check() {
-                    return Err(located(&problem, &self.source, &self.lowered));
-                }
-            }
+        let mut evaluator = Evaluator::new(&self.program, &context, &run, room);
+        match catch_unwind(AssertUnwindSafe(|| evaluator.template())) {
+            Ok(Ok(())) => {}
             Ok(Err(problem)) => {
-                let mut error = located(&problem, &self.source, &self.lowered);
+                let mut error = located(&problem, &self.source, evaluator.failed_at());
                 if let Some(message) = run.take_raised() {
                     (error.message, error.kind) = (message, RenderErrorKind::Raised);
                 }
@@ -271,57 +246,24 @@ impl ChatTemplate {
             }
             Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
+        let (text, assistant_spans) = evaluator.into_rendered();
         let watched = run.recorder.as_ref().map(|recorder| recorder.watched());
-        Ok(Rendered { text: out.text, assistant_spans: run.take_spans(), watched })
+        Ok(Rendered { text, assistant_spans, watched })
     }
 }
 
-/// Takes the output, and counts its code points if the template has generation blocks.
-struct Sink {
-    text: String,
-    counts: bool,
-    run: Arc<Run>,
-}
-
-impl io::Write for Sink {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        if self.text.len() + piece.len() > limits::MAX_TEXT {
-            return Err(io::Error::other(format!("the render grew beyond {} MiB", limits::MAX_TEXT >> 20)));
-        }
-        let written = self.text.len();
-        printed::append(&mut self.text, piece).map_err(io::Error::other)?;
-        if self.counts {
-            self.run.advance(self.text.get(written..).unwrap_or_default().chars().count());
-        }
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The message of an error of the engine, without the engine's own place.
+/// The message of an error, without the kind that goes before it.
 fn message(problem: &minijinja::Error) -> String {
-    match problem.kind() {
-        ErrorKind::OutOfFuel => "the template runs for too long".to_owned(),
-        ErrorKind::WriteFailure => match std::error::Error::source(problem) {
-            Some(cause) => cause.to_string(),
-            None => problem.kind().to_string(),
-        },
-        kind => problem.detail().map_or_else(|| kind.to_string(), str::to_owned),
-    }
+    problem.detail().map_or_else(|| problem.kind().to_string(), str::to_owned)
 }
 
-fn located(problem: &minijinja::Error, source: &str, lowered: &Lowered) -> RenderError {
-    let span = problem.range().and_then(|range| lowered.source_span(&range));
+fn located(problem: &minijinja::Error, source: &str, span: Option<Range<usize>>) -> RenderError {
     let line = span.as_ref().map(|span| line_column(source, span.start).0);
     let expression = span.clone().and_then(|span| source.get(span));
     let message = match (problem.kind(), expression) {
         (ErrorKind::UndefinedError, Some(expression)) => format!("`{expression}` looks into an undefined value"),
         _ => message(problem),
     };
-    let exhausted = limits::is_exceeded() || matches!(problem.kind(), ErrorKind::OutOfFuel | ErrorKind::WriteFailure);
-    let kind = if exhausted { RenderErrorKind::Exhausted } else { RenderErrorKind::Failed };
+    let kind = if limits::is_exceeded() { RenderErrorKind::Exhausted } else { RenderErrorKind::Failed };
     RenderError { message, line, span, kind }
 }

@@ -235,6 +235,59 @@ fn depth_is_bounded() {
 }
 
 #[test]
+fn tags_of_any_length_are_read_in_the_time_of_their_length() {
+    let names = |form: &str| (0..30_000).map(|number| form.replace('#', &number.to_string())).collect::<String>();
+    for template in [
+        format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names("a#,")),
+        format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names("a#=1,")),
+        format!("{{% if 0 %}}{{{{ dict({}) }}}}{{% endif %}}", names("1,")),
+        format!("{{{{ dict({}) | length - 30000 }}}}", names("a#=1,")),
+        names("{% set a# = 1 %}"),
+        names("{%block b#%}{%endblock%}"),
+    ] {
+        let text = render(&template).unwrap();
+        assert!(matches!(text.as_str(), "" | "0"), "{text}");
+    }
+}
+
+#[test]
+fn whatever_calls_itself_is_stopped_before_the_stack_ends() {
+    let wrapped = |open: &str, inside: &str, close: &str| format!("{}{inside}{}", open.repeat(20), close.repeat(20));
+    for body in [
+        wrapped("{% if 1 %}", "{{ m() }}", "{% endif %}"),
+        wrapped("{% for x in [1] %}", "{{ m() }}", "{% endfor %}"),
+        wrapped("{% with x = 1 %}", "{{ m() }}", "{% endwith %}"),
+        wrapped("{% set x %}", "{{ m() }}", "{% endset %}"),
+        wrapped("{% filter upper %}", "{{ m() }}", "{% endfilter %}"),
+        wrapped("{% call c() %}", "{{ m() }}", "{% endcall %}"),
+        wrapped("{% autoescape true %}", "{{ m() }}", "{% endautoescape %}"),
+        format!("{{{{ {} }}}}", wrapped("[", "m()", "]")),
+        format!("{{{{ {} }}}}", wrapped("{1: ", "m()", "}")),
+        format!("{{{{ {} }}}}", wrapped("(1 ~ ", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("(1 if not ", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("(1 + ", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("(1 < ", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("(0 or ", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("dict(a=", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("(1 | default(", "m()", "))")),
+        format!("{{{{ {} }}}}", wrapped("s.count(", "m()", ")")),
+        format!("{{{{ {} }}}}", wrapped("s[", "m()", "]")),
+        format!("{{{{ {} }}}}", wrapped("s[1:", "m()", "]")),
+    ] {
+        let callers = "{% macro c() %}{{ caller() }}{% endmacro %}";
+        let error = render(&format!("{callers}{{% macro m(a=1) %}}{body}{{% endmacro %}}{{{{ m() }}}}")).unwrap_err();
+        assert_eq!(error.message, "the template calls and nests too deep", "{body}");
+    }
+    for template in [
+        "{% macro m(a=m()) %}{% endmacro %}{{ m() }}",
+        "{% block b %}{{ self.b() }}{% endblock %}",
+        "{% for x in [1] recursive %}{% if 1 %}{{ [loop([x])] }}{% endif %}{% endfor %}",
+    ] {
+        assert_eq!(render(template).unwrap_err().message, "the template calls and nests too deep", "{template}");
+    }
+}
+
+#[test]
 fn namespaces_in_circles_and_chains_are_let_go() {
     let circle = "{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = [b] %}{{ a }}{{ [a] | length }}";
     assert_eq!(render(circle).unwrap(), "<Namespace {'b': [<Namespace {...}>]}>1");

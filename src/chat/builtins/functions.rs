@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use minijinja::value::{Object, ObjectRepr, Rest, ValueOrKwargs};
-use minijinja::{Environment, Error, State, Value};
+use minijinja::Value;
+use minijinja::value::{Object, ObjectRepr};
 
-use crate::chat::engine::context::run_of;
 use crate::chat::engine::limits;
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::{bind, integer, none, required, split};
 use crate::chat::values::build;
-use crate::chat::values::containers::{Entries, Key};
+use crate::chat::values::entries::{Entries, Key};
 use crate::chat::values::lazy::Range;
 use crate::chat::values::measure;
 use crate::chat::values::namespace::Namespace;
 use crate::chat::values::{Kind, Result, error, items_of, text, type_name};
 
-type Function = fn(&mut State<'_, '_>, &[Value]) -> Result<Value>;
+/// A function of the arguments of its call.
+pub(crate) type Function = fn(&Run, &[Value]) -> Result<Value>;
 
 const FUNCTIONS: &[(&str, Function)] = &[
     ("cycler", cycler),
@@ -28,40 +29,38 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("strftime_now", strftime_now),
 ];
 
-/// Registers the functions with the engine.
-pub(crate) fn register(environment: &mut Environment<'_>) {
-    for (name, function) in FUNCTIONS {
-        environment.add_function(*name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
-            let arguments = arguments.into_values();
-            limits::charge(&arguments)?;
-            let result = function(state, &arguments)?;
-            limits::charge(std::slice::from_ref(&result))?;
-            Ok(result)
-        });
-    }
+/// The function of a name.
+pub(crate) fn find(name: &str) -> Option<Function> {
+    let at = FUNCTIONS.binary_search_by_key(&name, |(known, _)| known).ok()?;
+    FUNCTIONS.get(at).map(|(_, function)| *function)
 }
 
-fn raise_exception(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+/// Calls a function, and charges for its arguments and result.
+pub(crate) fn call(function: Function, run: &Run, arguments: &[Value]) -> Result<Value> {
+    limits::charge(arguments)?;
+    let result = function(run, arguments)?;
+    limits::charge(std::slice::from_ref(&result))?;
+    Ok(result)
+}
+
+fn raise_exception(run: &Run, arguments: &[Value]) -> Result<Value> {
     let [message] = bind("raise_exception", ["message"], arguments)?;
     let message = text::to_str(&required("raise_exception", "message", message)?).into_owned();
-    if let Some(run) = run_of(state) {
-        run.raise(&message);
-    }
+    run.raise(&message);
     Err(error(message))
 }
 
-fn strftime_now(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+fn strftime_now(run: &Run, arguments: &[Value]) -> Result<Value> {
     let [format] = bind("strftime_now", ["format"], arguments)?;
     let format = required("strftime_now", "format", format)?;
     let format = crate::chat::values::arguments::string("strftime_now", &format)?;
     if format.len() > limits::MAX_TIME_FORMAT {
         return Err(error(format!("strftime_now: a format of more than {} KiB", limits::MAX_TIME_FORMAT >> 10)));
     }
-    let now = run_of(state).map_or_else(jiff::civil::DateTime::default, |run| run.now());
-    crate::chat::engine::now::strftime(now, format).map(Value::from)
+    crate::chat::engine::now::strftime(run.now(), format).map(Value::from)
 }
 
-fn range(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+fn range(_: &Run, arguments: &[Value]) -> Result<Value> {
     let (positional, keywords) = split(arguments);
     if keywords.is_some() {
         return Err(error("range() takes no keyword arguments"));
@@ -105,21 +104,19 @@ fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
     Ok(entries)
 }
 
-fn dict(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+fn dict(_: &Run, arguments: &[Value]) -> Result<Value> {
     build::dict(entries("dict", arguments)?)
 }
 
-fn namespace(state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+fn namespace(run: &Run, arguments: &[Value]) -> Result<Value> {
     let entries = entries("namespace", arguments)?;
     let extent = measure::checked(entries.values())?;
     let namespace = Arc::new(Namespace::new(entries, extent)?);
-    if let Some(run) = run_of(state) {
-        run.keep(&namespace)?;
-    }
+    run.keep(&namespace)?;
     Ok(Value::from_dyn_object(namespace))
 }
 
-fn cycler(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+fn cycler(_: &Run, arguments: &[Value]) -> Result<Value> {
     let (items, keywords) = split(arguments);
     if items.is_empty() || keywords.is_some() {
         return Err(error("cycler() expects at least one item and no keywords"));
@@ -129,12 +126,31 @@ fn cycler(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
 
 /// The result of `cycler()`.
 #[derive(Debug)]
-struct Cycler {
+pub(crate) struct Cycler {
     items: Vec<Value>,
     at: AtomicUsize,
 }
 
 impl Cycler {
+    /// Calls its method of this name, if it has one.
+    pub(crate) fn call_method(&self, name: &str, arguments: &[Value]) -> Option<Result<Value>> {
+        match name {
+            "next" => Some(none(name, arguments).map(|()| self.next())),
+            "reset" => Some(none(name, arguments).map(|()| {
+                self.at.store(0, Ordering::Relaxed);
+                Value::from(())
+            })),
+            _ => None,
+        }
+    }
+
+    fn next(&self) -> Value {
+        let current = self.current();
+        let next = (self.at.load(Ordering::Relaxed) + 1) % self.items.len().max(1);
+        self.at.store(next, Ordering::Relaxed);
+        current
+    }
+
     fn current(&self) -> Value {
         // There is an item, and `next` keeps the place below their number.
         let at = self.at.load(Ordering::Relaxed);
@@ -160,27 +176,9 @@ impl Object for Cycler {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         self.get_value_by_str(key.as_str()?)
     }
-
-    fn call_method(self: &Arc<Self>, _state: &mut State<'_, '_>, name: &str, arguments: &[Value]) -> Result<Value> {
-        match name {
-            "next" => {
-                none(name, arguments)?;
-                let current = self.current();
-                let next = (self.at.load(Ordering::Relaxed) + 1) % self.items.len().max(1);
-                self.at.store(next, Ordering::Relaxed);
-                Ok(current)
-            }
-            "reset" => {
-                none(name, arguments)?;
-                self.at.store(0, Ordering::Relaxed);
-                Ok(Value::from(()))
-            }
-            _ => Err(Error::from(minijinja::ErrorKind::UnknownMethod)),
-        }
-    }
 }
 
-fn joiner(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
+fn joiner(_: &Run, arguments: &[Value]) -> Result<Value> {
     let [separator] = bind("joiner", ["sep"], arguments)?;
     let separator = separator.unwrap_or_else(|| Value::from(", "));
     Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
@@ -188,9 +186,17 @@ fn joiner(_state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
 
 /// The result of `joiner()`: gives nothing the first time it is called, then the separator.
 #[derive(Debug)]
-struct Joiner {
+pub(crate) struct Joiner {
     separator: Value,
     used: AtomicUsize,
+}
+
+impl Joiner {
+    pub(crate) fn call(&self, arguments: &[Value]) -> Result<Value> {
+        none("joiner", arguments)?;
+        let first = self.used.fetch_add(1, Ordering::Relaxed) == 0;
+        Ok(if first { Value::from("") } else { self.separator.clone() })
+    }
 }
 
 impl Object for Joiner {
@@ -208,12 +214,6 @@ impl Object for Joiner {
             "used" => Some(Value::from(self.used.load(Ordering::Relaxed) > 0)),
             _ => None,
         }
-    }
-
-    fn call(self: &Arc<Self>, _state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
-        none("joiner", arguments)?;
-        let first = self.used.fetch_add(1, Ordering::Relaxed) == 0;
-        Ok(if first { Value::from("") } else { self.separator.clone() })
     }
 }
 

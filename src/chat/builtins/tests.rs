@@ -1,7 +1,6 @@
 //! Jinja2's tests, the words after `is`.
 
-use minijinja::value::{Rest, ValueOrKwargs};
-use minijinja::{Environment, Error, ErrorKind, State, Value};
+use minijinja::{Error, ErrorKind, Value};
 
 use crate::chat::builtins::names;
 use crate::chat::engine::limits;
@@ -13,7 +12,8 @@ use crate::chat::values::namespace::Namespace;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, operators};
 
-type Test = fn(&Value, &[Value]) -> Result<bool>;
+/// A test: the value first, then the arguments.
+pub(crate) type Test = fn(&Value, &[Value]) -> Result<bool>;
 
 /// Every test a template can name.
 const TESTS: &[(&str, Test)] = &[
@@ -58,17 +58,14 @@ const TESTS: &[(&str, Test)] = &[
     ("upper", |value, arguments| alone(arguments, cased(value, char::is_uppercase, char::is_lowercase))),
 ];
 
-/// Registers the tests with the engine.
-pub(crate) fn register(environment: &mut Environment<'_>) {
-    for (name, test) in TESTS {
-        environment.add_test(*name, move |value: &Value, arguments: Rest<ValueOrKwargs>| {
-            run(*test, value, &arguments.into_values())
-        });
-    }
+/// The test of a name.
+pub(crate) fn find(name: &str) -> Option<Test> {
+    let at = TESTS.binary_search_by_key(&name, |(known, _)| known).ok()?;
+    TESTS.get(at).map(|(_, test)| *test)
 }
 
 /// Runs a test, and charges for its operands.
-fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
+pub(crate) fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
     let answer = test(value, arguments)?;
     limits::charge(std::slice::from_ref(value))?;
     limits::charge(arguments)?;
@@ -76,9 +73,9 @@ fn run(test: Test, value: &Value, arguments: &[Value]) -> Result<bool> {
 }
 
 /// Applies a test by name, as `select` does.
-pub(crate) fn apply(_: &mut State<'_, '_>, name: &str, value: &Value, arguments: &[Value]) -> Result<bool> {
-    match TESTS.iter().find(|(known, _)| *known == name) {
-        Some((_, test)) => run(*test, value, arguments),
+pub(crate) fn apply(name: &str, value: &Value, arguments: &[Value]) -> Result<bool> {
+    match find(name) {
+        Some(test) => run(test, value, arguments),
         None => Err(Error::new(ErrorKind::UnknownTest, format!("No test named '{name}'."))),
     }
 }

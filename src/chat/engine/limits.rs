@@ -1,6 +1,6 @@
 //! Bounds a render in work, time, output and the size of values, so that a hostile template fails instead of hanging.
 //!
-//! The engine counts instructions and nesting; this file counts the work inside filters and operators.
+//! The evaluator counts steps and nesting; this file counts the work inside filters and operators.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -12,17 +12,19 @@ use crate::chat::values::{Result, error};
 
 /// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.
 pub(crate) const MAX_SOURCE: usize = 1 << 20;
-/// Instructions of the engine. Ten thousand are enough for the longest of ordinary conversations.
-pub(crate) const FUEL: u64 = 5_000_000;
-/// Nested macro calls and loops; a macro call costs several. A level that is not optimized takes several times the
-/// stack, and a thread has 2 MB.
-pub(crate) const RECURSION: usize = if cfg!(debug_assertions) { 120 } else { 500 };
+/// Statements, turns of loops and operations. Ten thousand are enough for the longest of ordinary conversations.
+pub(crate) const STEPS: u64 = 5_000_000;
+/// Statements, expressions and calls inside each other; a macro call costs several. A level that is not optimized takes
+/// several times the stack, and a thread has 2 MB.
+pub(crate) const LEVELS: usize = if cfg!(debug_assertions) { 180 } else { 700 };
 /// Bytes of a render, and of any string on the way to it.
 pub(crate) const MAX_TEXT: usize = 32 << 20;
 /// Bytes of a format of `strftime_now`, each of which may write a hundred.
 pub(crate) const MAX_TIME_FORMAT: usize = 1 << 16;
 /// Namespaces that one render may make.
 pub(crate) const MAX_NAMESPACES: usize = 100_000;
+/// Calls of macros that declare macros: these see the variables of the call for as long as the render takes.
+pub(crate) const MAX_ACTIVATIONS: usize = 100_000;
 /// Elements of a list made by an operator.
 pub(crate) const MAX_ITEMS: usize = 1 << 20;
 
@@ -42,6 +44,8 @@ const MAX_WORK: usize = 30_000_000;
 const BYTES_PER_UNIT: usize = 16;
 /// Bytes of text that count like one value if they are only skipped, which is much faster than reading them.
 const SKIPPED_BYTES_PER_UNIT: usize = 256;
+/// Variables that are unset like one value is read.
+const VARIABLES_PER_UNIT: usize = 32;
 /// Bytes that a render may print, including what a block or macro captures.
 const MAX_PRINTED: usize = 4 * MAX_TEXT;
 /// The longest a render may take.
@@ -62,9 +66,12 @@ struct Meter {
 /// The limit that a render ran into.
 #[derive(Clone, Copy, Debug)]
 enum Exceeded {
+    Steps,
     Work,
     Time,
+    /// A string on the way to the output.
     Text,
+    Output,
 }
 
 thread_local! {
@@ -123,19 +130,42 @@ impl Meter {
     }
 }
 
+/// Fails, as the render took all its steps.
+pub(crate) fn too_many_steps() -> Result<()> {
+    METER.with(|meter| meter.exceed(Exceeded::Steps));
+    check()
+}
+
+/// Fails, as the output is full.
+pub(crate) fn too_much_text() -> Result<()> {
+    METER.with(|meter| meter.exceed(Exceeded::Output));
+    check()
+}
+
 /// Fails if a limit has been exceeded.
 pub(crate) fn check() -> Result<()> {
     match METER.with(|meter| meter.exceeded.get()) {
         None => Ok(()),
+        Some(Exceeded::Steps) => Err(error("the template runs for too long")),
         Some(Exceeded::Work) => Err(error("the template does too much work")),
         Some(Exceeded::Time) => Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs()))),
         Some(Exceeded::Text) => size(usize::MAX),
+        Some(Exceeded::Output) => Err(error(format!("the render grew beyond {} MiB", MAX_TEXT >> 20))),
     }
 }
 
 /// Charges for the values that an operation touches, not for what is nested in them.
 pub(crate) fn charge(values: &[Value]) -> Result<()> {
     spend(values.iter().map(weight).sum::<usize>() + 1);
+    check()
+}
+
+/// Charges for the variables of a scope or function that is entered, if there are enough to matter.
+pub(crate) fn charge_variables(count: usize) -> Result<()> {
+    if count < VARIABLES_PER_UNIT {
+        return Ok(());
+    }
+    spend(count / VARIABLES_PER_UNIT);
     check()
 }
 

@@ -1,11 +1,10 @@
-//! The engine that renders: minijinja with Python's values, the limits, and the state of one render.
+//! The engine that renders: a template is compiled to a program, which an evaluator runs within limits.
 
+pub(crate) mod compile;
 pub(crate) mod context;
-pub(crate) mod environment;
+pub(crate) mod evaluator;
 pub(crate) mod limits;
-pub(crate) mod macro_varargs;
 pub(crate) mod now;
-pub(crate) mod own_blocks;
-pub(crate) mod printed;
+pub(crate) mod program;
 pub(crate) mod read_recorder;
 pub(crate) mod run;

@@ -1,7 +1,7 @@
 //! The state of one render apart from its variables.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use jiff::civil::DateTime;
 
@@ -11,30 +11,23 @@ use super::read_recorder::Recorder;
 use crate::chat::values::namespace::Namespace;
 use crate::chat::values::{Result, error};
 
-/// The output so far, the spans of generation blocks, the message of `raise_exception`, the namespaces, the reads.
+/// The clock, whether text is escaped, the message of `raise_exception`, the namespaces, the reads.
 #[derive(Debug)]
 pub(crate) struct Run {
     now: Option<DateTime>,
-    /// Code points that have reached the output; text that a block or macro captures has not yet.
-    written: AtomicUsize,
-    spans: Mutex<Vec<(usize, usize)>>,
-    raised: Mutex<Option<String>>,
-    namespaces: Mutex<Vec<Arc<Namespace>>>,
+    escapes: Cell<bool>,
+    raised: RefCell<Option<String>>,
+    namespaces: RefCell<Vec<Arc<Namespace>>>,
     pub(crate) recorder: Option<Arc<Recorder>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Run {
     pub(crate) fn new(now: Option<DateTime>, watch: bool) -> Self {
         Self {
             now,
-            written: AtomicUsize::new(0),
-            spans: Mutex::default(),
-            raised: Mutex::default(),
-            namespaces: Mutex::default(),
+            escapes: Cell::new(false),
+            raised: RefCell::default(),
+            namespaces: RefCell::default(),
             recorder: watch.then(Arc::default),
         }
     }
@@ -43,34 +36,28 @@ impl Run {
         self.now.unwrap_or_else(now::local_now)
     }
 
-    pub(crate) fn advance(&self, code_points: usize) {
-        self.written.fetch_add(code_points, Ordering::Relaxed);
+    /// Whether what is printed is escaped, as inside an `autoescape` block.
+    pub(crate) fn escapes(&self) -> bool {
+        self.escapes.get()
     }
 
-    pub(crate) fn written(&self) -> usize {
-        self.written.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn span(&self, start: usize, end: usize) {
-        locked(&self.spans).push((start, end));
-    }
-
-    pub(crate) fn take_spans(&self) -> Vec<(usize, usize)> {
-        std::mem::take(&mut locked(&self.spans))
+    /// Turns escaping on or off, and gives what it was.
+    pub(crate) fn set_escapes(&self, escapes: bool) -> bool {
+        self.escapes.replace(escapes)
     }
 
     pub(crate) fn raise(&self, message: &str) {
-        *locked(&self.raised) = Some(message.to_owned());
+        *self.raised.borrow_mut() = Some(message.to_owned());
     }
 
     pub(crate) fn take_raised(&self) -> Option<String> {
-        locked(&self.raised).take()
+        self.raised.borrow_mut().take()
     }
 
     /// Keeps a namespace until the render is over. It may come to hold itself, or a chain of others too long to
     /// be dropped one inside the other.
     pub(crate) fn keep(&self, namespace: &Arc<Namespace>) -> Result<()> {
-        let mut namespaces = locked(&self.namespaces);
+        let mut namespaces = self.namespaces.borrow_mut();
         if namespaces.len() == MAX_NAMESPACES {
             return Err(error(format!("more than {MAX_NAMESPACES} namespaces")));
         }
@@ -81,7 +68,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        for namespace in locked(&self.namespaces).iter() {
+        for namespace in self.namespaces.get_mut().iter() {
             namespace.clear();
         }
     }

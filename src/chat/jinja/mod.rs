@@ -1,6 +1,4 @@
-//! A template as Jinja2 reads it, and the same template in the engine's language.
+//! A template as Jinja2 reads it, and what it says of its variables.
 
-pub(crate) mod intrinsics;
-pub(crate) mod lowering;
 pub(crate) mod survey;
 pub(crate) mod syntax;

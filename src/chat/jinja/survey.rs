@@ -8,21 +8,15 @@ use crate::chat::builtins::names;
 use crate::chat::jinja::syntax::tree::{Body, CompareOp, Expr, ExprKind, Literal, Parameters, StatementKind};
 use crate::json;
 
-/// The variables, constants and blocks of a template.
+/// The variables and constants of a template.
 #[derive(Debug, Default)]
 pub(crate) struct Survey<'s> {
-    /// Names that some statement binds, wherever that is.
-    pub(crate) bound: HashSet<&'s str>,
     /// Names that are read before any statement has bound them: variables of the context.
     pub(crate) variables: IndexSet<&'s str>,
     /// Constants that a value is compared with, by the expression of the value: `reasoning_effort`, `message.role`.
     pub(crate) compared: IndexMap<String, Vec<json::Value>>,
     /// The string constants of its expressions, in the order they are first written.
     pub(crate) literals: IndexSet<String>,
-    /// The names of its blocks.
-    pub(crate) blocks: IndexSet<&'s str>,
-    /// Whether it has an `autoescape` block.
-    pub(crate) escapes: bool,
     scopes: Vec<HashSet<&'s str>>,
 }
 
@@ -36,14 +30,8 @@ impl<'s> Survey<'s> {
         survey
     }
 
-    /// Whether a name can only mean a variable of the context.
-    pub(crate) fn is_from_context(&self, name: &str) -> bool {
-        !self.bound.contains(name) && !SPECIAL.contains(&name) && !names::is_function(name)
-    }
-
     fn bind(&mut self, names: impl IntoIterator<Item = &'s str>) {
         for name in names {
-            self.bound.insert(name);
             if let Some(scope) = self.scopes.last_mut() {
                 scope.insert(name);
             }
@@ -110,9 +98,7 @@ impl<'s> Survey<'s> {
                 self.expression(call);
                 self.function(parameters, body);
             }
-            StatementKind::Generation(body) => self.scoped(|survey| survey.body(body)),
-            StatementKind::Block { name, body } => {
-                self.blocks.insert(name);
+            StatementKind::Generation(body) | StatementKind::Block { body, .. } => {
                 self.scoped(|survey| survey.body(body));
             }
             StatementKind::With { bindings, body } => {
@@ -123,7 +109,6 @@ impl<'s> Survey<'s> {
                 });
             }
             StatementKind::FilterBlock { filter: head, body } | StatementKind::AutoEscape { enabled: head, body } => {
-                self.escapes |= matches!(statement, StatementKind::AutoEscape { .. });
                 self.expression(head);
                 self.scoped(|survey| survey.body(body));
             }

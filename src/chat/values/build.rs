@@ -3,8 +3,10 @@
 use minijinja::Value;
 use minijinja::value::Tuple;
 
-use super::containers::{Dict, Entries, List};
+use super::containers::{Dict, List};
+use super::entries::Entries;
 use super::error::Result;
+use super::extent::Extent;
 use super::lazy::{Generator, Side, View};
 use super::measure;
 use crate::chat::engine::read_recorder::Watch;
@@ -23,12 +25,19 @@ pub(crate) fn tuple(items: Vec<Value>) -> Result<Value> {
 
 /// A dictionary that the template made.
 pub(crate) fn dict(entries: Entries) -> Result<Value> {
-    given_dict(entries, None)
+    let extent = measure::checked(entries.values())?;
+    Ok(Value::from_object(Dict::new(entries, extent, None)))
 }
 
-/// A dictionary that came with the conversation; with a watch, it reports what it is asked for.
-pub(crate) fn given_dict(entries: Entries, watch: Option<Watch>) -> Result<Value> {
-    let extent = measure::checked(entries.values())?;
+/// A list that came with the conversation, of this extent.
+pub(crate) fn given_list(items: Vec<Value>, extent: Extent) -> Result<Value> {
+    measure::check(extent)?;
+    Ok(Value::from_object(List::new(items, extent)))
+}
+
+/// A dictionary that came with the conversation, of this extent; with a watch, it reports what it is asked for.
+pub(crate) fn given_dict(entries: Entries, extent: Extent, watch: Option<Watch>) -> Result<Value> {
+    measure::check(extent)?;
     Ok(Value::from_object(Dict::new(entries, extent, watch)))
 }
 

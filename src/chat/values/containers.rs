@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use indexmap::{Equivalent, IndexMap};
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Tuple};
 
+use super::entries::{Entries, Key};
 use super::error::{Result, error};
 use super::extent::Extent;
 use crate::chat::engine::limits;
@@ -51,18 +51,10 @@ impl Object for List {
     }
 }
 
-/// The entries of a dictionary, in their order.
-pub(crate) type Entries = IndexMap<Key, Value, foldhash::fast::RandomState>;
-
-/// A key of a dictionary: equal and hashed as in Python, so that `1`, `1.0` and `True` are one key. Keys are equal if
-/// their values are, so [`equality`](super::equality) implements both.
-#[derive(Clone, Debug)]
-pub(crate) struct Key(Value);
-
 impl Key {
     /// A value as a key. Fails for lists and dictionaries, and tuples that hold them.
     pub(crate) fn of(value: &Value) -> Result<Self> {
-        let Some(object) = value.as_object() else { return Ok(Key(value.clone())) };
+        let Some(object) = value.as_object() else { return Ok(Key::new(value.clone())) };
         if object.downcast_ref::<List>().is_some() || object.downcast_ref::<Vec<Value>>().is_some() {
             return Err(error("unhashable type: 'list'"));
         }
@@ -74,27 +66,7 @@ impl Key {
             limits::check()?;
             items.iter().try_for_each(|item| Key::of(item).map(drop))?;
         }
-        Ok(Key(value.clone()))
-    }
-
-    pub(crate) fn as_value(&self) -> &Value {
-        &self.0
-    }
-
-    pub(crate) fn value(&self) -> Value {
-        self.0.clone()
-    }
-}
-
-impl From<&str> for Key {
-    fn from(text: &str) -> Self {
-        Key(Value::from(text))
-    }
-}
-
-impl Equivalent<Key> for str {
-    fn equivalent(&self, key: &Key) -> bool {
-        key.0.as_str() == Some(self)
+        Ok(Key::new(value.clone()))
     }
 }
 
@@ -133,11 +105,12 @@ impl Dict {
         self.entries.get(key)
     }
 
-    fn get_str(&self, key: &str) -> Option<Value> {
+    /// The value of a key that is a string.
+    pub(crate) fn get_str(&self, key: &str) -> Option<Value> {
         if !limits::spend_key(key) {
             return None;
         }
-        let found = self.entries.get(key);
+        let found = self.entries.get_str(key);
         if let Some(watch) = &self.watch {
             watch.key(key, found.is_some());
         }

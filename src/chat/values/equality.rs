@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use minijinja::Value;
 
-use super::containers::Key;
+use super::entries::Key;
 use super::error::Result;
 use super::kind::Kind;
 use super::lazy::{Generator, Range, Side, View, is_lazy};

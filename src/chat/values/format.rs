@@ -3,6 +3,7 @@
 use minijinja::Value;
 
 use super::arguments::split;
+use super::operators;
 use super::text::{to_str, write_repr, write_str};
 use super::{Kind, Result, error, type_name};
 use crate::chat::engine::limits;
@@ -22,6 +23,14 @@ struct Spec {
     group: Option<char>,
     precision: Option<usize>,
     conversion: Option<char>,
+}
+
+/// `a % b`, which formats a string.
+pub(crate) fn remainder(a: &Value, b: &Value) -> Result<Value> {
+    match Kind::of(a) {
+        Kind::Str(text) => percent(a, text, b),
+        _ => operators::rem(a, b),
+    }
 }
 
 /// `text % values`

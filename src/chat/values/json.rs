@@ -10,20 +10,23 @@ use super::{Kind, Result, error, type_name};
 use crate::chat::engine::limits;
 use crate::python;
 
+/// Bytes that most values take as JSON.
+const SHORT: usize = 128;
+
 /// How `json.dumps` writes.
-pub(crate) struct Style {
+pub(crate) struct Style<'s> {
     pub(crate) ensure_ascii: bool,
     /// The indent of one level; everything is on one line if absent.
     pub(crate) indent: Option<String>,
-    pub(crate) item_separator: String,
-    pub(crate) key_separator: String,
+    pub(crate) item_separator: &'s str,
+    pub(crate) key_separator: &'s str,
     pub(crate) sort_keys: bool,
 }
 
-impl Style {
+impl Style<'_> {
     /// The value as JSON.
     pub(crate) fn dumps(&self, value: &Value) -> Result<String> {
-        let mut out = String::new();
+        let mut out = String::with_capacity(SHORT);
         self.write(&mut out, value, 0)?;
         limits::check()?;
         Ok(out)
@@ -69,26 +72,26 @@ impl Style {
             out.push_str("{}");
             return Ok(());
         }
-        let mut entries: Vec<(Value, &Value)> = dict.entries().map(|(key, value)| (key.value(), value)).collect();
-        if self.sort_keys {
-            if let [(first, _), rest @ ..] = entries.as_slice()
-                && let Some((odd, _)) = rest.iter().find(|(key, _)| key.kind() != first.kind())
-            {
-                let (a, b) = (type_name(odd), type_name(first));
-                return Err(error(format!("'<' not supported between instances of '{a}' and '{b}'")));
-            }
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        }
         out.push('{');
-        for (index, (key, value)) in entries.into_iter().enumerate() {
-            self.begin_entry(out, index, level + 1)?;
-            self.write_key(out, &key)?;
-            out.push_str(&self.key_separator);
-            self.write(out, value, level + 1)?;
+        if self.sort_keys {
+            for (index, (key, value)) in sorted(dict)?.into_iter().enumerate() {
+                self.write_entry(out, index, key, value, level + 1)?;
+            }
+        } else {
+            for (index, (key, value)) in dict.entries().enumerate() {
+                self.write_entry(out, index, key.as_value(), value, level + 1)?;
+            }
         }
         self.new_line(out, level)?;
         out.push('}');
         Ok(())
+    }
+
+    fn write_entry(&self, out: &mut String, index: usize, key: &Value, value: &Value, level: usize) -> Result<()> {
+        self.begin_entry(out, index, level)?;
+        self.write_key(out, key)?;
+        out.push_str(self.key_separator);
+        self.write(out, value, level)
     }
 
     fn write_key(&self, out: &mut String, key: &Value) -> Result<()> {
@@ -109,7 +112,7 @@ impl Style {
         limits::has_room(out);
         limits::check()?;
         if index > 0 {
-            out.push_str(&self.item_separator);
+            out.push_str(self.item_separator);
         }
         self.new_line(out, level)
     }
@@ -130,4 +133,17 @@ impl Style {
             python::json::write_string(out, text, self.ensure_ascii);
         }
     }
+}
+
+/// The entries by their keys, which have to be of one type.
+fn sorted(dict: &Dict) -> Result<Vec<(&Value, &Value)>> {
+    let mut entries: Vec<_> = dict.entries().map(|(key, value)| (key.as_value(), value)).collect();
+    if let [(first, _), rest @ ..] = entries.as_slice()
+        && let Some((odd, _)) = rest.iter().find(|(key, _)| key.kind() != first.kind())
+    {
+        let (a, b) = (type_name(odd), type_name(first));
+        return Err(error(format!("'<' not supported between instances of '{a}' and '{b}'")));
+    }
+    entries.sort_by_key(|(key, _)| *key);
+    Ok(entries)
 }

@@ -18,26 +18,23 @@ const MAX_DEPTH: u16 = 400;
 /// The extent of a container of these items. Fails if that nests too deep or has too many parts.
 pub(crate) fn checked<'v>(items: impl IntoIterator<Item = &'v Value>) -> Result<Extent> {
     let extent = around(items);
+    check(extent).map(|()| extent)
+}
+
+/// Fails if a value of this extent nests too deep or has too many parts.
+pub(crate) fn check(extent: Extent) -> Result<()> {
     if extent.depth > MAX_DEPTH {
         return Err(error(format!("values nested more than {MAX_DEPTH} deep")));
     }
-    limits::items(extent.parts)?;
-    Ok(extent)
+    limits::items(extent.parts)
 }
 
 fn around<'v>(items: impl IntoIterator<Item = &'v Value>) -> Extent {
-    let mut whole = Extent { depth: 0, parts: 1 };
-    for item in items {
-        let part = extent(item);
-        whole.depth = whole.depth.max(part.depth);
-        whole.parts = whole.parts.saturating_add(part.parts);
-    }
-    whole.depth = whole.depth.saturating_add(1);
-    whole
+    items.into_iter().fold(Extent::CONTAINER, |whole, item| whole.with(extent(item)))
 }
 
 fn extent(value: &Value) -> Extent {
-    let Some(object) = value.as_object() else { return Extent { depth: 0, parts: 1 } };
+    let Some(object) = value.as_object() else { return Extent::SCALAR };
     if let Some(list) = object.downcast_ref::<List>() {
         list.extent()
     } else if let Some(dict) = object.downcast_ref::<Dict>() {

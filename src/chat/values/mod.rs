@@ -1,16 +1,17 @@
-//! Python's values and what Python does with them, on top of the engine's.
+//! Python's values and what Python does with them, on top of minijinja's.
 //!
-//! The engine supplies numbers, strings, undefined and tuples. Lists, dictionaries and everything lazy are objects of
+//! minijinja supplies numbers, strings, undefined and tuples. Lists, dictionaries and everything lazy are objects of
 //! our own, so that they print, compare and are indexed as in Python. The files build on each other in one direction:
-//! `error`, `extent`; the objects (`containers`, `lazy`, `namespace`, `group`, `number`); `kind`; `equality` and
+//! `error`, `extent`, `entries`; the objects (`containers`, `lazy`, `namespace`, `group`, `number`); `kind`; `equality` and
 //! `measure`; `build`; and what works on finished values.
 
 pub(crate) mod arguments;
 pub(crate) mod build;
 pub(crate) mod containers;
+pub(crate) mod entries;
 pub(crate) mod equality;
 mod error;
-mod extent;
+pub(crate) mod extent;
 pub(crate) mod format;
 pub(crate) mod group;
 pub(crate) mod json;
@@ -21,7 +22,6 @@ pub(crate) mod measure;
 pub(crate) mod namespace;
 pub(crate) mod number;
 pub(crate) mod operators;
-pub(crate) mod pieces;
 pub(crate) mod text;
 
 pub(crate) use error::{Result, error};

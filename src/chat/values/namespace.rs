@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minijinja::Value;
 use minijinja::value::{DynObject, Object, ObjectRepr};
 
-use super::containers::{Entries, Key};
+use super::entries::{Entries, Key};
 use super::error::{Result, error};
 use super::extent::Extent;
 use crate::chat::engine::limits;
@@ -82,7 +82,7 @@ impl Object for Namespace {
         if !limits::spend_key(key) {
             return None;
         }
-        self.with(|inner| inner.entries.get(key).cloned())
+        self.with(|inner| inner.entries.get_str(key).cloned())
     }
 
     fn is_true(self: &Arc<Self>) -> bool {

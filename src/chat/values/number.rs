@@ -35,6 +35,11 @@ pub(crate) fn parse_int(text: &str, base: u32) -> Option<Value> {
     }
 }
 
+/// An integer as a template writes it, in any base.
+pub(crate) fn literal(digits: &str) -> Value {
+    parse_int(digits, 0).unwrap_or_else(|| Value::from_object(LongInteger(digits.into())))
+}
+
 /// `float(text)`, if that is a number.
 pub(crate) fn parse_float(text: &str) -> Option<f64> {
     number::float(text)?.parse().ok()

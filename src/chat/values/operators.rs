@@ -6,12 +6,12 @@ use minijinja::Value;
 use minijinja::value::Tuple;
 
 use super::build;
-use super::containers::Key;
+use super::entries::Key;
 use super::equality::equal;
-use super::lazy::{self, Range, View};
+use super::lazy::{self, Range};
 use super::namespace::Namespace;
 use super::number::int;
-use super::text::write_str;
+use super::text::{to_str, write_str};
 use super::{Kind, Result, error, items_of, type_name};
 use crate::chat::engine::limits;
 use crate::chat::values::markup;
@@ -217,6 +217,23 @@ pub(crate) fn concat<'v>(parts: impl Iterator<Item = &'v Value>) -> Result<Value
     Ok(Value::from(out))
 }
 
+/// `a ~ b ~ …` where text is escaped: if one of the parts is markup, the others are made so.
+pub(crate) fn concat_escaped<'v>(parts: impl Iterator<Item = &'v Value> + Clone) -> Result<Value> {
+    if !parts.clone().any(Value::is_safe) {
+        return concat(parts);
+    }
+    let mut out = String::new();
+    for part in parts {
+        if part.is_safe() {
+            write_str(&mut out, part)
+        } else {
+            markup::escape_into(&mut out, &to_str(part))
+        }
+        limits::size(out.len())?;
+    }
+    Ok(Value::from_safe_string(out))
+}
+
 /// The order of two values; `None` if they have none, as with NaN. Fails for types that Python does not order.
 pub(crate) fn compare(operator: &str, a: &Value, b: &Value) -> Result<Option<Ordering>> {
     let incomparable =
@@ -275,15 +292,10 @@ pub(crate) fn len(value: &Value) -> Result<usize> {
         Kind::Str(text) => Ok(text.chars().count()),
         Kind::List(items) | Kind::Tuple(items) => Ok(items.len()),
         Kind::Dict(dict) => Ok(dict.len()),
-        _ => {
-            if let Some(view) = value.downcast_object_ref::<View>() {
-                Ok(view.items().len())
-            } else if let Some(range) = value.downcast_object_ref::<Range>() {
-                Ok(range.len())
-            } else {
-                Err(error(format!("object of type '{}' has no len()", type_name(value))))
-            }
-        }
+        _ => value
+            .as_object()
+            .and_then(|object| object.enumerator_len())
+            .ok_or_else(|| error(format!("object of type '{}' has no len()", type_name(value)))),
     }
 }
 
@@ -350,31 +362,6 @@ fn indices(start: Option<i64>, stop: Option<i64>, step: i64, len: usize) -> impl
     std::iter::successors(Some(first), move |at| at.checked_add(step))
         .take_while(move |at| if step > 0 { *at < end } else { *at > end })
         .filter_map(|at| usize::try_from(at).ok())
-}
-
-/// The items that a `for` loop goes over, as a list, so that the loop knows its length.
-pub(crate) fn iterate(value: &Value) -> Result<Value> {
-    match Kind::of(value) {
-        Kind::List(_) | Kind::Tuple(_) => Ok(value.clone()),
-        _ => build::list(items_of(value)?),
-    }
-}
-
-/// The items of a `for` loop that unpacks each of them: strings and lazy items become lists, too.
-pub(crate) fn iterate_rows(value: &Value) -> Result<Value> {
-    let row = |item: Value| match Kind::of(&item) {
-        Kind::Str(_) | Kind::Dict(_) | Kind::Object(_) => iterate(&item),
-        _ => Ok(item),
-    };
-    let mut rows = Vec::new();
-    let mut parts = 0_usize;
-    for item in items_of(value)? {
-        let row = row(item)?;
-        parts = parts.saturating_add(row.as_object().and_then(|_| row.len()).unwrap_or(1));
-        limits::items(parts)?;
-        rows.push(row);
-    }
-    build::list(rows)
 }
 
 /// Whether an order satisfies an operator; NaN has no order and satisfies none.

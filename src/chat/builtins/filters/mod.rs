@@ -6,18 +6,18 @@ mod select;
 mod sequence;
 mod text;
 
-use minijinja::value::{Rest, ValueOrKwargs};
-use minijinja::{Environment, State, Value};
+use minijinja::Value;
 
 use crate::chat::builtins::{methods, names};
 use crate::chat::engine::limits;
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::{bind, required, string, truth_or};
 use crate::chat::values::json::Style;
 use crate::chat::values::markup;
 use crate::chat::values::{Kind, Result, error, operators};
 
 /// A filter: the value first, then the arguments.
-type Filter = fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value>;
+pub(crate) type Filter = fn(&Run, &Value, &[Value]) -> Result<Value>;
 
 /// Every filter a template can name.
 const FILTERS: &[(&str, Filter)] = &[
@@ -77,33 +77,33 @@ const FILTERS: &[(&str, Filter)] = &[
     ("xmlattr", printed::xmlattr),
 ];
 
-/// Registers the filters with the engine; each call is charged for its value, arguments and result.
-pub(crate) fn register(environment: &mut Environment<'_>) {
-    for (name, filter) in FILTERS {
-        environment.add_filter(*name, move |state: &mut State<'_, '_>, arguments: Rest<ValueOrKwargs>| {
-            let arguments = arguments.into_values();
-            let [value, rest @ ..] = arguments.as_slice() else { return Err(error("a filter without a value")) };
-            limits::charge(std::slice::from_ref(value))?;
-            limits::charge(rest)?;
-            let result = filter(state, value, rest)?;
-            limits::charge(std::slice::from_ref(&result))?;
-            Ok(result)
-        });
-    }
+/// The filter of a name.
+pub(crate) fn find(name: &str) -> Option<Filter> {
+    let at = FILTERS.binary_search_by_key(&name, |(known, _)| known).ok()?;
+    FILTERS.get(at).map(|(_, filter)| *filter)
 }
 
-fn length(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+/// Applies a filter, and charges for its value, arguments and result.
+pub(crate) fn apply(filter: Filter, run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    limits::charge(std::slice::from_ref(value))?;
+    limits::charge(arguments)?;
+    let result = filter(run, value, arguments)?;
+    limits::charge(std::slice::from_ref(&result))?;
+    Ok(result)
+}
+
+fn length(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("length", [], arguments)?;
     operators::len(value).map(Value::from)
 }
 
-fn default(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+fn default(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [default, boolean] = bind("default", ["default_value", "boolean"], arguments)?;
     let absent = value.is_undefined() || (truth_or(&boolean, false) && !value.is_true());
     Ok(if absent { default.unwrap_or_else(|| Value::from("")) } else { value.clone() })
 }
 
-fn attr(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+fn attr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [name] = bind("attr", ["name"], arguments)?;
     let name = required("attr", "name", name)?;
     let name = string("attr", &name)?;
@@ -114,16 +114,16 @@ fn attr(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Resul
     }
 }
 
-fn safe(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+fn safe(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("safe", [], arguments)?;
     Ok(Value::from_safe_string(crate::chat::values::text::to_str(value).into_owned()))
 }
 
-fn escape(state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
-    if value.is_safe() { Ok(value.clone()) } else { force_escape(state, value, arguments) }
+fn escape(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    if value.is_safe() { Ok(value.clone()) } else { force_escape(run, value, arguments) }
 }
 
-fn force_escape(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+fn force_escape(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("escape", [], arguments)?;
     let mut out = String::new();
     markup::escape_into(&mut out, &crate::chat::values::text::to_str(value));
@@ -131,7 +131,7 @@ fn force_escape(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) 
 }
 
 /// transformers' own: `json.dumps` without HTML's escapes.
-fn tojson(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+fn tojson(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let names = ["ensure_ascii", "indent", "separators", "sort_keys"];
     let [ensure_ascii, indent, separators, sort_keys] = bind("tojson", names, arguments)?;
     let indent = match indent.filter(|indent| !indent.is_none()) {
@@ -143,12 +143,16 @@ fn tojson(_state: &mut State<'_, '_>, value: &Value, arguments: &[Value]) -> Res
             ),
         }),
     };
-    let (item_separator, key_separator) = match separators.filter(|separators| !separators.is_none()) {
-        None => (if indent.is_some() { "," } else { ", " }.to_owned(), ": ".to_owned()),
-        Some(separators) => match crate::chat::values::items_of(&separators)?.as_slice() {
-            [item, key] => (string("tojson", item)?.to_owned(), string("tojson", key)?.to_owned()),
-            _ => return Err(error("tojson() expects two separators")),
+    let pair = match separators.filter(|separators| !separators.is_none()) {
+        None => None,
+        Some(separators) => match <[Value; 2]>::try_from(crate::chat::values::items_of(&separators)?) {
+            Ok(pair) => Some(pair),
+            Err(_) => return Err(error("tojson() expects two separators")),
         },
+    };
+    let (item_separator, key_separator) = match &pair {
+        None => (if indent.is_some() { "," } else { ", " }, ": "),
+        Some([item, key]) => (string("tojson", item)?, string("tojson", key)?),
     };
     let style = Style {
         ensure_ascii: truth_or(&ensure_ascii, false),

@@ -1,15 +1,14 @@
 //! Filters that make numbers.
 
-use minijinja::{State, Value};
+use minijinja::Value;
 
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::{bind, integer_or, truth_or};
 use crate::chat::values::number::{self, LongInteger, parse_float, parse_int, truncated};
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, error, operators, type_name};
 
-type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
-
-pub(super) fn abs(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn abs(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("abs", [], arguments)?;
     match Kind::of(value) {
         Kind::Bool(truth) => Ok(Value::from(i64::from(truth))),
@@ -23,7 +22,7 @@ fn undefined() -> minijinja::Error {
     error("a value is undefined")
 }
 
-pub(super) fn int(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn int(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [default, base] = bind("int", ["default", "base"], arguments)?;
     let default = default.unwrap_or_else(|| Value::from(0));
     // A base out of range reads nothing.
@@ -41,7 +40,7 @@ pub(super) fn int(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> R
     Ok(integer.unwrap_or(default))
 }
 
-pub(super) fn float(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn float(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [default] = bind("float", ["default"], arguments)?;
     let number = match Kind::of(value) {
         Kind::Undefined => return Err(undefined()),
@@ -58,7 +57,7 @@ pub(super) fn float(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     Ok(number.map(Value::from).unwrap_or_else(|| default.unwrap_or_else(|| Value::from(0.0))))
 }
 
-pub(super) fn round(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn round(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [precision, method] = bind("round", ["precision", "method"], arguments)?;
     let precision = integer_or("round", &precision, 0)?;
     let method = method.as_ref().map_or_else(|| "common".into(), to_str);
@@ -87,9 +86,9 @@ pub(super) fn round(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     }
 }
 
-pub(super) fn filesizeformat(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn filesizeformat(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [binary] = bind("filesizeformat", ["binary"], arguments)?;
-    let bytes = f64::try_from(float(state, value, &[])?).unwrap_or(0.0);
+    let bytes = f64::try_from(float(run, value, &[])?).unwrap_or(0.0);
     let (base, units) = if truth_or(&binary, false) {
         (1024.0, ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"])
     } else {

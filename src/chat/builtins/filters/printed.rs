@@ -3,25 +3,24 @@
 
 use std::fmt::Write;
 
-use minijinja::{AutoEscape, State, Value};
+use minijinja::Value;
 
 use crate::chat::engine::limits;
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::{bind, truth_or};
 use crate::chat::values::build;
-use crate::chat::values::containers::{Entries, Key};
+use crate::chat::values::entries::{Entries, Key};
 use crate::chat::values::markup;
 use crate::chat::values::measure;
 use crate::chat::values::text::{to_str, write_repr};
 use crate::chat::values::{Kind, Result, error, items_of};
 use crate::python::space::is_space;
 
-type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
-
 /// The widest that Python prints a value on one line.
 const LINE: usize = 80;
 
 /// `repr()` with sorted dictionaries. Fails on more than one line of text: Python breaks it up by rules of its own.
-pub(super) fn pprint(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn pprint(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("pprint", [], arguments)?;
     measure::charge_deep(value)?;
     let mut out = String::new();
@@ -56,7 +55,7 @@ fn sorted(value: &Value) -> Result<Value> {
 }
 
 /// One of the items. A choice between several is refused: no render could be repeated.
-pub(super) fn random(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn random(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("random", [], arguments)?;
     match items_of(value)?.as_slice() {
         [] => Ok(Value::UNDEFINED),
@@ -66,12 +65,12 @@ pub(super) fn random(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
 }
 
 /// Refused: links are for web pages.
-pub(super) fn urlize(_: Scope<'_, '_, '_>, _: &Value, _: &[Value]) -> Result<Value> {
+pub(super) fn urlize(_: &Run, _: &Value, _: &[Value]) -> Result<Value> {
     Err(error("urlize is not supported: links are for web pages"))
 }
 
 /// A dictionary as attributes of an element, without those that are none or undefined.
-pub(super) fn xmlattr(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn xmlattr(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [autospace] = bind("xmlattr", ["autospace"], arguments)?;
     let Kind::Dict(dict) = Kind::of(value) else { return Err(error("xmlattr expects a dictionary")) };
     dict.note_whole();
@@ -95,5 +94,5 @@ pub(super) fn xmlattr(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Valu
         out.push('"');
         limits::size(out.len())?;
     }
-    Ok(if !matches!(state.auto_escape(), AutoEscape::None) { Value::from_safe_string(out) } else { Value::from(out) })
+    Ok(if run.escapes() { Value::from_safe_string(out) } else { Value::from(out) })
 }

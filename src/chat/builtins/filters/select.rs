@@ -1,16 +1,15 @@
 //! Filters that go over a sequence with another filter, a test or an attribute.
 
 use minijinja::value::Kwargs;
-use minijinja::{Error, ErrorKind, State, Value};
+use minijinja::{Error, ErrorKind, Value};
 
-use crate::chat::builtins::{names, tests};
+use crate::chat::builtins::{filters, tests};
 use crate::chat::engine::limits;
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::split;
 use crate::chat::values::build;
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, error, items_of};
-
-type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
 
 /// Looks an attribute up, which may be a path such as `function.name` or `0.id`.
 pub(super) struct Getter {
@@ -62,15 +61,14 @@ fn with_keywords(positional: &[Value], keywords: Option<Kwargs>) -> Vec<Value> {
 }
 
 /// Applies a filter by name.
-fn apply(state: Scope<'_, '_, '_>, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
-    // The operators that lowering writes are filters of the engine, too, but none that a template may name.
-    if !names::is_filter(name) {
-        return Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'.")));
+fn apply(run: &Run, name: &str, value: &Value, arguments: &[Value]) -> Result<Value> {
+    match filters::find(name) {
+        Some(filter) => filters::apply(filter, run, value, arguments),
+        None => Err(Error::new(ErrorKind::UnknownFilter, format!("No filter named '{name}'."))),
     }
-    state.apply_filter(name, &[std::slice::from_ref(value), arguments].concat())
 }
 
-pub(super) fn map(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn map(run: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (positional, keywords) = split(arguments);
     if let ([], Some(keywords)) = (positional, &keywords)
         && keywords.has("attribute")
@@ -87,19 +85,12 @@ pub(super) fn map(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
     let name = to_str(name).into_owned();
     let arguments = with_keywords(rest, keywords);
     let items = items_if_true(value)?;
-    let mapped = items.iter().map(|item| apply(state, &name, item, &arguments)).collect::<Result<_>>()?;
+    let mapped = items.iter().map(|item| apply(run, &name, item, &arguments)).collect::<Result<_>>()?;
     build::generator(mapped)
 }
 
 /// Keeps the items for which the test answers `wanted`; `pick` gives the value to test.
-fn keep(
-    state: Scope<'_, '_, '_>,
-    value: &Value,
-    pick: Option<Getter>,
-    test: &[Value],
-    keywords: Option<Kwargs>,
-    wanted: bool,
-) -> Result<Value> {
+fn keep(value: &Value, pick: Option<Getter>, test: &[Value], keywords: Option<Kwargs>, wanted: bool) -> Result<Value> {
     let (name, arguments) = match test {
         [] => (None, Vec::new()),
         [name, rest @ ..] => (Some(to_str(name).into_owned()), with_keywords(rest, keywords)),
@@ -111,7 +102,7 @@ fn keep(
             None => item.clone(),
         };
         let answer = match &name {
-            Some(name) => tests::apply(state, name, &subject, &arguments)?,
+            Some(name) => tests::apply(name, &subject, &arguments)?,
             None => subject.is_true(),
         };
         if answer == wanted {
@@ -121,26 +112,26 @@ fn keep(
     build::generator(kept)
 }
 
-pub(super) fn select(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn select(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (test, keywords) = split(arguments);
-    keep(state, value, None, test, keywords, true)
+    keep(value, None, test, keywords, true)
 }
 
-pub(super) fn reject(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn reject(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (test, keywords) = split(arguments);
-    keep(state, value, None, test, keywords, false)
+    keep(value, None, test, keywords, false)
 }
 
-fn by_attribute(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value], wanted: bool) -> Result<Value> {
+fn by_attribute(value: &Value, arguments: &[Value], wanted: bool) -> Result<Value> {
     let (positional, keywords) = split(arguments);
     let [attribute, test @ ..] = positional else { return Err(error("Missing parameter for attribute name")) };
-    keep(state, value, Some(Getter::new(attribute, None)?), test, keywords, wanted)
+    keep(value, Some(Getter::new(attribute, None)?), test, keywords, wanted)
 }
 
-pub(super) fn selectattr(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
-    by_attribute(state, value, arguments, true)
+pub(super) fn selectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    by_attribute(value, arguments, true)
 }
 
-pub(super) fn rejectattr(state: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
-    by_attribute(state, value, arguments, false)
+pub(super) fn rejectattr(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
+    by_attribute(value, arguments, false)
 }

@@ -2,28 +2,28 @@
 
 use std::cmp::Ordering;
 
-use minijinja::{State, Value};
+use minijinja::Value;
 
 use super::select::Getter;
 use super::text::count;
 use crate::chat::engine::limits;
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::{bind, required, truth_or};
 use crate::chat::values::build;
-use crate::chat::values::containers::{self, Dict};
+use crate::chat::values::containers::Dict;
+use crate::chat::values::entries;
 use crate::chat::values::equality;
 use crate::chat::values::group::Group;
 use crate::chat::values::lazy::{Generator, Range, View};
 use crate::chat::values::text::to_str;
 use crate::chat::values::{Kind, Result, error, items_of, operators, type_name};
 
-type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
-
-pub(super) fn list(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn list(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("list", [], arguments)?;
     build::list(items_of(value)?)
 }
 
-pub(super) fn first(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn first(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("first", [], arguments)?;
     if let Some(generator) = value.downcast_object_ref::<Generator>() {
         return Ok(generator.next().unwrap_or_default());
@@ -42,7 +42,7 @@ fn reversed(value: &Value) -> Option<Vec<Value>> {
     Some(items)
 }
 
-pub(super) fn last(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn last(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("last", [], arguments)?;
     match reversed(value) {
         Some(items) => Ok(items.into_iter().next().unwrap_or_default()),
@@ -50,7 +50,7 @@ pub(super) fn last(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> 
     }
 }
 
-pub(super) fn reverse(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn reverse(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("reverse", [], arguments)?;
     if let Kind::Str(text) = Kind::of(value) {
         return Ok(crate::chat::values::markup::like(value, text.chars().rev().collect()));
@@ -65,7 +65,7 @@ pub(super) fn reverse(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) 
     }
 }
 
-pub(super) fn items(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn items(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("items", [], arguments)?;
     match Kind::of(value) {
         Kind::Undefined => build::generator(Vec::new()),
@@ -108,7 +108,7 @@ fn sort_by_keys(mut keyed: Vec<(Value, Value)>, reverse: bool) -> Result<Vec<Val
     }
 }
 
-pub(super) fn dictsort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn dictsort(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [case_sensitive, by, reverse] = bind("dictsort", ["case_sensitive", "by", "reverse"], arguments)?;
     let by_value = match by.as_ref().map(to_str).as_deref() {
         None | Some("key") => false,
@@ -128,7 +128,7 @@ pub(super) fn dictsort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     build::list(sort_by_keys(keyed.collect::<Result<_>>()?, truth_or(&reverse, false))?)
 }
 
-pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn sort(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [reverse, case_sensitive, attribute] = bind("sort", ["reverse", "case_sensitive", "attribute"], arguments)?;
     let case_sensitive = truth_or(&case_sensitive, false);
     let getters = match attribute.filter(|attribute| !attribute.is_none()) {
@@ -154,7 +154,7 @@ pub(super) fn sort(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> 
     build::list(sort_by_keys(keyed, truth_or(&reverse, false))?)
 }
 
-pub(super) fn unique(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn unique(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [case_sensitive, attribute] = bind("unique", ["case_sensitive", "attribute"], arguments)?;
     let case_sensitive = truth_or(&case_sensitive, false);
     let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
@@ -165,7 +165,7 @@ pub(super) fn unique(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
             Some(getter) => getter.get(&item)?,
             None => item.clone(),
         };
-        if seen.insert(containers::Key::of(&folded(key, case_sensitive)?)?) {
+        if seen.insert(entries::Key::of(&folded(key, case_sensitive)?)?) {
             kept.push(item);
         }
         limits::check()?;
@@ -195,15 +195,15 @@ fn extreme(function: &str, value: &Value, arguments: &[Value], wanted: Ordering)
     Ok(best.map(|(_, item)| item).unwrap_or_default())
 }
 
-pub(super) fn max(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn max(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     extreme("max", value, arguments, Ordering::Greater)
 }
 
-pub(super) fn min(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn min(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     extreme("min", value, arguments, Ordering::Less)
 }
 
-pub(super) fn sum(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn sum(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [attribute, start] = bind("sum", ["attribute", "start"], arguments)?;
     let attribute = attribute.filter(|attribute| !attribute.is_none());
     let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
@@ -221,7 +221,7 @@ pub(super) fn sum(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> R
     Ok(total)
 }
 
-pub(super) fn batch(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn batch(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [size, fill] = bind("batch", ["linecount", "fill_with"], arguments)?;
     let size = count("batch", size)?;
     let fill = fill.filter(|fill| !fill.is_none());
@@ -238,7 +238,7 @@ pub(super) fn batch(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     build::generator(rows)
 }
 
-pub(super) fn slice(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn slice(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [slices, fill] = bind("slice", ["slices", "fill_with"], arguments)?;
     let slices = count("slice", slices)?;
     limits::items(slices)?;
@@ -259,7 +259,7 @@ pub(super) fn slice(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     build::generator(columns)
 }
 
-pub(super) fn groupby(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn groupby(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [attribute, default, case_sensitive] = bind("groupby", ["attribute", "default", "case_sensitive"], arguments)?;
     let getter = Getter::new(&required("groupby", "attribute", attribute)?, default)?;
     let case_sensitive = truth_or(&case_sensitive, false);

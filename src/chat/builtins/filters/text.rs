@@ -1,43 +1,42 @@
 //! Filters that make text.
 
-use minijinja::{State, Value};
+use minijinja::Value;
 
 use super::select::Getter;
 use crate::chat::builtins::methods::strings;
 use crate::chat::engine::limits;
+use crate::chat::engine::run::Run;
 use crate::chat::values::arguments::{bind, integer, integer_or, required, split, truth_or};
 use crate::chat::values::build;
-use crate::chat::values::containers::Key;
+use crate::chat::values::entries::Key;
 use crate::chat::values::markup;
 use crate::chat::values::text::{to_str, write_str};
 use crate::chat::values::{Kind, Result, error, items_of};
 use crate::python;
 use crate::python::space::is_space;
 
-type Scope<'s, 't, 'e> = &'s mut State<'t, 'e>;
-
-pub(super) fn string(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn string(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("string", [], arguments)?;
     Ok(if value.as_str().is_some() { value.clone() } else { Value::from(to_str(value).into_owned()) })
 }
 
-pub(super) fn upper(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn upper(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("upper", [], arguments)?;
     Ok(markup::like(value, to_str(value).to_uppercase()))
 }
 
-pub(super) fn lower(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn lower(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("lower", [], arguments)?;
     Ok(markup::like(value, to_str(value).to_lowercase()))
 }
 
-pub(super) fn capitalize(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn capitalize(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("capitalize", [], arguments)?;
     Ok(markup::like(value, python::text::capitalize(&to_str(value))))
 }
 
 /// Every word with its first letter in upper case; unlike `str.title`, an apostrophe does not begin a word.
-pub(super) fn title(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn title(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("title", [], arguments)?;
     let mut out = String::new();
     let mut begins = true;
@@ -54,26 +53,26 @@ pub(super) fn title(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) ->
     Ok(markup::like(value, out))
 }
 
-pub(super) fn trim(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn trim(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [characters] = bind("trim", ["chars"], arguments)?;
     let text = to_str(value);
     strings::strip("strip", &text, characters.as_ref()).map(|text| markup::part(value, text))
 }
 
-pub(super) fn center(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn center(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [width] = bind("center", ["width"], arguments)?;
     let width = integer_or("center", &width, 80)?;
     strings::justify(&to_str(value), "center", width, None).map(|text| markup::like(value, text))
 }
 
-pub(super) fn replace(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn replace(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [old, new, count] = bind("replace", ["old", "new", "count"], arguments)?;
     let (old, new) = (required("replace", "old", old)?, required("replace", "new", new)?);
     let count = integer_or("replace", &count.filter(|count| !count.is_none()), -1)?;
     strings::replace(&to_str(value), &to_str(&old), &to_str(&new), count).map(|text| Value::from(text.as_ref()))
 }
 
-pub(super) fn join(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn join(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [separator, attribute] = bind("join", ["d", "attribute"], arguments)?;
     let separator = separator.as_ref().map(to_str).unwrap_or_default();
     let getter = attribute.as_ref().map(|attribute| Getter::new(attribute, None)).transpose()?;
@@ -91,7 +90,7 @@ pub(super) fn join(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> 
     Ok(Value::from(out))
 }
 
-pub(super) fn indent(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn indent(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let [width, first, blank] = bind("indent", ["width", "first", "blank"], arguments)?;
     let indention = match width {
         Some(width) if width.as_str().is_some() => to_str(&width).into_owned(),
@@ -123,7 +122,7 @@ pub(super) fn indent(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
     Ok(markup::like(value, out))
 }
 
-pub(super) fn format(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn format(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let (positional, keywords) = split(arguments);
     let values = match (positional, keywords) {
         ([_, ..], Some(_)) => return Err(error("can't handle positional and keyword arguments at the same time")),
@@ -136,14 +135,14 @@ pub(super) fn format(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -
     crate::chat::values::format::percent(value, &to_str(value), &values)
 }
 
-pub(super) fn wordcount(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn wordcount(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("wordcount", [], arguments)?;
     let text = to_str(value);
     let words = text.split(|c: char| !(c == '_' || c.is_alphanumeric())).filter(|word| !word.is_empty());
     Ok(Value::from(words.count()))
 }
 
-pub(super) fn truncate(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn truncate(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let names = ["length", "killwords", "end", "leeway"];
     let [length, killwords, end, leeway] = bind("truncate", names, arguments)?;
     let length = integer_or("truncate", &length, 255)?;
@@ -165,7 +164,7 @@ pub(super) fn truncate(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value])
     Ok(markup::like(value, format!("{kept}{end}")))
 }
 
-pub(super) fn wordwrap(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn wordwrap(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
     let [width, break_long, wrap, _] = bind("wordwrap", names, arguments)?;
     let width = usize::try_from(integer_or("wordwrap", &width, 79)?).unwrap_or(0).max(1);
@@ -218,7 +217,7 @@ fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
     lines
 }
 
-pub(super) fn striptags(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn striptags(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("striptags", [], arguments)?;
     let text = to_str(value);
     let mut rest: &str = &text;
@@ -237,7 +236,7 @@ pub(super) fn striptags(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]
     Ok(Value::from(unescaped.iter().fold(joined, |text, (entity, plain)| text.replace(entity, plain))))
 }
 
-pub(super) fn urlencode(_: Scope<'_, '_, '_>, value: &Value, arguments: &[Value]) -> Result<Value> {
+pub(super) fn urlencode(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     bind("urlencode", [], arguments)?;
     let quote = |value: &Value, in_query: bool| {
         let mut out = String::new();

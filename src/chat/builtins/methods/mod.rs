@@ -4,14 +4,15 @@ pub(crate) mod strings;
 
 use std::sync::Arc;
 
+use minijinja::Value;
 use minijinja::value::{Object, ObjectRepr};
-use minijinja::{Error, ErrorKind, State, Value};
 
 use crate::chat::builtins::names;
 use crate::chat::engine::limits;
 use crate::chat::values::arguments::{integer_or, none, positional, required};
 use crate::chat::values::build;
-use crate::chat::values::containers::{self, Dict};
+use crate::chat::values::containers::Dict;
+use crate::chat::values::entries;
 use crate::chat::values::equality;
 use crate::chat::values::lazy::Side;
 use crate::chat::values::markup;
@@ -27,13 +28,13 @@ fn methods(value: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Calls a method of a value. The engine calls this before it looks for a key of that name.
-pub(crate) fn call(_state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
-    let unknown =
-        || Error::new(ErrorKind::UnknownMethod, format!("'{}' object has no attribute '{name}'", type_name(value)));
-    if !methods(value).contains(&name) {
-        return Err(unknown());
-    }
+/// Whether the type of a value has a method of this name, which wins over a key.
+pub(crate) fn has(value: &Value, name: &str) -> bool {
+    methods(value).contains(&name)
+}
+
+/// Calls a method that the type of a value has.
+pub(crate) fn call(value: &Value, name: &str, arguments: &[Value]) -> Result<Value> {
     if names::CHANGING.contains(&name) {
         return Err(error(format!(
             "access to '{name}' of a {} is unsafe: a template may not change it",
@@ -79,7 +80,7 @@ fn mapping(value: &Value, dict: &Dict, name: &str, arguments: &[Value]) -> Resul
         "get" => {
             let [key, default] = positional(name, ["key", "default"], arguments)?;
             let key = required(name, "key", key)?;
-            containers::Key::of(&key)?;
+            entries::Key::of(&key)?;
             Ok(Some(dict.get(&key).unwrap_or_else(|| default.unwrap_or_else(|| Value::from(())))))
         }
         "keys" => none(name, arguments).and_then(|()| build::view(dict, Side::Keys)).map(Some),
@@ -92,18 +93,14 @@ fn mapping(value: &Value, dict: &Dict, name: &str, arguments: &[Value]) -> Resul
 
 /// A method that was named but not called.
 #[derive(Debug)]
-struct Method {
-    of: Value,
-    name: String,
+pub(crate) struct Method {
+    pub(crate) of: Value,
+    pub(crate) name: String,
 }
 
 impl Object for Method {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
-    }
-
-    fn call(self: &Arc<Self>, state: &mut State<'_, '_>, arguments: &[Value]) -> Result<Value> {
-        self.of.call_method(state, &self.name, arguments)
     }
 
     fn render(self: &Arc<Self>, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -116,7 +113,7 @@ pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
     if value.is_undefined() {
         return Err(error("a value is undefined"));
     }
-    if methods(value).contains(&name) {
+    if has(value, name) {
         Ok(Value::from_object(Method { of: value.clone(), name: name.to_owned() }))
     } else {
         value.get_attr(name)

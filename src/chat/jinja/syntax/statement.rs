@@ -1,5 +1,6 @@
 //! Parses statements, and moves through the tokens.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::error::SyntaxError;
@@ -28,6 +29,8 @@ pub(super) struct Parser<'s> {
     /// Jinja2 looks for unknown filters and tests when it compiles, except inside branches.
     in_branch: usize,
     in_loop: bool,
+    /// The names of the blocks so far.
+    blocks: HashSet<&'s str>,
 }
 
 impl<'s> Parser<'s> {
@@ -41,6 +44,7 @@ impl<'s> Parser<'s> {
             tallest: 0,
             in_branch: 0,
             in_loop: false,
+            blocks: HashSet::new(),
         })
     }
 
@@ -234,11 +238,24 @@ impl<'s> Parser<'s> {
                 Ok(StatementKind::AutoEscape { enabled, body })
             }
             "block" => {
+                let at = self.current().span();
                 let name = self.name()?;
-                while self.eat_name("scoped") || self.eat_name("required") {}
+                if !self.blocks.insert(name) {
+                    return Err(SyntaxError::new(format!("two blocks are called '{name}'"), at));
+                }
+                let (mut scoped, mut required) = (false, false);
+                loop {
+                    if self.eat_name("scoped") {
+                        scoped = true;
+                    } else if self.eat_name("required") {
+                        required = true;
+                    } else {
+                        break;
+                    }
+                }
                 let body = self.function_body("endblock", tag)?;
                 self.eat_name(name);
-                Ok(StatementKind::Block { name, body })
+                Ok(StatementKind::Block { name, scoped, required, body })
             }
             "print" => {
                 let start = self.current().at;
@@ -336,7 +353,7 @@ impl<'s> Parser<'s> {
             if !bindings.is_empty() {
                 self.expect(",")?;
             }
-            let target = self.single_target(false)?;
+            let target = self.target(false, &[])?;
             self.expect("=")?;
             bindings.push((target, self.expression()?));
         }
@@ -346,6 +363,8 @@ impl<'s> Parser<'s> {
 
     fn parameters(&mut self) -> Result<Parameters<'s>> {
         let mut parameters: Parameters<'s> = Vec::new();
+        let mut names = HashSet::new();
+        let mut defaults = false;
         while !self.eat(")") {
             if !parameters.is_empty() {
                 self.expect(",")?;
@@ -355,13 +374,20 @@ impl<'s> Parser<'s> {
             }
             let at = self.current().span();
             let name = self.assignable()?;
-            if parameters.iter().any(|(known, _)| *known == name) {
+            if !names.insert(name) {
                 return Err(SyntaxError::new(format!("two parameters are called '{name}'"), at));
             }
             let default = if self.eat("=") { Some(self.expression()?) } else { None };
-            if default.is_none() && parameters.iter().any(|(_, default)| default.is_some()) {
+            if default.is_none() && name == "caller" {
+                return Err(SyntaxError::new(
+                    "the parameter 'caller' needs a default: a call block need not be there",
+                    at,
+                ));
+            }
+            if default.is_none() && defaults {
                 return Err(SyntaxError::new("a parameter without a default after one that has a default", at));
             }
+            defaults |= default.is_some();
             parameters.push((name, default));
         }
         Ok(parameters)

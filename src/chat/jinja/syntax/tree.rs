@@ -175,6 +175,10 @@ pub(crate) enum StatementKind<'s> {
     },
     Block {
         name: &'s str,
+        /// Whether it sees the variables of the loops and macros around it.
+        scoped: bool,
+        /// Whether another template has to override it.
+        required: bool,
         body: Body<'s>,
     },
     /// A tag that would load another template; a chat template has none.
@@ -225,14 +229,6 @@ impl<'s> Expr<'s> {
                 of.iter().for_each(|of| visit(of));
                 arguments.iter().for_each(|argument| visit(argument.value()));
             }
-        }
-    }
-
-    /// The text of a string constant.
-    pub(crate) fn as_str(&self) -> Option<&str> {
-        match &self.kind {
-            ExprKind::Literal(Literal::Str(text)) => Some(text),
-            _ => None,
         }
     }
 }
