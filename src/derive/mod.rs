@@ -22,6 +22,7 @@ mod recorded;
 mod report;
 
 pub use crate::targets::Target;
+pub(crate) use compile::value_end;
 pub(crate) use evidence::Evidence;
 pub use findings::Findings;
 pub use proof::Verdict;

@@ -3,12 +3,13 @@
 use super::automaton::Automaton;
 use super::marks::Clear;
 use super::notes::{Effect, Note};
+use super::reads::Reads;
 use super::rules::{Node, Rules};
 use super::schema::{Member, Order};
 use super::schema::{Problem, Reader, Schema, Shape, types};
 use super::strings::Strings;
 use super::style::{Space, Style, unquoted_json};
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::pattern::Regular;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
 use crate::wire::written::{Spelling, Written};
@@ -22,13 +23,14 @@ pub(crate) struct Tool {
 
 /// The context in which the schemas of a request are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct Reading<'r> {
     /// Absent `additionalProperties` allow any.
     pub open: bool,
     /// White space only as renders have it.
     pub strict_space: bool,
     /// The order of a call's arguments.
     pub order: Order,
+    pub reads: &'r Reads,
 }
 
 /// Why a tool has no rule.
@@ -46,18 +48,20 @@ impl From<Problem> for Fault {
 }
 
 /// Adds the rule of a call to a tool.
-pub(crate) fn call(
-    rules: &mut Rules,
-    tool: &Tool,
-    calls: &Calls,
-    written: &Written,
-    clear: &Clear,
-    reading: Reading,
+pub(crate) fn call<'r>(
+    rules: &'r mut Rules,
+    tool: &'r Tool,
+    calls: &'r Calls,
+    written: &'r Written,
+    clear: &'r Clear,
+    reading: Reading<'r>,
     notes: &mut Vec<Note>,
 ) -> Result<Node, Fault> {
     // Inside a value without quotes even the text of a JSON string ends at the value's mark.
-    let is_bare = matches!(&calls.body.arguments, Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare);
-    let text = if is_bare { &clear.bare } else { &clear.value };
+    let text = match &calls.body.arguments {
+        Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &clear.bare,
+        _ => &clear.nested,
+    };
     let mut reader = Reader::new(rules, &tool.parameters, &tool.name, text, reading.open);
     let arguments = arguments(&mut reader, tool, calls, written, clear, reading);
     notes.append(&mut reader.notes);
@@ -117,13 +121,13 @@ fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, clear:
     }
 }
 
-fn arguments(
-    reader: &mut Reader<'_>,
+fn arguments<'r>(
+    reader: &mut Reader<'r>,
     tool: &Tool,
-    calls: &Calls,
-    written: &Written,
-    clear: &Clear,
-    reading: Reading,
+    calls: &'r Calls,
+    written: &'r Written,
+    clear: &'r Clear,
+    reading: Reading<'r>,
 ) -> Result<Node, Fault> {
     let schema = Schema::new(&tool.parameters, String::new());
     let mut shapes = reader.shapes(&schema)?;
@@ -133,7 +137,10 @@ fn arguments(
     }
     let mut style = match &calls.body.arguments {
         Arguments::Json | Arguments::JsonText => Style::json(),
-        Arguments::Python => Style::python(),
+        Arguments::Python => {
+            reader.note(Effect::Tighter, "", "properties", ONLY_JSON);
+            Style::single()
+        }
         Arguments::Dialect { unquoted_keys, quotes } => dialect(*unquoted_keys, quotes.as_ref(), written),
         Arguments::Pairs(pairs) => {
             let mut nodes = Vec::new();
@@ -181,26 +188,73 @@ fn dialect(unquoted: bool, quotes: Option<&(String, String)>, written: &Written)
 }
 
 /// Arguments that are written key by key.
-struct Paired<'p> {
-    pairs: &'p Pairs,
-    written: &'p Written,
-    clear: &'p Clear,
-    reading: Reading,
+struct Paired<'r> {
+    pairs: &'r Pairs,
+    written: &'r Written,
+    clear: &'r Clear,
+    reading: Reading<'r>,
 }
 
-/// The types of values that the wire distinguishes, each with its bits.
-const KINDS: [(&str, u8); 7] = [
-    ("string", types::STRING),
-    ("integer", types::WHOLE),
-    ("number", types::FRACTION),
-    ("boolean", types::BOOLEAN),
-    ("null", types::NULL),
-    ("array", types::ARRAY),
-    ("object", types::OBJECT),
+/// A type of values that wires distinguish.
+struct Kind {
+    name: &'static str,
+    bits: u8,
+    /// A value of it as JSON.
+    json: &'static str,
+    /// A value of it as Python prints it, and the same as JSON.
+    python: [&'static str; 2],
+}
+
+const KINDS: [Kind; 7] = [
+    Kind { name: "string", bits: types::STRING, json: "\"a\"", python: ["'a'", "\"a\""] },
+    Kind { name: "integer", bits: types::WHOLE, json: "7", python: ["7", "7"] },
+    Kind { name: "number", bits: types::FRACTION, json: "7.5", python: ["7.5", "7.5"] },
+    Kind { name: "boolean", bits: types::BOOLEAN, json: "true", python: ["True", "true"] },
+    Kind { name: "null", bits: types::NULL, json: "null", python: ["None", "null"] },
+    // Who reads single quotes may read them inside JSON's strings, too.
+    Kind { name: "array", bits: types::ARRAY, json: "[\"'a'\"]", python: ["['a']", "[\"a\"]"] },
+    Kind { name: "object", bits: types::OBJECT, json: "{\"'a'\": 7}", python: ["{'a': 7}", "{\"a\": 7}"] },
 ];
 
-impl Paired<'_> {
-    fn arguments(&self, reader: &mut Reader<'_>, shape: &Shape) -> Result<Node, Fault> {
+/// Which spellings of an argument's values of one type come back as these values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Read {
+    json: bool,
+    python: bool,
+    /// The schema takes any text, too.
+    text: bool,
+}
+
+fn around(before: &str, node: Node, after: &str) -> Node {
+    Node::sequence([Node::literal(before), node, Node::literal(after)])
+}
+
+/// Notes values that do not come back, and spellings left out so that they do.
+fn note(reader: &mut Reader<'_>, schema: &Schema, key: Option<&str>, spelling: &Spelling, read: Read) {
+    if read.text {
+        return;
+    }
+    let is_read = read.json || spelling.python && read.python;
+    if !is_read {
+        let holds = |keyword: &&&str| schema.all.iter().any(|(value, _)| value.get(keyword).is_some());
+        let keyword = match key {
+            Some(_) => ["$ref", "allOf", "not", "enum", "const"].iter().find(holds).map_or("type", |keyword| keyword),
+            None => "additionalProperties",
+        };
+        let message = "the parser finds no type for this value in the `type`, `anyOf` and `oneOf` of `properties`: it \
+                       may come back as text";
+        reader.note(Effect::Assumed, schema.path(), keyword, message);
+    } else if spelling.python && (!read.python || matches!(spelling.kind, "array" | "object")) {
+        reader.note(Effect::Tighter, schema.path(), "type", ONLY_JSON);
+    }
+}
+
+/// Why some of what the chat template prints is left out.
+const ONLY_JSON: &str =
+    "the parser does not read all that Python prints: only JSON, and what it takes for JSON, is allowed";
+
+impl<'r> Paired<'r> {
+    fn arguments(&self, reader: &mut Reader<'r>, shape: &Shape) -> Result<Node, Fault> {
         let mut properties = shape.properties.clone();
         for name in &shape.required {
             if !properties.iter().any(|(known, _)| known == name) {
@@ -216,7 +270,7 @@ impl Paired<'_> {
         let mut members = Vec::new();
         for (key, schema) in &properties {
             let required = shape.required.contains(key);
-            let value = self.value(reader, schema, &format!("{tool}-{key}"))?;
+            let value = self.value(reader, schema, Some(key), &format!("{tool}-{key}"))?;
             let gap = self.pairs.gap.chars().find(|c| !c.is_whitespace());
             let is_odd = key.is_empty() || key.contains('\n') || gap.is_some_and(|gap| key.contains(gap));
             if is_odd || value.is_never() {
@@ -252,8 +306,8 @@ impl Paired<'_> {
             let declared = properties.iter().map(|(name, _)| name.as_str());
             let free = Automaton::one_of(declared).complement();
             let keys = word.and_then(|word| word.both(&free)).unwrap_or_else(Automaton::nothing);
-            let value = self.value(reader, &schema, &format!("{tool}-other"))?;
             if !self.pairs.key_again {
+                let value = self.value(reader, &schema, None, &format!("{tool}-other"))?;
                 let key = reader.rules.text(&format!("{tool}-other-key"), keys);
                 let node = Node::sequence([Node::literal(&*cut.open), key, value, Node::literal(&*cut.close)]);
                 extra = Some((node, 0, None));
@@ -262,40 +316,52 @@ impl Paired<'_> {
         Ok(reader.members(&tool, &members, extra, &Node::literal(cut.separator.as_str()), self.reading.order))
     }
 
-    /// A value with the text around it, from its key on.
-    fn value(&self, reader: &mut Reader<'_>, schema: &Schema, name: &str) -> Result<Node, Fault> {
-        let holds = |keyword: &&str| {
-            let is_there =
-                |value: &Value| value.get(keyword).is_some() && (*keyword != "not" || value.get("type").is_none());
-            schema.all.iter().any(|(value, _)| is_there(value))
-        };
-        if let Some(keyword) = ["$ref", "allOf", "not"].into_iter().find(holds) {
-            let message = "the parser does not look up the type in `$ref`, `allOf` and `not`: it may give text";
-            reader.note(Effect::Assumed, schema.path(), keyword, message);
-        }
+    /// A value with the text around it, from its key on; without a key, that of any name the schema does not list.
+    fn value(&self, reader: &mut Reader<'r>, schema: &Schema, key: Option<&str>, name: &str) -> Result<Node, Fault> {
         let shapes = reader.shapes(schema)?;
+        let text = shapes.iter().any(Shape::takes_any_text);
         let mut nodes: Vec<Node> = Vec::new();
         for shape in &shapes {
-            for (at, (kind, bits)) in KINDS.iter().enumerate() {
-                let Some(spelling) = self.spelling(kind) else { continue };
-                let mut bits = *bits;
+            for kind in &KINDS {
+                let Some(spelling) = self.spelling(kind.name) else { continue };
+                let mut bits = kind.bits;
                 // Whole numbers and others are one kind of text if both are allowed.
                 let numbers = types::WHOLE | types::FRACTION;
-                if *kind == "integer" && shape.types & numbers == numbers {
+                if kind.name == "integer" && shape.types & numbers == numbers {
                     bits = numbers;
                 }
-                if *kind == "number" && shape.types & numbers == numbers && !self.differs("integer", "number") {
+                if kind.name == "number" && shape.types & numbers == numbers && !self.differs("integer", "number") {
                     continue;
                 }
                 if shape.types & bits == 0 {
                     continue;
                 }
                 let own = Shape { types: shape.types & bits, ..shape.clone() };
-                let name = if at == 0 { name.to_owned() } else { format!("{name}-{kind}") };
-                nodes.push(self.spelled(reader, &own, spelling, &name)?);
+                if kind.name == "string" {
+                    nodes.push(self.string(reader, &own, spelling, name)?);
+                    continue;
+                }
+                let read = self.read(&reader.tool, key, kind, text);
+                let node = self.other(reader, &own, spelling, read, &format!("{name}-{}", kind.name))?;
+                if !node.is_never() {
+                    note(reader, schema, key, spelling, read);
+                }
+                nodes.push(node);
             }
         }
         Ok(Node::choice(nodes))
+    }
+
+    /// How the parser reads an argument's values of one type; if any text will do, it does not matter.
+    fn read(&self, tool: &str, key: Option<&str>, kind: &Kind, text: bool) -> Read {
+        // Of a name that is not listed the parser knows no type, and of an empty one neither.
+        let key = key.unwrap_or_default();
+        let is = |written: &str, value: &str| {
+            json::read(value).is_ok_and(|value| self.reading.reads.is(tool, key, written, &value))
+        };
+        let [written, value] = kind.python;
+        let json = !text && is(kind.json, kind.json);
+        Read { json, python: !text && if written == kind.json { json } else { is(written, value) }, text }
     }
 
     fn spelling(&self, kind: &str) -> Option<&Spelling> {
@@ -308,45 +374,95 @@ impl Paired<'_> {
         around(a) != around(b)
     }
 
-    fn spelled(&self, reader: &mut Reader<'_>, shape: &Shape, spelling: &Spelling, name: &str) -> Result<Node, Fault> {
-        let around =
-            |before: &str, node: Node, after: &str| Node::sequence([Node::literal(before), node, Node::literal(after)]);
-        if shape.types != types::STRING {
-            let mut style = if spelling.python { Style::python() } else { Style::json() };
+    /// A value that is no string.
+    fn other(
+        &self,
+        reader: &mut Reader<'r>,
+        shape: &Shape,
+        spelling: &Spelling,
+        read: Read,
+        name: &str,
+    ) -> Result<Node, Fault> {
+        let is_word = matches!(spelling.kind, "boolean" | "null");
+        // What comes back as text however it is written, or may, is written as the wire has it.
+        let as_written = read.text || !read.json && !read.python;
+        let styles = match (spelling.python, read.json) {
+            (false, _) => vec![Style::json()],
+            (true, _) if is_word => vec![Style { python_words: read.python || as_written, ..Style::json() }],
+            (true, _) if as_written => vec![Style::python()],
+            (true, true) if read.python => vec![Style::json(), Style::quoted("'", "'")],
+            (true, true) => vec![Style::json()],
+            (true, false) => vec![Style::quoted("'", "'")],
+        };
+        let mut nodes = Vec::new();
+        for mut style in styles {
             style.sorted = self.written.sorted_inside;
             if style.space == Space::Flexible && self.reading.strict_space {
                 style.space = Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() };
             }
-            let is_word = matches!(spelling.kind, "boolean" | "null");
-            if is_word {
-                style.json_words = true;
-            }
-            let node = reader.shape(shape, &style, name)?;
-            return Ok(around(&spelling.before, node, &spelling.after));
+            nodes.push(reader.shape(shape, &style, name)?);
         }
+        Ok(around(&spelling.before, Node::choice(nodes), &spelling.after))
+    }
+
+    fn string(&self, reader: &mut Reader<'r>, shape: &Shape, spelling: &Spelling, name: &str) -> Result<Node, Fault> {
         let quoted = |open: &str, close: &str| {
             let before = spelling.before.strip_suffix(open).unwrap_or(&spelling.before).to_owned();
             let after = spelling.after.strip_prefix(close).unwrap_or(&spelling.after).to_owned();
             (before, after)
         };
-        let (strings, (before, after)) = match &self.pairs.values.strings {
-            Encoding::Json => (Strings::Json, quoted("\"", "\"")),
-            Encoding::Quoted { open, close, escaped: true } if open == "'" || open == "\"" => {
-                (Strings::Python, quoted(open, close))
+        let marked = |open: &str, close: &str| Strings::Marked(open.to_owned(), close.to_owned());
+        let clear = self.clear;
+        // Each way to write it, with the texts that are clear of marks there.
+        let (ways, (before, after)) = match &self.pairs.values.strings {
+            Encoding::Json => (vec![(Strings::Json, &clear.value)], quoted("\"", "\"")),
+            Encoding::Quoted { open, close, escaped } => {
+                // The quotes in which Python's escapes are written, and the other ones.
+                let python: Option<(&'static [char], &str)> = match open.as_str() {
+                    "'" if *escaped => Some((&['\''], "\"")),
+                    "\"" if *escaped => Some((&['"'], "'")),
+                    _ => None,
+                };
+                let either = || Strings::Python(&['\'', '"']);
+                let ways = match (python, &clear.quoted) {
+                    (None, None) => vec![(marked(open, close), &clear.nested)],
+                    (Some(_), None) => vec![(either(), &clear.nested)],
+                    (Some(_), Some(texts)) if shape.values.is_some() => vec![(either(), &texts.plain)],
+                    (_, Some(texts)) => {
+                        let mut ways = vec![(marked(open, close), &texts.plain)];
+                        if shape.takes_any_text() {
+                            let strings = python.map_or(marked(open, close), |(own, _)| Strings::Python(own));
+                            ways.push((strings, &texts.escaped));
+                        }
+                        if let Some((_, other)) = python {
+                            ways.push((marked(other, other), &texts.other));
+                        }
+                        ways
+                    }
+                };
+                (ways, quoted(open, close))
             }
-            Encoding::Quoted { open, close, .. } => (Strings::Marked(open.clone(), close.clone()), quoted(open, close)),
-            Encoding::Python => (Strings::Python, (spelling.before.clone(), spelling.after.clone())),
+            Encoding::Python => {
+                let around = (spelling.before.clone(), spelling.after.clone());
+                (vec![(Strings::Python(&['\'', '"']), &clear.nested)], around)
+            }
             Encoding::Bare => {
                 let node = self.bare(reader, shape, name)?;
                 return Ok(around(&spelling.before, node, &spelling.after));
             }
         };
-        let node = reader.shape(shape, &Style { strings, ..Style::json() }, name)?;
-        Ok(around(&before, node, &after))
+        let mut nodes = Vec::new();
+        for (strings, clear) in ways {
+            let was = std::mem::replace(&mut reader.clear, clear);
+            let node = reader.shape(shape, &Style { strings, ..Style::json() }, name);
+            reader.clear = was;
+            nodes.push(node?);
+        }
+        Ok(around(&before, Node::choice(nodes), &after))
     }
 
     /// A text without quotes.
-    fn bare(&self, reader: &mut Reader<'_>, shape: &Shape, name: &str) -> Result<Node, Fault> {
+    fn bare(&self, reader: &mut Reader<'r>, shape: &Shape, name: &str) -> Result<Node, Fault> {
         let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();
@@ -360,11 +476,10 @@ impl Paired<'_> {
             return Ok(Node::choice(nodes));
         }
         let node = reader.bare_text(shape, name, &self.clear.bare)?;
-        let framed = self.pairs.values.frame.as_ref().and_then(|(open, close)| {
-            let inner = Automaton::without(&[&Regular::text(close)], &[])?;
-            let inner = reader.rules.text("framed-text", inner);
-            Some(Node::sequence([Node::literal(&**open), inner, Node::literal(&**close)]))
-        });
-        Ok(Node::choice([node, framed.unwrap_or_else(Node::never)]))
+        let Some((open, close)) = &self.pairs.values.frame else { return Ok(node) };
+        let clear = Automaton::without(&[&Regular::text(close)], &[]).and_then(|free| free.both(&self.clear.bare));
+        let Some(clear) = clear else { return Ok(node) };
+        let inner = reader.bare_text(shape, &format!("{name}-framed"), &clear)?;
+        Ok(Node::choice([node, around(open, inner, close)]))
     }
 }

@@ -2,10 +2,11 @@
 
 use super::automaton::Automaton;
 use super::notes::{Effect, Note};
+use crate::derive;
 use crate::pattern::{Regular, of_delimiter};
 use crate::template::{Delimiter, Template};
 use crate::wire::marks;
-use crate::wire::structure::{Arguments, CallPart, KEY_AGAIN, WireFormat};
+use crate::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Pairs, WireFormat};
 use crate::wire::written::{Part, Written};
 
 /// The texts without marks, for each place in which text is unconstrained.
@@ -18,9 +19,24 @@ pub(crate) struct Clear {
     pub value: Automaton,
     /// A value without quotes between its marks.
     pub bare: Automaton,
+    /// Text inside an argument's value that has no quotes around all of it: a string of a list.
+    pub nested: Automaton,
+    /// Strings in quotes with nothing but the next key after them.
+    pub quoted: Option<Quoted>,
     /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
     pub notes: Vec<Note>,
+}
+
+/// Texts between quotes, by what the parser makes of them where a value ends at the next key.
+#[derive(Clone, Debug)]
+pub(crate) struct Quoted {
+    /// No escape is in it: it is read as it is.
+    pub plain: Automaton,
+    /// With an escape in it: nothing tells its end but the next key.
+    pub escaped: Automaton,
+    /// Between the quotes that the wire does not use: it is read as it is, and is no other value.
+    pub other: Automaton,
 }
 
 /// The field that holds calls.
@@ -56,7 +72,8 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     stops.dedup();
     let thought_close = thought.as_ref().map(|(_, close)| text(close));
     let call_close = call_close(wire, written).map(|mark| text(&mark));
-    let value_end = value_end(wire).map(text);
+    let bare_end = bare_end(wire).map(text);
+    let nested_end = nested_end(wire);
 
     let mut content: Vec<&Forbidden> = stops.iter().collect();
     let (mut reasoning, mut value) = (content.clone(), content.clone());
@@ -76,7 +93,9 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     reasoning.extend(&thought_close);
     value.extend(&call_close);
     let mut bare = value.clone();
-    bare.extend(&value_end);
+    bare.extend(&bare_end);
+    let mut nested = value.clone();
+    nested.extend(&nested_end);
 
     let mut automaton = |patterns: &[&Forbidden]| {
         without(patterns).unwrap_or_else(|| {
@@ -89,13 +108,11 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
     let (content, reasoning) = (automaton(&content), thinks.then(|| automaton(&reasoning)));
-    let (value, bare) = if value_end.is_none() {
-        let both = automaton(&value);
-        (both.clone(), both)
-    } else {
-        (automaton(&value), automaton(&bare))
-    };
-    Clear { content, reasoning, value, bare, thought, notes }
+    let value = automaton(&value);
+    let bare = if bare_end.is_none() { value.clone() } else { automaton(&bare) };
+    let nested = if nested_end.is_none() { value.clone() } else { automaton(&nested) };
+    let quoted = quoted(wire, &value, &nested);
+    Clear { content, reasoning, value, bare, nested, quoted, thought, notes }
 }
 
 /// The texts without these patterns; nothing if there are too many states.
@@ -106,9 +123,45 @@ fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
     Automaton::without(&pick(false), &pick(true))
 }
 
+/// The arguments of a wire that are written one by one.
+fn pairs(wire: &WireFormat) -> Option<&Pairs> {
+    match &wire.calls.as_ref()?.body.arguments {
+        Arguments::Pairs(pairs) => Some(pairs),
+        _ => None,
+    }
+}
+
+/// The end of a value inside which there are quotes.
+fn nested_end(wire: &WireFormat) -> Option<Forbidden> {
+    let pairs = pairs(wire).filter(|pairs| pairs.values.strings != Encoding::Bare)?;
+    if pairs.key_again {
+        return Some((Regular::text(bare_end(wire)?), false));
+    }
+    let (end, _) = of_delimiter(&derive::value_end(pairs)).ok()?;
+    (end.least() > 0).then_some((end, false))
+}
+
+/// The texts between quotes where values end at the next key.
+fn quoted(wire: &WireFormat, value: &Automaton, nested: &Automaton) -> Option<Quoted> {
+    let pairs = pairs(wire).filter(|pairs| pairs.cut.close.trim().is_empty())?;
+    let Encoding::Quoted { open, close, .. } = &pairs.values.strings else { return None };
+    if open != close || open.chars().count() != 1 {
+        return None;
+    }
+    let backslash = Regular::text("\\");
+    let escaped = Regular::Concat(vec![Regular::anything(), backslash.clone(), Regular::anything()]);
+    // White space at its ends would be lost, a dialect of JSON taken for it.
+    let other = of_delimiter(r#"(?:[^\s"'\\\[{\x00-\x1F](?:[^"\\\x00-\x1F]*[^\s"'\\\x00-\x1F])?)?"#).ok()?.0;
+    Some(Quoted {
+        plain: Automaton::without(&[&backslash], &[])?.both(value)?,
+        escaped: Automaton::of(&escaped)?.both(nested)?,
+        other: if open == "'" { Automaton::of(&other)?.both(value)? } else { Automaton::nothing() },
+    })
+}
+
 /// The end of a value that has no quotes.
-fn value_end(wire: &WireFormat) -> Option<&str> {
-    let Arguments::Pairs(pairs) = &wire.calls.as_ref()?.body.arguments else { return None };
+fn bare_end(wire: &WireFormat) -> Option<&str> {
+    let pairs = pairs(wire)?;
     let (close, separator) = (pairs.cut.close.as_str(), pairs.cut.separator.as_str());
     let ends = [close.trim(), close, separator.trim(), separator];
     let end = ends.into_iter().find(|end| !end.is_empty() && !end.contains(KEY_AGAIN));

@@ -14,6 +14,7 @@ mod marks;
 mod notes;
 mod number;
 mod plain;
+mod reads;
 mod request;
 mod rules;
 mod schema;
@@ -37,6 +38,7 @@ use crate::wire::{Wire, structure};
 use calls::Reading;
 use machine::Machine;
 use marks::Clear;
+use reads::Reads;
 use rules::{Node, Rules};
 use schema::Order;
 use turn::{Start, Turn};
@@ -127,7 +129,11 @@ impl<'m> Builder<'m> {
                 return Err(vec![Diagnostic::error("grammar-no-calls", message).help("`--tool-choice none` works")]);
             };
             let order = if request.any_order { Order::Any } else { Order::Schema };
-            let reading = Reading { open: request.open_properties, strict_space: request.wire_space, order };
+            // Only arguments that are written one by one are read one by one.
+            let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
+            let reads = Reads::new(template, request.tools.filter(|_| alone).unwrap_or(&Value::Null));
+            let reading =
+                Reading { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
             for tool in &tools {
                 match calls::call(&mut rules, tool, calls, written, clear, reading, &mut notes) {
                     Ok(node) => call_nodes.push(node),

@@ -300,12 +300,17 @@ fn multiples(of: u64) -> Automaton {
     made
 }
 
-/// Numbers of JSON in any spelling. Most numbers of a request are free, so that these are made once.
+/// Numbers of JSON in any spelling, up to where a double has no room for them, which parsers take as text or infinity.
+/// Most numbers of a request are free, so that these are made once.
 pub(crate) static ANY_NUMBER: LazyLock<Automaton> = LazyLock::new(|| {
-    let sign = Regular::Class(vec![(u32::from('+'), u32::from('+')), (u32::from('-'), u32::from('-'))]);
+    let minus = || class('-', '-');
     let e = Regular::Class(vec![(u32::from('E'), u32::from('E')), (u32::from('e'), u32::from('e'))]);
-    let exponent = maybe(Regular::Concat(vec![e, maybe(sign), any_digits(1)]));
-    let number = Regular::Concat(vec![maybe(class('-', '-')), digits(false), exponent]);
+    // Up to 199 leaves room for a hundred digits before the point.
+    let digits_of_power = Regular::Repeat { node: Box::new(class('0', '9')), min: 1, max: Some(2) };
+    let power = Regular::Concat(vec![maybe(class('+', '+')), maybe(class('0', '1')), digits_of_power]);
+    let fraction = Regular::Concat(vec![minus(), any_digits(1)]);
+    let exponent = maybe(Regular::Concat(vec![e, Regular::Alternate(vec![power, fraction])]));
+    let number = Regular::Concat(vec![maybe(minus()), digits(false), exponent]);
     Automaton::of(&number).unwrap_or_else(Automaton::nothing)
 });
 

@@ -4,8 +4,10 @@
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Strings {
     Json,
-    /// In either quote, escaped as Python does.
-    Python,
+    /// In one of these quotes, escaped as Python does.
+    Python(&'static [char]),
+    /// Between single quotes as they are, or as JSON.
+    Single,
     /// Between two marks, as they are.
     Marked(String, String),
 }

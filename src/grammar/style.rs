@@ -73,11 +73,29 @@ impl Style {
     pub fn python() -> Self {
         Self {
             name: "python",
-            strings: Strings::Python,
+            strings: Strings::Python(&['\'', '"']),
             python_words: true,
             json_words: false,
             space: Space::Exact { colon: ": ".to_owned(), comma: ", ".to_owned() },
             ..Self::json()
+        }
+    }
+
+    /// JSON between the tokens that Python prints, with single quotes around strings as they are, or JSON's.
+    pub fn single() -> Self {
+        Self { name: "single", strings: Strings::Single, json_words: true, python_words: false, ..Self::python() }
+    }
+
+    /// The same with nothing but these quotes.
+    pub fn quoted(open: &str, close: &str) -> Self {
+        Self { name: "quoted", strings: Strings::Marked(open.to_owned(), close.to_owned()), ..Self::single() }
+    }
+
+    /// Of a style with two kinds of quotes, the one of JSON alone.
+    pub fn with_one_quote(&self) -> Self {
+        match self.strings {
+            Strings::Single => Self { strings: Strings::Json, ..self.clone() },
+            _ => self.clone(),
         }
     }
 
@@ -150,34 +168,37 @@ impl Style {
     }
 
     fn constrained(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
+        let as_json = |rules: &mut Rules| {
+            let is_free = *text == Automaton::anything();
+            let raw = if is_free { ANY_JSON.clone() } else { json_text(text)? };
+            let body = self.text(rules, name, &raw, clear)?;
+            Some(self.quoted_text("\"", body, "\""))
+        };
+        let as_it_is = |rules: &mut Rules, open: &str, close: &str| {
+            let free = Automaton::without(&[&Regular::text(close)], &[])?;
+            let body = self.text(rules, name, &text.both(&free)?, clear)?;
+            Some(self.quoted_text(open, body, close))
+        };
         match &self.strings {
-            Strings::Json => {
-                let is_free = *text == Automaton::anything();
-                let raw = if is_free { ANY_JSON.clone() } else { json_text(text)? };
-                let body = self.text(rules, name, &raw, clear)?;
-                Some(self.quoted("\"", body, "\""))
-            }
-            Strings::Python => {
+            Strings::Json => as_json(rules),
+            Strings::Single => Some(Node::choice([as_it_is(rules, "'", "'")?, as_json(rules)?])),
+            Strings::Python(quotes) => {
                 let mut ways = Vec::new();
-                for quote in ['\'', '"'] {
-                    let sign = u32::from(quote);
+                for quote in *quotes {
+                    let sign = u32::from(*quote);
                     let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
                     let raw = text.respelled(&plain, &PYTHON_ESCAPES)?;
                     let body = self.text(rules, name, &raw, clear)?;
                     let quote = quote.to_string();
-                    ways.push(self.quoted(&quote, body, &quote));
+                    ways.push(self.quoted_text(&quote, body, &quote));
                 }
                 Some(Node::choice(ways))
             }
-            Strings::Marked(open, close) => {
-                let free = Automaton::without(&[&Regular::text(close)], &[])?;
-                let body = self.text(rules, name, &text.both(&free)?, clear)?;
-                Some(self.quoted(open, body, close))
-            }
+            Strings::Marked(open, close) => as_it_is(rules, open, close),
         }
     }
 
-    fn quoted(&self, open: &str, body: Node, close: &str) -> Node {
+    fn quoted_text(&self, open: &str, body: Node, close: &str) -> Node {
         Node::sequence([self.literal(open), body, self.literal(close)])
     }
 
@@ -202,25 +223,24 @@ impl Style {
                 Node::choice(words)
             }
             Value::Number(number) => keep(number.as_str().to_owned()),
-            Value::String(text) => match &self.strings {
-                Strings::Json => {
+            Value::String(text) => {
+                let as_json = || {
                     let plain = keep(value.to_string());
-                    let ascii = keep(ascii(text));
-                    if plain.is_never() { keep(numbered(text)) } else { Node::choice([plain, ascii]) }
-                }
-                Strings::Python => Node::choice([
-                    keep(python::repr(text)),
-                    keep(python::quoted(text, '\'')),
-                    keep(python::quoted(text, '"')),
-                ]),
-                Strings::Marked(open, close) => {
-                    if text.contains(close.as_str()) {
-                        Node::never()
-                    } else {
-                        keep(format!("{open}{text}{close}"))
+                    if plain.is_never() { keep(numbered(text)) } else { Node::choice([plain, keep(ascii(text))]) }
+                };
+                let as_it_is = |open: &str, close: &str| match text.contains(close) {
+                    true => Node::never(),
+                    false => keep(format!("{open}{text}{close}")),
+                };
+                match &self.strings {
+                    Strings::Json => as_json(),
+                    Strings::Single => Node::choice([as_it_is("'", "'"), as_json()]),
+                    Strings::Python(quotes) => {
+                        Node::choice(quotes.iter().map(|quote| keep(python::quoted(text, *quote))))
                     }
+                    Strings::Marked(open, close) => as_it_is(open, close),
                 }
-            },
+            }
             Value::List(items) => {
                 let comma = self.literal(match &self.space {
                     Space::Exact { comma, .. } => comma,

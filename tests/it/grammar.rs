@@ -296,7 +296,13 @@ fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
 fn schemas_are_enforced_keyword_by_keyword() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
-    let table: [(&str, &[&str], &[&str]); 20] = [
+    let table: [(&str, &[&str], &[&str]); 21] = [
+        // Beyond doubles, parsers have infinity or text.
+        (
+            r#"{"type": "number"}"#,
+            &["0", "-1.5", "12E99", "1e+07", "3e-400", "-9.9e199", "1E+120"],
+            &["1e309", "12e1000", "0e0681", "01", "1e", "+1"],
+        ),
         (r#"{"type": "integer", "minimum": -5, "maximum": 120}"#, &["-5", "0", "120", "99"], &["-6", "121", "1.5"]),
         (r#"{"type": "number", "exclusiveMinimum": 0.25, "maximum": 1}"#, &["0.3", "1", "1.0"], &["0.25", "1.01", "0"]),
         (r#"{"type": "integer", "multipleOf": 7}"#, &["0", "-14", "21"], &["1", "20"]),
@@ -372,8 +378,166 @@ fn types_that_the_parser_does_not_look_up_are_noted_where_values_have_no_quotes(
                 "additionalProperties": false}}}}]"#
         ));
         let grammar = build(&model, &Choice::Required, &tools, None);
-        let note = grammar.notes().iter().find(|note| note.message.contains("does not look up the type"));
+        let note = grammar.notes().iter().find(|note| note.effect == Effect::Assumed && note.path.is_some());
         assert_eq!(note.and_then(|note| note.keyword.as_deref()), keyword, "{schema}");
+    }
+}
+
+/// The arguments of a call are what its tool's schema says, also where the chat template prints them as Python does or
+/// where they end at the next key.
+#[test]
+fn arguments_that_are_accepted_read_back_as_their_schemas_want_them() {
+    let tools = value(
+        r#"[{"name": "f", "parameters": {"type": "object", "additionalProperties": false, "required": ["on", "list"],
+            "properties": {"on": {"type": "boolean"}, "list": {"type": "array", "items": {"type": "string"}},
+              "note": {"type": ["string", "null"]}}}},
+          {"name": "g", "parameters": {"type": "object", "additionalProperties": false, "required": ["all"],
+            "properties": {"all": {"type": "array", "items": {"type": ["boolean", "null"]}}, "ratio": {"type": "number"},
+              "of": {"type": "object", "additionalProperties": {"type": ["string", "boolean"]}}}}},
+          {"name": "h", "parameters": {"type": "object", "additionalProperties": false, "required": ["word"],
+            "properties": {"word": {"type": "string", "maxLength": 3}, "n": {"type": "integer", "nullable": true}}}}]"#,
+    );
+    let known = Arc::new(Tools::new(&tools).unwrap());
+    let fits = |key: &str, value: &Value| match (key, value) {
+        ("on", value) => matches!(value, Value::Bool(_)),
+        ("list", Value::List(items)) => items.iter().all(|item| item.as_str().is_some()),
+        ("all", Value::List(items)) => items.iter().all(|item| matches!(item, Value::Bool(_) | Value::Null)),
+        ("of", Value::Object(items)) => items.values().all(|item| matches!(item, Value::String(_) | Value::Bool(_))),
+        ("note", value) => matches!(value, Value::String(_) | Value::Null),
+        ("word", Value::String(text)) => text.chars().count() <= 3,
+        ("ratio", Value::Number(number)) => number.as_f64().is_finite(),
+        ("n", Value::Number(_) | Value::Null) => true,
+        _ => false,
+    };
+    let mut drawn = 0;
+    for (number, path) in templates().into_iter().enumerate() {
+        let Some(model) = Model::load(&path) else { continue };
+        let Some(prompt) = model.prompt() else { continue };
+        let request = Request::default().tools(&tools).choice(&Choice::Required).prompt(prompt.as_str());
+        let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
+        let words =
+            ["a", "7", "'", "\"", "\\", "[", "]", "{", "}", ",", ", ", ": ", "=", " ", "<", "e9", "true", "null"];
+        let mut pieces: Vec<String> = words.map(str::to_owned).to_vec();
+        pieces.extend(["True", "None", "['a']", "[\"a\"]", ", a=", "{'a': '", "\"on\""].map(str::to_owned));
+        literals(&grammar.to_json(), &mut pieces);
+        let mut dice = Dice(0xA5_A5_17 + number as u64);
+        for _ in 0..20 {
+            let Some(text) = walk(&grammar, &pieces, &mut dice) else { continue };
+            let read = parse(&model.template, &prompt, &text, Some(known.clone())).unwrap();
+            assert!(read.malformed.is_empty(), "{}: {text:?} reads back malformed", model.name);
+            for call in read.message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]) {
+                for (key, value) in call["function"]["arguments"].as_object().unwrap().iter() {
+                    assert!(fits(key, value), "{}: {text:?} gives {key:?} {value}", model.name);
+                }
+            }
+            drawn += 1;
+        }
+    }
+    assert!(drawn > 100, "only {drawn} texts were drawn");
+}
+
+#[test]
+fn spellings_that_do_not_come_back_as_their_values_are_left_out_and_noted() {
+    // Bare values between tags, of which the parser casts what is JSON or a word; keywords, whose parser takes single
+    // quotes for those of strings.
+    let wires = [
+        ("seed_oss", "<seed:tool_call>\n<function=f>\n<parameter=p>", "</parameter>\n</function>\n</seed:tool_call>"),
+        ("lfm_2_5", "<|tool_call_start|>[f(p=", ")]<|tool_call_end|>"),
+    ];
+    type Case<'c> = (&'c str, &'c [&'c str], &'c [&'c str], Option<Effect>);
+    let tables: [&[Case<'_>]; 2] = [
+        &[
+            (r#"{"type": "boolean"}"#, &["True", "true"], &["yes"], None),
+            (r#"{"type": ["integer", "null"]}"#, &["7", "None", "null"], &["['a']"], None),
+            (
+                r#"{"type": "array"}"#,
+                &["[]", "[1, 2]", r#"["a",true]"#],
+                &["['a']", "[True]", "[None]"],
+                Some(Effect::Tighter),
+            ),
+            (r#"{"type": "object"}"#, &["{}", r#"{"a": null}"#], &["{'a': 1}"], Some(Effect::Tighter)),
+            // Any text will do.
+            ("{}", &["[1, 'a', {'b': None}]", "True", "x"], &[], None),
+            // A text whatever is written.
+            (r#"{"enum": [1, true]}"#, &["1", "True"], &["2"], Some(Effect::Assumed)),
+            (r#"{"enum": ["a", "b"]}"#, &["a"], &["c"], None),
+        ],
+        &[
+            (r#"{"type": "boolean"}"#, &["True", "true"], &["'True'"], None),
+            (
+                r#"{"type": "array"}"#,
+                &["['a', 'b c']", "[1, true]", r#"["it's"]"#],
+                &["[True]", "[None]", r"['it\'s']", "['a, b=1']"],
+                Some(Effect::Tighter),
+            ),
+            (r#"{"not": {"type": "string"}}"#, &["true", "null", "['a']"], &["True", "None"], Some(Effect::Assumed)),
+            (r#"{"type": "string"}"#, &["'a, b=1'", r"'a\nb'", r#"'"x"'"#], &[r"'\n, b=1'", "7"], None),
+            (r#"{"type": "string", "maxLength": 3}"#, &["'a b'"], &[r"'\n'", "'abcd'"], None),
+        ],
+    ];
+    for ((name, open, close), table) in wires.into_iter().zip(tables) {
+        let model = Model::named(name);
+        for (schema, good, bad, effect) in table {
+            let tools = value(&format!(
+                r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
+                    "additionalProperties": false}}}}]"#
+            ));
+            let grammar = build(&model, &Choice::Required, &tools, model.prompt().as_deref());
+            for (values, wanted) in [(good, "accept"), (bad, "reject")] {
+                for text in *values {
+                    let output = format!("{open}{text}{close}");
+                    assert_eq!(verdict(&grammar, &output), wanted, "{name}, {schema}: {text}");
+                }
+            }
+            let note = grammar.notes().iter().find(|note| note.path.as_deref() == Some("/properties/p"));
+            assert_eq!(note.map(|note| note.effect), *effect, "{name}, {schema}: {note:?}");
+        }
+    }
+}
+
+/// A wire whose calls a piece of Jinja writes about the call `c`.
+fn calling(call: &str) -> Model {
+    written(&format!(
+        "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ m.content }}}}{{% for c in m.tool_calls or [] %}}\
+         {{% if c.function.arguments is string %}}{{{{ raise_exception('no text') }}}}{{% endif %}}\
+         <call>{{{{ c.function.name }}}}:{call}</call>{{% endfor %}}<|end|>{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+    ))
+}
+
+#[test]
+fn strings_inside_values_keep_clear_of_what_ends_the_value() {
+    let tools = value(
+        r#"[{"name": "f", "parameters": {"type": "object", "additionalProperties": false, "properties": {
+            "s": {"type": "string"}, "l": {"type": "array"}, "b": {"type": "boolean"}}}}]"#,
+    );
+    let tagged = "{% for k, v in c.function.arguments | items %}<p={{ k }}>{{ v | tojson }}</p>{% endfor %}";
+    let keywords = "({% for k, v in c.function.arguments | items %}{{ k }}={{ v | tojson }}\
+                    {{ ', ' if not loop.last }}{% endfor %})";
+    let table: [(&str, &[&str], &[&str]); 3] = [
+        (tagged, &[r#"<p=s>"a</p>b"</p><p=l>["a"]</p>"#], &[r#"<p=l>["a</p>b"]</p>"#]),
+        (keywords, &[r#"(s="a, b=1", l=["a, b"])"#], &[r#"(l=["a, b=1"])"#]),
+        // The whole object as Python prints it.
+        (
+            "{{ c.function.arguments }}",
+            &["{'s': 'a', 'l': []}", r#"{'s': "it's"}"#, "{'b': true}"],
+            &["{'b': True}", r"{'s': 'a\'b'}"],
+        ),
+    ];
+    for (call, good, bad) in table {
+        let model = calling(call);
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::Required, &tools, Some(&prompt));
+        let known = Arc::new(Tools::new(&tools).unwrap());
+        for text in good {
+            let text = format!("<call>f:{text}</call>");
+            assert_eq!(verdict(&grammar, &text), "accept", "{text}");
+            let read = parse(&model.template, &prompt, &text, Some(known.clone())).unwrap();
+            assert!(read.malformed.is_empty(), "{text}");
+        }
+        for text in bad {
+            assert_eq!(verdict(&grammar, &format!("<call>f:{text}</call>")), "reject", "{text}");
+        }
     }
 }
 

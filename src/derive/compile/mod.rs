@@ -12,6 +12,7 @@ mod pattern;
 #[cfg(test)]
 pub(super) use choices::{CallRegion, Guard, Inside, Section, Space, Stray, ThoughtEnd};
 pub(super) use choices::{Choices, Topic};
+pub(crate) use pairs::value_end;
 pub(super) use pattern::without_doubled_space;
 
 use crate::json::{Object, Value};

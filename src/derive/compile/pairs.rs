@@ -39,28 +39,9 @@ fn delims(open: &str, close: &str) -> Value {
 
 fn inline(field: &mut Object, pairs: &Pairs) {
     let cut = &pairs.cut;
-    let open = spaced(cut.open.trim_start());
-    let (gap, key_end) = gap(pairs);
-    // Without a mark before it a key is a word.
-    let word = if cut.open.trim().is_empty() { "[\\w.-]".to_owned() } else { word_before(&key_end) };
+    let (open, word, gap) = key(pairs);
     let key = format!("{open}(?P<key>{word}+)");
-    let close = match pairs.key_again {
-        true => cut.close.split(KEY_AGAIN).map(framed).collect::<Vec<_>>().join("(?P=key)"),
-        false => framed(&cut.close),
-    };
-    // Without a mark of its own a value ends where the next key begins, or with the region.
-    let between = format!("{}{}", cut.close, cut.separator);
-    let between = match (between.trim(), between.contains('\n')) {
-        ("", true) => "\\s*\\n\\s*".to_owned(),
-        ("", false) => escape(&between),
-        (sign, _) => format!("\\s*{}\\s*", escape(sign)),
-    };
-    let next = format!("{between}{open}{word}+{gap}");
-    let end = match (cut.close.trim().is_empty(), pairs.key_again || marks::is_distinctive(&cut.close)) {
-        (true, _) => format!("(?={next}|\\s*\\Z)"),
-        (false, false) => format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, "\\s*", 1)),
-        (false, true) => close,
-    };
+    let end = value_end(pairs);
     let value = match &pairs.values.strings {
         Encoding::Quoted { open, close, .. } if open == close && open.len() == 1 && cut.close.trim().is_empty() => {
             quoted(open, &end)
@@ -90,6 +71,38 @@ fn inline(field: &mut Object, pairs: &Pairs) {
     }
     put(field, "content", "xml-inline".into());
     put(field, "content_args", Value::Object(args));
+}
+
+/// The pattern before a key, of one of its characters, and from it to the value.
+fn key(pairs: &Pairs) -> (String, String, String) {
+    let open = spaced(pairs.cut.open.trim_start());
+    let (gap, key_end) = gap(pairs);
+    // Without a mark before it a key is a word.
+    let word = if pairs.cut.open.trim().is_empty() { "[\\w.-]".to_owned() } else { word_before(&key_end) };
+    (open, word, gap)
+}
+
+/// The pattern of what ends a value.
+pub(crate) fn value_end(pairs: &Pairs) -> String {
+    let cut = &pairs.cut;
+    let (open, word, gap) = key(pairs);
+    let close = match pairs.key_again {
+        true => cut.close.split(KEY_AGAIN).map(framed).collect::<Vec<_>>().join("(?P=key)"),
+        false => framed(&cut.close),
+    };
+    // Without a mark of its own a value ends where the next key begins, or with the region.
+    let between = format!("{}{}", cut.close, cut.separator);
+    let between = match (between.trim(), between.contains('\n')) {
+        ("", true) => "\\s*\\n\\s*".to_owned(),
+        ("", false) => escape(&between),
+        (sign, _) => format!("\\s*{}\\s*", escape(sign)),
+    };
+    let next = format!("{between}{open}{word}+{gap}");
+    match (cut.close.trim().is_empty(), pairs.key_again || marks::is_distinctive(&cut.close)) {
+        (true, _) => format!("(?={next}|\\s*\\Z)"),
+        (false, false) => format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, "\\s*", 1)),
+        (false, true) => close,
+    }
 }
 
 /// A value that may be in quotes. A string without quotes or escapes inside keeps its quotes, to distinguish it from a

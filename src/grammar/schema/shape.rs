@@ -83,6 +83,16 @@ pub(crate) struct Shape {
     pub path: String,
 }
 
+impl Shape {
+    /// Whether any text is such a value.
+    pub fn takes_any_text(&self) -> bool {
+        let is_free = self.min_length == 0 && self.max_length.is_none();
+        let is_listed = self.values.is_some() || self.not_values.iter().any(|value| value.as_str().is_some());
+        let has_form = !self.patterns.is_empty() || !self.formats.is_empty();
+        self.types & types::STRING != 0 && is_free && !is_listed && !has_form
+    }
+}
+
 impl Default for Shape {
     fn default() -> Self {
         Self {

@@ -162,13 +162,14 @@ impl Reader<'_> {
         let message = "a text this long may not contain the characters that begin markers";
         self.note(Effect::Tighter, &shape.path, "maxLength", message);
         let one = Automaton::of(&Regular::Class(begins)).unwrap_or_else(Automaton::anything);
+        let style = &style.with_one_quote();
         let character = style.string(self.rules, &own, &one, self.clear);
         let character = character.and_then(|node| unquoted(&node, style)).unwrap_or_else(Node::never);
         let character = self.rules.shared(&format!("{}-character", style.name), character);
         let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let body = character.repeat(count(shape.min_length), shape.max_length.map(count));
         let (open, close) = match &style.strings {
-            Strings::Json | Strings::Python => ("\"", "\""),
+            Strings::Json | Strings::Python(_) | Strings::Single => ("\"", "\""),
             Strings::Marked(open, close) => (open.as_str(), close.as_str()),
         };
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
@@ -488,7 +489,7 @@ fn at_least_one(reader: &mut Reader<'_>, name: &str, members: &[Member], comma: 
 fn unquoted(node: &Node, style: &Style) -> Option<Node> {
     let (open, close) = match &style.strings {
         Strings::Json => ("\"", "\""),
-        Strings::Python => return None,
+        Strings::Python(_) | Strings::Single => return None,
         Strings::Marked(open, close) => (open.as_str(), close.as_str()),
     };
     let Node::Sequence(items) = node else { return None };
@@ -501,7 +502,8 @@ impl Style {
     fn free_name(&self) -> &'static str {
         match self.strings {
             Strings::Json => "json-text",
-            Strings::Python => "python-text",
+            Strings::Python(_) => "python-text",
+            Strings::Single => "single-text",
             Strings::Marked(..) => "marked-text",
         }
     }
@@ -509,7 +511,8 @@ impl Style {
     fn string_name(&self) -> &'static str {
         match self.strings {
             Strings::Json => "string",
-            Strings::Python => "python-string",
+            Strings::Python(_) => "python-string",
+            Strings::Single => "single-string",
             Strings::Marked(..) => "marked-string",
         }
     }
