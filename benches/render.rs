@@ -15,33 +15,10 @@ fn main() {
     divan::main();
 }
 
-const CONVERSATION: &str = r#"{
-  "messages": [
-    {"role": "user", "content": "What is the weather in Paris?"},
-    {"role": "assistant", "content": "", "tool_calls": [
-      {"id": "abcdefghi", "type": "function", "function": {"name": "weather", "arguments": {"city": "Paris", "days": 2}}}
-    ]},
-    {"role": "tool", "tool_call_id": "abcdefghi", "name": "weather", "content": "{\"sky\": \"clear\"}"},
-    {"role": "assistant", "content": "It is clear in Paris."},
-    {"role": "user", "content": "Thank you."}
-  ],
-  "tools": [{"type": "function", "function": {
-    "name": "weather", "description": "Tells the weather.",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "The city."},
-      "days": {"type": "integer"}}, "required": ["city"]}
-  }}],
-  "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>"
-}"#;
+const CONVERSATION: &str = include_str!("conversations/tools.json");
 
 /// A short one without tools.
-const PLAIN: &str = r#"{
-  "messages": [
-    {"role": "user", "content": "What is the capital of France?"},
-    {"role": "assistant", "content": "It is Paris."},
-    {"role": "user", "content": "Thank you."}
-  ],
-  "tools": null, "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>"
-}"#;
+const PLAIN: &str = include_str!("conversations/plain.json");
 
 fn folder() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
