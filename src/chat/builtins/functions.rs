@@ -81,6 +81,7 @@ fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
     match positional {
         [] => {}
         [source] => match Kind::of(source) {
+            Kind::Undefined => return Err(error(format!("{function}() of an undefined value"))),
             Kind::Dict(dict) => {
                 dict.note_whole();
                 entries.extend(dict.entries().map(|(key, value)| (key.clone(), value.clone())));

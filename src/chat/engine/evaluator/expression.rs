@@ -205,7 +205,7 @@ impl<'r> Evaluator<'r> {
     pub(super) fn name(&self, name: &'r Name) -> Value {
         match (self.known(name), &name.otherwise) {
             (Some(value), _) => value.clone(),
-            (None, Otherwise::Context(_)) => Value::UNDEFINED,
+            (None, Otherwise::Context(_) | Otherwise::Nothing) => Value::UNDEFINED,
             (None, Otherwise::Function(asked, function)) => {
                 Value::from_object(Builtin { name: self.program.asked(*asked).to_owned(), function: *function })
             }
@@ -216,7 +216,7 @@ impl<'r> Evaluator<'r> {
     fn is_defined(&self, name: &'r Name) -> bool {
         let look = || match (self.known(name), &name.otherwise) {
             (Some(value), _) => !value.is_undefined(),
-            (None, otherwise) => !matches!(otherwise, Otherwise::Context(_)),
+            (None, otherwise) => !matches!(otherwise, Otherwise::Context(_) | Otherwise::Nothing),
         };
         match &self.run.recorder {
             Some(recorder) => recorder.testing(look),
@@ -279,6 +279,7 @@ impl<'r> Evaluator<'r> {
                 self.program.asked(*asked)
             ))),
             (Some(value), _) => Ok(Callee::Value(value.clone())),
+            (None, Otherwise::Nothing) => Err(error("a variable is called that is not set yet")),
             (None, Otherwise::Blocks) => Ok(Callee::Value(Blocks::value(self.program))),
         }
     }

@@ -167,8 +167,7 @@ impl<'r> Evaluator<'r> {
         }
         let len = items.all().len();
         if len == 0 {
-            self.enter(&node.otherwise.scope)?;
-            return self.body(&node.otherwise.body);
+            return self.otherwise(node);
         }
         let looping = Loop { items, len, index: 0, depth };
         let object = node.object.map(|slot| {
@@ -180,6 +179,7 @@ impl<'r> Evaluator<'r> {
         if let Some(activation) = self.activation_mut() {
             activation.loops.push(looping);
         }
+        let mut is_through = false;
         for index in 0..len {
             self.step()?;
             self.enter(&node.inside.scope)?;
@@ -189,14 +189,22 @@ impl<'r> Evaluator<'r> {
                 self.set(*slot, Value::from_dyn_object(object.clone()));
             }
             self.assign(&node.target, item)?;
-            if self.body(&node.inside.body)? == Flow::Break {
-                break;
+            match self.body(&node.inside.body)? {
+                Flow::Next => is_through = true,
+                Flow::Break => break,
+                Flow::Continue => {}
             }
         }
         if let Some(activation) = self.activation_mut() {
             activation.loops.pop();
         }
-        Ok(Flow::Next)
+        if is_through { Ok(Flow::Next) } else { self.otherwise(node) }
+    }
+
+    /// Runs the `else` of a loop, of which no turn has come to the end of the body.
+    fn otherwise(&mut self, node: &'r For) -> Result<Flow> {
+        self.enter(&node.otherwise.scope)?;
+        self.body(&node.otherwise.body)
     }
 
     /// Begins a turn of the innermost loop, and gives its item.

@@ -219,7 +219,7 @@ impl<'r> Evaluator<'r> {
             Otherwise::Context(asked) | Otherwise::Function(asked, _) => {
                 self.context.variable(asked, self.program.asked(asked))
             }
-            Otherwise::Blocks => None,
+            Otherwise::Blocks | Otherwise::Nothing => None,
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Evaluator, Flow};
 use crate::chat::engine::limits;
 use crate::chat::engine::program::{Expression, Scoped, Statement, StatementKind, Target};
 use crate::chat::values::namespace::Namespace;
-use crate::chat::values::{Kind, Result, error, items_of, measure};
+use crate::chat::values::{Kind, Result, error, items_of, measure, type_name};
 
 impl<'r> Evaluator<'r> {
     pub(super) fn statement(&mut self, statement: &'r Statement) -> Result<Flow> {
@@ -48,6 +48,10 @@ impl<'r> Evaluator<'r> {
                 let (text, flow) = self.captured(inside, Some(filter))?;
                 if flow != Flow::Next {
                     return Ok(flow);
+                }
+                // Jinja2 joins it to the text around as it is, without making a string of it.
+                if text.as_str().is_none() {
+                    return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
                 }
                 self.print(&text)?;
             }
