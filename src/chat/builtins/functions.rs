@@ -122,6 +122,7 @@ fn cycler(_: &Run, arguments: &[Value]) -> Result<Value> {
     if items.is_empty() || keywords.is_some() {
         return Err(error("cycler() expects at least one item and no keywords"));
     }
+    measure::check_held(items)?;
     Ok(Value::from_object(Cycler { items: items.to_vec(), at: AtomicUsize::new(0) }))
 }
 
@@ -182,6 +183,7 @@ impl Object for Cycler {
 fn joiner(_: &Run, arguments: &[Value]) -> Result<Value> {
     let [separator] = bind("joiner", ["sep"], arguments)?;
     let separator = separator.unwrap_or_else(|| Value::from(", "));
+    measure::check_held([&separator])?;
     Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
 }
 

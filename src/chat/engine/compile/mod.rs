@@ -251,7 +251,10 @@ impl<'s> Compiler<'s> {
             ),
             tree::StatementKind::Block { name, scoped, body, .. } => {
                 let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
+                // What an `autoescape` block around it says is unknown to it.
+                let escapes = std::mem::take(&mut self.escapes);
                 let id = if *scoped { compile(self) } else { self.at_the_top(compile) };
+                self.escapes = escapes;
                 self.blocks.insert((*name).into(), id);
                 StatementKind::Block(id, *scoped)
             }

@@ -111,6 +111,7 @@ impl<'r> Evaluator<'r> {
             Kind::List(items) => charged(build::list(self.values(items)?)),
             Kind::Tuple(items) => charged(build::tuple(self.values(items)?)),
             Kind::Dict(entries) => {
+                self.steps_of(entries.len())?;
                 let mut made = Entries::default();
                 for (key, value) in entries {
                     let key = Key::of(&*self.operand(key)?)?;
@@ -150,6 +151,7 @@ impl<'r> Evaluator<'r> {
     }
 
     fn values(&mut self, expressions: &'r [Expression]) -> Result<Vec<Value>> {
+        self.steps_of(expressions.len())?;
         let mut values = Vec::with_capacity(expressions.len());
         for expression in expressions {
             values.push(self.evaluate(expression)?);

@@ -31,7 +31,8 @@ impl<'r> Evaluator<'r> {
             }
             StatementKind::Recursive(over, function) => {
                 let over = self.evaluate(over)?;
-                self.recursive_loop(*function, self.at, over, 0)?;
+                let around = self.at;
+                self.apart(|evaluator| evaluator.recursive_loop(*function, around, over, 0))?;
             }
             StatementKind::Macro(slot, function) => {
                 let declared = self.declared(*function)?;
@@ -49,11 +50,11 @@ impl<'r> Evaluator<'r> {
                 if flow != Flow::Next {
                     return Ok(flow);
                 }
-                // Jinja2 joins it to the text around as it is, without making a string of it.
-                if text.as_str().is_none() {
+                // Jinja2 joins it to the text around as it is: it is neither made a string nor escaped.
+                let Some(text) = text.as_str() else {
                     return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
-                }
-                self.print(&text)?;
+                };
+                self.print_text(text)?;
             }
             StatementKind::Generation(inside) => {
                 self.generation(|evaluator| evaluator.scoped(inside).map(drop))?;
@@ -75,7 +76,7 @@ impl<'r> Evaluator<'r> {
                 return Ok(flow);
             }
             StatementKind::Block(function, scoped) => {
-                self.function(*function, if *scoped { self.at } else { 0 }, |_, _| Ok(()))?;
+                self.block(*function, if *scoped { self.at } else { 0 })?;
             }
             StatementKind::Refuse(message) => return Err(error(message.as_ref())),
             StatementKind::Break => return Ok(Flow::Break),
