@@ -116,6 +116,14 @@ fn generation_blocks_leave_their_spans_in_code_points() {
         ),
         ("{% generation %}{% endgeneration %}", "", vec![(0, 0)]),
         ("a{% set x %}b{% generation %}c{% endgeneration %}{% endset %}{{ x }}", "abc", vec![(1, 2)]),
+        // What an expression or a recursive loop prints reaches the output as a whole.
+        ("{% macro m() %}{% generation %}c{% endgeneration %}{% endmacro %}a{{ 'b' + m() }}", "abc", vec![(1, 2)]),
+        ("{% macro m() %}{% generation %}c{% endgeneration %}{% endmacro %}a{{ 'b' ~ m() }}", "abc", vec![(1, 2)]),
+        (
+            "a{% for x in [1, 2] recursive %}b{% generation %}c{% endgeneration %}{% endfor %}",
+            "abcbc",
+            vec![(1, 2), (1, 2)],
+        ),
         ("{% set x = 1 %}{% generation %}{% set x = 2 %}{{ x }}{% endgeneration %}{{ x }}", "21", vec![(0, 1)]),
     ] {
         let rendered = render(template, &json::read("{}").unwrap(), false).unwrap();

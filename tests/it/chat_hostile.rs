@@ -228,6 +228,13 @@ fn depth_is_bounded() {
         nest("[o.x] | select"),
         nest("dict(a=o.x)"),
         nest("namespace(a=o.x)"),
+        nest("[{'k': 1, 'v': o.x}] | groupby('k') | first"),
+        nest("cycler(o.x)"),
+        nest("joiner([o.x])"),
+        nest("{'a': o.x}.get"),
+        nest("[o.x] | attr('index')"),
+        "{% set o = namespace(x=1) %}{% for i in range(50000) %}{% for j in [o.x] %}{% set o.x = loop %}{% endfor %}{% endfor %}"
+            .to_owned(),
     ] {
         let error = render(&template).unwrap_err();
         assert!(error.kind() != RenderErrorKind::Raised, "{}: {error}", template.chars().take(80).collect::<String>());
@@ -235,11 +242,28 @@ fn depth_is_bounded() {
 }
 
 #[test]
+fn loops_that_remember_each_other_are_dropped_one_by_one() {
+    let template = "{% set o = namespace(x=1) %}{% for i in range(50000) %}{% for j in [1] %}\
+        {% if loop.changed(o.x) %}{% set o.x = loop %}{% endif %}{% endfor %}{% endfor %}{{ o.x.length }}";
+    assert_eq!(render(template).unwrap(), "1");
+}
+
+#[test]
+fn what_a_long_expression_evaluates_is_counted() {
+    for part in ["1:x,", "x,"] {
+        let parts = part.repeat(200_000);
+        let made = if part == "x," { format!("[{parts}]") } else { format!("{{{parts}}}") };
+        let error = render(&format!("{{% for i in range(100000) %}}{{% set q = {made} %}}{{% endfor %}}")).unwrap_err();
+        assert_eq!(error.kind(), RenderErrorKind::Exhausted, "{error}");
+    }
+}
+
+#[test]
 fn tags_of_any_length_are_read_in_the_time_of_their_length() {
     let names = |form: &str| (0..30_000).map(|number| form.replace('#', &number.to_string())).collect::<String>();
     for template in [
-        format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names("a#,")),
-        format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names("a#=1,")),
+        format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names(",a#").trim_start_matches(',')),
+        format!("{{% macro m({}) %}}{{% endmacro %}}{{{{ m() }}}}", names(",a#=1").trim_start_matches(',')),
         format!("{{% if 0 %}}{{{{ dict({}) }}}}{{% endif %}}", names("1,")),
         format!("{{{{ dict({}) | length - 30000 }}}}", names("a#=1,")),
         names("{% set a# = 1 %}"),

@@ -81,6 +81,7 @@ fn entries(function: &str, arguments: &[Value]) -> Result<Entries> {
     match positional {
         [] => {}
         [source] => match Kind::of(source) {
+            Kind::Undefined => return Err(error(format!("{function}() of an undefined value"))),
             Kind::Dict(dict) => {
                 dict.note_whole();
                 entries.extend(dict.entries().map(|(key, value)| (key.clone(), value.clone())));
@@ -121,6 +122,7 @@ fn cycler(_: &Run, arguments: &[Value]) -> Result<Value> {
     if items.is_empty() || keywords.is_some() {
         return Err(error("cycler() expects at least one item and no keywords"));
     }
+    measure::check_held(items)?;
     Ok(Value::from_object(Cycler { items: items.to_vec(), at: AtomicUsize::new(0) }))
 }
 
@@ -181,6 +183,7 @@ impl Object for Cycler {
 fn joiner(_: &Run, arguments: &[Value]) -> Result<Value> {
     let [separator] = bind("joiner", ["sep"], arguments)?;
     let separator = separator.unwrap_or_else(|| Value::from(", "));
+    measure::check_held([&separator])?;
     Ok(Value::from_object(Joiner { separator, used: AtomicUsize::new(0) }))
 }
 

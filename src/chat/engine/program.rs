@@ -97,6 +97,8 @@ pub(crate) enum Otherwise {
     Function(usize, functions::Function),
     /// `self`
     Blocks,
+    /// Nothing: whatever the context holds under this name, a variable of the template hides it.
+    Nothing,
 }
 
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use minijinja::value::Tuple;
 use super::containers::{Dict, List};
 use super::error::{Result, error};
 use super::extent::Extent;
+use super::group::Group;
 use super::kind::Kind;
 use super::lazy::{Generator, View};
 use super::namespace::Namespace;
@@ -14,6 +15,16 @@ use crate::chat::engine::limits;
 /// How deep values may nest. Values are dropped and printed recursively, and a loop can nest them as deep as it has
 /// turns.
 const MAX_DEPTH: u16 = 400;
+
+/// What a cycler, a loop, a method or a macro counts as, as these do not remember what they hold. That they hold no others
+/// is seen to by [`check_held`].
+const OPAQUE: Extent = Extent { depth: MAX_DEPTH / 2, parts: 1 };
+
+/// Fails if these values nest too deep to be held by what counts as [`OPAQUE`].
+pub(crate) fn check_held<'v>(items: impl IntoIterator<Item = &'v Value>) -> Result<()> {
+    let extent = around(items);
+    check(Extent { depth: extent.depth.saturating_add(OPAQUE.depth), ..extent })
+}
 
 /// The extent of a container of these items. Fails if that nests too deep or has too many parts.
 pub(crate) fn checked<'v>(items: impl IntoIterator<Item = &'v Value>) -> Result<Extent> {
@@ -49,8 +60,10 @@ fn extent(value: &Value) -> Extent {
         view.extent()
     } else if let Some(namespace) = object.downcast_ref::<Namespace>() {
         namespace.extent()
+    } else if let Some(group) = object.downcast_ref::<Group>() {
+        around([&group.grouper, &group.list])
     } else {
-        Extent::default()
+        OPAQUE
     }
 }
 

@@ -6,12 +6,12 @@ use super::select::Getter;
 use crate::chat::builtins::methods::strings;
 use crate::chat::engine::limits;
 use crate::chat::engine::run::Run;
-use crate::chat::values::arguments::{bind, integer, integer_or, required, split, truth_or};
+use crate::chat::values::arguments::{self, bind, integer, integer_or, required, split, truth_or};
 use crate::chat::values::build;
 use crate::chat::values::entries::Key;
 use crate::chat::values::markup;
 use crate::chat::values::text::{to_str, write_str};
-use crate::chat::values::{Kind, Result, error, items_of};
+use crate::chat::values::{Kind, Result, error, items_of, operators};
 use crate::python;
 use crate::python::space::is_space;
 
@@ -101,7 +101,7 @@ pub(super) fn indent(_: &Run, value: &Value, arguments: &[Value]) -> Result<Valu
         }
     };
     // The line break makes sure that a text's own last one counts.
-    let text = format!("{}\n", to_str(value));
+    let text = format!("{}\n", arguments::string("indent", value)?);
     let lines = python::text::split_lines(&text, false, limits::MAX_ITEMS);
     limits::items(lines.len())?;
     limits::size(text.len().saturating_add(lines.len().saturating_mul(indention.len())))?;
@@ -152,11 +152,11 @@ pub(super) fn truncate(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
     if length < end_length || leeway < 0 {
         return Err(error("truncate() expects a length of at least that of its end"));
     }
-    let text = to_str(value);
-    let count = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let count = i64::try_from(operators::len(value)?).unwrap_or(i64::MAX);
     if count <= length.saturating_add(leeway) {
         return Ok(value.clone());
     }
+    let text = arguments::string("truncate", value)?;
     let keep = usize::try_from(length - end_length).unwrap_or(0);
     let kept: String = text.chars().take(keep).collect();
     let kept =
@@ -167,11 +167,14 @@ pub(super) fn truncate(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
 pub(super) fn wordwrap(_: &Run, value: &Value, arguments: &[Value]) -> Result<Value> {
     let names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
     let [width, break_long, wrap, _] = bind("wordwrap", names, arguments)?;
-    let width = usize::try_from(integer_or("wordwrap", &width, 79)?).unwrap_or(0).max(1);
+    let width = usize::try_from(integer_or("wordwrap", &width, 79)?).unwrap_or(0);
+    if width == 0 {
+        return Err(error("wordwrap() expects a width of at least 1"));
+    }
     let wrap = wrap.filter(|wrap| !wrap.is_none()).map_or_else(|| "\n".to_owned(), |wrap| to_str(&wrap).into_owned());
     let break_long = truth_or(&break_long, true);
-    let text = to_str(value);
-    let lines = python::text::split_lines(&text, false, limits::MAX_ITEMS);
+    let text = arguments::string("wordwrap", value)?;
+    let lines = python::text::split_lines(text, false, limits::MAX_ITEMS);
     // Two lines that follow each other are together longer than the width.
     limits::items(lines.len().saturating_add(2 * text.len() / width))?;
     let lines: Vec<String> = lines
@@ -185,34 +188,41 @@ pub(super) fn wordwrap(_: &Run, value: &Value, arguments: &[Value]) -> Result<Va
     Ok(markup::like(value, lines.join(&wrap)))
 }
 
+/// The lines that Python's `textwrap` makes of one, which it breaks at spaces, and inside words that are longer than a line.
 fn wrap_line(line: &str, width: usize, break_long: bool) -> Vec<String> {
+    let is_space = |c: char| matches!(c, '\t' | '\n' | '\x0b' | '\x0c' | '\r' | ' ');
+    let chars: Vec<char> = line.chars().collect();
+    let mut chunks = chars.chunk_by(|a, b| is_space(*a) == is_space(*b));
+    let is_blank = |chunk: &[char]| chunk.iter().all(|c| python::space::is_space(*c));
     let mut lines = Vec::new();
-    let mut current = String::new();
-    // The characters of the current line.
-    let mut used = 0;
-    for chunk in line.split_inclusive(' ') {
-        let (word, space) = chunk.split_at(chunk.trim_end().len());
-        let word: Vec<char> = word.chars().collect();
-        if used > 0 && used + word.len() > width {
-            lines.push(std::mem::take(&mut current).trim_end().to_owned());
-            used = 0;
+    let mut next = chunks.next();
+    while next.is_some() {
+        if !lines.is_empty() {
+            next = next.filter(|chunk| !is_blank(chunk)).or_else(|| chunks.next());
         }
-        if word.len() > width && break_long {
-            for piece in word.chunks(width) {
-                if !current.is_empty() {
-                    lines.push(std::mem::take(&mut current));
-                }
-                current = piece.iter().collect();
+        let mut parts: Vec<&[char]> = Vec::new();
+        let mut room = width;
+        while let Some(chunk) = next {
+            if chunk.len() <= room {
+                room -= chunk.len();
+                parts.push(chunk);
+                next = chunks.next();
+                continue;
             }
-            current.push_str(space);
-            used = current.chars().count();
-        } else {
-            current.push_str(chunk);
-            used += chunk.chars().count();
+            if chunk.len() > width && break_long {
+                let (fits, rest) = chunk.split_at(room);
+                parts.push(fits);
+                next = Some(rest);
+            } else if chunk.len() > width && parts.is_empty() {
+                parts.push(chunk);
+                next = chunks.next();
+            }
+            break;
         }
-    }
-    if !current.is_empty() {
-        lines.push(current.trim_end().to_owned());
+        parts.pop_if(|last| is_blank(last));
+        if !parts.is_empty() {
+            lines.push(parts.concat().into_iter().collect());
+        }
     }
     lines
 }

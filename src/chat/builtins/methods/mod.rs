@@ -16,6 +16,7 @@ use crate::chat::values::entries;
 use crate::chat::values::equality;
 use crate::chat::values::lazy::Side;
 use crate::chat::values::markup;
+use crate::chat::values::measure;
 use crate::chat::values::{Kind, Result, error, type_name};
 
 fn methods(value: &Value) -> &'static [&'static str] {
@@ -114,6 +115,7 @@ pub(crate) fn attribute(value: &Value, name: &str) -> Result<Value> {
         return Err(error("a value is undefined"));
     }
     if has(value, name) {
+        measure::check_held([value])?;
         Ok(Value::from_object(Method { of: value.clone(), name: name.to_owned() }))
     } else {
         value.get_attr(name)

@@ -18,7 +18,7 @@ use super::program::{
 };
 use crate::chat::jinja::syntax::tree::{self, Expr, Parameters};
 
-use names::{Around, mentions, stores};
+use names::{Around, Symbols, asks_for};
 
 /// The name of a template for itself.
 const SELF: &str = "self";
@@ -39,7 +39,7 @@ pub(crate) fn compile(body: &tree::Body<'_>) -> Program {
         marks: false,
         escapes: 0,
     };
-    compiler.function(None, &Vec::new(), &[], body);
+    compiler.function(None, &Vec::new(), &[], body, true);
     Program {
         functions: compiler.functions.into_iter().map(Arc::new).collect(),
         asked: compiler.asked.into_iter().map(Into::into).collect(),
@@ -60,19 +60,26 @@ struct Compiler<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    /// Compiles a function of these parameters, with variables of these names, too.
+    /// Compiles a function of these parameters, with variables of these names, too: the template or a block as a whole, or
+    /// a macro in it.
     fn function(
         &mut self,
         name: Option<&str>,
         parameters: &Parameters<'s>,
         more: &[&'s str],
         body: &tree::Body<'s>,
+        is_whole: bool,
     ) -> FunctionId {
         self.declared(name, |compiler, function| {
+            if let Some(around) = compiler.here() {
+                around.is_whole = is_whole;
+            }
             let mut bound: Vec<&'s str> = parameters.iter().map(|(name, _)| *name).collect();
             bound.extend_from_slice(more);
-            stores(body, &mut bound);
-            compiler.enter(&bound);
+            let mut symbols = Symbols::default();
+            parameters.iter().filter_map(|(_, default)| default.as_ref()).for_each(|default| symbols.read(default));
+            symbols.body(body);
+            compiler.enter(&bound, symbols);
             function.parameters = parameters
                 .iter()
                 .map(|(name, default)| Parameter {
@@ -125,17 +132,21 @@ impl<'s> Compiler<'s> {
 
     /// A macro, or the body of a call block.
     fn macro_function(&mut self, name: Option<&str>, parameters: &Parameters<'s>, body: &tree::Body<'s>) -> FunctionId {
-        let more: Vec<&'s str> = [VARARGS, KWARGS, CALLER].into_iter().filter(|name| mentions(body, name)).collect();
-        self.function(name, parameters, &more, body)
+        let more: Vec<&'s str> = [VARARGS, KWARGS, CALLER].into_iter().filter(|name| asks_for(body, name)).collect();
+        self.function(name, parameters, &more, body, false)
     }
 
-    fn scoped(&mut self, bound: &[&'s str], body: &tree::Body<'s>) -> Scoped {
-        let mut bound = bound.to_vec();
-        stores(body, &mut bound);
-        let scope = self.enter(&bound);
+    fn scoped(&mut self, body: &tree::Body<'s>) -> Scoped {
+        self.filtered(body, None).0
+    }
+
+    /// A body, and the filter of what it prints, which sees the variables of the body.
+    fn filtered(&mut self, body: &tree::Body<'s>, filter: Option<&Expr<'s>>) -> (Scoped, Option<Expression>) {
+        let scope = self.enter(&[], Symbols::of(body));
         let body = self.body(body);
+        let filter = filter.map(|filter| self.expression(filter));
         self.leave();
-        Scoped { scope, body }
+        (Scoped { scope, body }, filter)
     }
 
     fn body(&mut self, body: &tree::Body<'s>) -> Body {
@@ -152,11 +163,11 @@ impl<'s> Compiler<'s> {
                 let value = self.expression(value);
                 StatementKind::Set(self.target(target), value)
             }
-            tree::StatementKind::SetBlock { target, filter, body } => StatementKind::Capture {
-                target: self.target(target),
-                filter: filter.as_ref().map(|filter| self.expression(filter)),
-                inside: self.scoped(&[], body),
-            },
+            tree::StatementKind::SetBlock { target, filter, body } => {
+                let target = self.target(target);
+                let (inside, filter) = self.filtered(body, filter.as_ref());
+                StatementKind::Capture { target, filter, inside }
+            }
             tree::StatementKind::If { branches, otherwise } => StatementKind::If {
                 branches: branches.iter().map(|(test, body)| (self.expression(test), self.body(body))).collect(),
                 otherwise: self.body(otherwise),
@@ -193,13 +204,18 @@ impl<'s> Compiler<'s> {
             }
             tree::StatementKind::Generation(body) => {
                 self.marks = true;
-                StatementKind::Generation(self.scoped(&[], body))
+                // Jinja2 compiles it to a call block, which is called without a caller.
+                let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
+                let scope = self.enter(hidden, Symbols::of(body));
+                self.hide(hidden);
+                let body = self.body(body);
+                self.leave();
+                StatementKind::Generation(Scoped { scope, body })
             }
             tree::StatementKind::With { bindings, body } => {
                 let values: Vec<_> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
-                let mut bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
-                stores(body, &mut bound);
-                let scope = self.enter(&bound);
+                let bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
+                let scope = self.enter(&bound, Symbols::of(body));
                 let targets: Vec<_> = bindings.iter().map(|(target, _)| self.target(target)).collect();
                 let body = self.body(body);
                 self.leave();
@@ -209,21 +225,36 @@ impl<'s> Compiler<'s> {
                 }
             }
             tree::StatementKind::FilterBlock { filter, body } => {
-                StatementKind::Filter { filter: self.expression(filter), inside: self.scoped(&[], body) }
+                let mut symbols = Symbols::of(body);
+                symbols.read(filter);
+                let scope = self.enter(&[], symbols);
+                let body = self.body(body);
+                // It sees the variables of the body.
+                let filter = self.expression(filter);
+                self.leave();
+                StatementKind::Filter { filter, inside: Scoped { scope, body } }
             }
             tree::StatementKind::AutoEscape { enabled, body } => {
+                let mut symbols = Symbols::default();
+                symbols.read(enabled);
+                symbols.body(body);
                 let enabled = self.expression(enabled);
                 self.escapes += 1;
-                let inside = self.scoped(&[], body);
+                let scope = self.enter(&[], symbols);
+                let body = self.body(body);
+                self.leave();
                 self.escapes -= 1;
-                StatementKind::AutoEscape { enabled, inside }
+                StatementKind::AutoEscape { enabled, inside: Scoped { scope, body } }
             }
             tree::StatementKind::Block { name, required: true, .. } => StatementKind::Refuse(
                 format!("no other template overrides the block '{name}', which is required").into(),
             ),
             tree::StatementKind::Block { name, scoped, body, .. } => {
-                let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body);
+                let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
+                // What an `autoescape` block around it says is unknown to it.
+                let escapes = std::mem::take(&mut self.escapes);
                 let id = if *scoped { compile(self) } else { self.at_the_top(compile) };
+                self.escapes = escapes;
                 self.blocks.insert((*name).into(), id);
                 StatementKind::Block(id, *scoped)
             }
@@ -244,12 +275,14 @@ impl<'s> Compiler<'s> {
         body: &tree::Body<'s>,
         otherwise: &tree::Body<'s>,
     ) -> For {
-        let mut bound = target.names();
-        stores(body, &mut bound);
-        let mut scope = self.enter(&bound);
+        // What the body binds is not known to the condition, nor what the condition reads to the body.
+        let mut symbols = Symbols::default();
+        only.iter().for_each(|only| symbols.read(only));
+        let mut scope = self.enter(&target.names(), symbols);
         let target = self.target(target);
         // The loop around this one is meant here.
         let only = only.map(|only| self.expression(only));
+        self.add(Symbols::of(body));
         let mut object = None;
         if let Some(around) = self.around.last_mut() {
             if let Some(names) = around.scopes.last_mut()
@@ -269,7 +302,7 @@ impl<'s> Compiler<'s> {
             around.loops -= 1;
         }
         let object = object.filter(|_| names.asks_for_loop);
-        let otherwise = self.scoped(&[], otherwise);
+        let otherwise = self.scoped(otherwise);
         For { target, over, only, object, recursive, inside: Scoped { scope, body }, otherwise }
     }
 }

@@ -1,6 +1,6 @@
 //! Names and the scopes that bind them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
@@ -16,48 +16,158 @@ pub(super) struct Around<'s> {
     pub(super) slots: usize,
     pub(super) loops: usize,
     pub(super) declares: bool,
+    /// Whether it is the template or a block: names that it does not bind are variables of the context to Jinja2.
+    pub(super) is_whole: bool,
 }
 
 /// The names of a scope.
 #[derive(Default)]
 pub(super) struct Names<'s> {
     pub(super) bound: HashMap<&'s str, Slot, RandomState>,
+    /// Names that its own statements mention.
+    mentioned: HashSet<&'s str, RandomState>,
+    /// Names that mean nothing else before they are bound here, not even a variable of the context.
+    hidden: HashSet<&'s str, RandomState>,
     /// The loop that this is the scope of, by its depth inside the function.
     pub(super) level: Option<usize>,
     /// Whether that loop is asked for as a value.
     pub(super) asks_for_loop: bool,
 }
 
-/// The names that the statements of a body bind in the scope of the body itself.
-pub(super) fn stores<'s>(body: &tree::Body<'s>, names: &mut Vec<&'s str>) {
-    for statement in body {
-        match &statement.kind {
-            tree::StatementKind::Set(target, _) | tree::StatementKind::SetBlock { target, .. } => {
-                names.extend(target.names());
+/// What the statements of a scope do with names, in their order. What is in a scope of its own does not count.
+#[derive(Default)]
+pub(super) struct Symbols<'s> {
+    bound: Vec<&'s str>,
+    /// Every name, and whether the first that is done with it is to bind it, in any case.
+    first: HashMap<&'s str, bool, RandomState>,
+}
+
+impl<'s> Symbols<'s> {
+    pub(super) fn of(body: &tree::Body<'s>) -> Self {
+        let mut symbols = Self::default();
+        symbols.body(body);
+        symbols
+    }
+
+    pub(super) fn body(&mut self, body: &tree::Body<'s>) {
+        self.statements(body, true);
+    }
+
+    /// The names that an expression reads.
+    pub(super) fn read(&mut self, expression: &Expr<'s>) {
+        if let ExprKind::Name(name) = &expression.kind {
+            self.first.entry(name).or_insert(false);
+        }
+        expression.children(&mut |child| self.read(child));
+    }
+
+    fn bind(&mut self, name: &'s str, in_any_case: bool) {
+        self.bound.push(name);
+        self.first.entry(name).or_insert(in_any_case);
+    }
+
+    fn target(&mut self, target: &tree::Target<'s>, in_any_case: bool) {
+        match target {
+            tree::Target::Name(name) => self.bind(name, in_any_case),
+            tree::Target::Tuple(parts) => parts.iter().for_each(|part| self.target(part, in_any_case)),
+            tree::Target::Field(namespace, _) => {
+                self.first.entry(namespace).or_insert(false);
             }
-            tree::StatementKind::Macro { name, .. } => names.push(name),
-            tree::StatementKind::If { branches, otherwise } => {
-                branches.iter().for_each(|(_, body)| stores(body, names));
-                stores(otherwise, names);
+        }
+    }
+
+    fn statements(&mut self, body: &tree::Body<'s>, in_any_case: bool) {
+        for statement in body {
+            match &statement.kind {
+                tree::StatementKind::Output(value)
+                | tree::StatementKind::For { over: value, .. }
+                | tree::StatementKind::CallBlock { call: value, .. }
+                | tree::StatementKind::FilterBlock { filter: value, .. } => self.read(value),
+                tree::StatementKind::With { bindings, .. } => bindings.iter().for_each(|(_, value)| self.read(value)),
+                tree::StatementKind::Set(target, value) => {
+                    self.read(value);
+                    self.target(target, in_any_case);
+                }
+                tree::StatementKind::SetBlock { target, .. } => self.target(target, in_any_case),
+                tree::StatementKind::Macro { name, .. } => self.bind(name, in_any_case),
+                tree::StatementKind::If { branches, otherwise } => {
+                    for (test, body) in branches {
+                        self.read(test);
+                        self.statements(body, false);
+                    }
+                    self.statements(otherwise, false);
+                }
+                tree::StatementKind::Text(_)
+                | tree::StatementKind::Generation(_)
+                | tree::StatementKind::AutoEscape { .. }
+                | tree::StatementKind::Block { .. }
+                | tree::StatementKind::Load(_)
+                | tree::StatementKind::Break
+                | tree::StatementKind::Continue => {}
             }
-            _ => {}
         }
     }
 }
 
-/// Whether a name occurs anywhere in a body.
-pub(super) fn mentions(body: &tree::Body<'_>, name: &str) -> bool {
-    fn within(expression: &Expr<'_>, name: &str) -> bool {
-        let mut found = matches!(&expression.kind, ExprKind::Name(known) if *known == name);
-        expression.children(&mut |child| found = found || within(child, name));
-        found
-    }
-    body.iter().any(|statement| {
-        let mut found = false;
-        let mut bodies = Vec::new();
-        statement.parts(&mut |expression| found = found || within(expression, name), &mut |body| bodies.push(body));
-        found || bodies.into_iter().any(|body| mentions(body, name))
+/// Whether a body reads a name before it binds it, anywhere in it but in blocks, in the order in which Jinja2 looks.
+pub(super) fn asks_for(body: &tree::Body<'_>, name: &str) -> bool {
+    first_use(body, name) == Some(Use::Read)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Read,
+    Bound,
+}
+
+fn first_use(body: &tree::Body<'_>, name: &str) -> Option<Use> {
+    let read = |expression: &Expr<'_>| reads(expression, name).then_some(Use::Read);
+    let bound = |target: &tree::Target<'_>| target.names().contains(&name).then_some(Use::Bound);
+    let parameters = |parameters: &tree::Parameters<'_>| {
+        let is_bound = parameters.iter().any(|(parameter, _)| *parameter == name);
+        let mut defaults = parameters.iter().filter_map(|(_, default)| default.as_ref());
+        is_bound.then_some(Use::Bound).or_else(|| defaults.find_map(read))
+    };
+    let inside = |body: &tree::Body<'_>| first_use(body, name);
+    body.iter().find_map(|statement| match &statement.kind {
+        tree::StatementKind::Output(value) => read(value),
+        tree::StatementKind::Set(target, value) => bound(target).or_else(|| read(value)),
+        tree::StatementKind::SetBlock { target, filter, body } => {
+            bound(target).or_else(|| filter.as_ref().and_then(read)).or_else(|| inside(body))
+        }
+        tree::StatementKind::If { branches, otherwise } => {
+            let in_branch = |(test, body): &(Expr<'_>, tree::Body<'_>)| read(test).or_else(|| inside(body));
+            branches.iter().find_map(in_branch).or_else(|| inside(otherwise))
+        }
+        tree::StatementKind::For { target, over, only, body, otherwise, .. } => bound(target)
+            .or_else(|| read(over))
+            .or_else(|| inside(body))
+            .or_else(|| inside(otherwise))
+            .or_else(|| only.as_ref().and_then(read)),
+        tree::StatementKind::Macro { parameters: own, body, .. } => parameters(own).or_else(|| inside(body)),
+        tree::StatementKind::CallBlock { parameters: own, call, body } => {
+            read(call).or_else(|| parameters(own)).or_else(|| inside(body))
+        }
+        tree::StatementKind::Generation(body) => inside(body),
+        tree::StatementKind::With { bindings, body } => bindings
+            .iter()
+            .find_map(|(target, _)| bound(target))
+            .or_else(|| bindings.iter().find_map(|(_, value)| read(value)))
+            .or_else(|| inside(body)),
+        tree::StatementKind::FilterBlock { filter, body } => inside(body).or_else(|| read(filter)),
+        tree::StatementKind::AutoEscape { enabled, body } => read(enabled).or_else(|| inside(body)),
+        tree::StatementKind::Text(_)
+        | tree::StatementKind::Block { .. }
+        | tree::StatementKind::Load(_)
+        | tree::StatementKind::Break
+        | tree::StatementKind::Continue => None,
     })
+}
+
+fn reads(expression: &Expr<'_>, name: &str) -> bool {
+    let mut found = matches!(&expression.kind, ExprKind::Name(known) if *known == name);
+    expression.children(&mut |child| found = found || reads(child, name));
+    found
 }
 
 impl<'s> Compiler<'s> {
@@ -65,19 +175,59 @@ impl<'s> Compiler<'s> {
         self.around.last_mut()
     }
 
-    /// Opens a scope with variables of these names.
-    pub(super) fn enter(&mut self, names: &[&'s str]) -> Scope {
+    /// Opens a scope with these parameters, and the variables that its statements bind.
+    pub(super) fn enter(&mut self, parameters: &[&'s str], symbols: Symbols<'s>) -> Scope {
         let Some(around) = self.around.last_mut() else { return 0..0 };
         let start = around.slots;
-        let mut scope = Names::default();
+        around.scopes.push(Names::default());
+        self.bind(parameters);
+        self.add(symbols);
+        start..self.around.last().map_or(start, |around| around.slots)
+    }
+
+    /// Gives the innermost scope variables of these names, unless it has them.
+    fn bind(&mut self, names: &[&'s str]) {
+        let Some(around) = self.around.last_mut() else { return };
+        let Some(scope) = around.scopes.last_mut() else { return };
         for name in names {
             scope.bound.entry(name).or_insert_with(|| {
                 around.slots += 1;
                 around.slots - 1
             });
         }
-        around.scopes.push(scope);
-        start..around.slots
+    }
+
+    /// Adds what statements bind to the innermost scope, whose own statements they are.
+    pub(super) fn add(&mut self, symbols: Symbols<'s>) {
+        let Symbols { bound, first } = symbols;
+        let is_parameter = |name: &str| self.scopes().next().is_some_and(|scope| scope.bound.contains_key(name));
+        let hidden = bound.iter().filter(|name| {
+            first.get(**name) == Some(&true) && **name != SELF && !is_parameter(name) && !self.is_known_around(name)
+        });
+        let hidden = hidden.copied().collect();
+        self.bind(&bound);
+        if let Some(scope) = self.around.last_mut().and_then(|around| around.scopes.last_mut()) {
+            scope.hidden = hidden;
+            scope.mentioned = first.into_keys().collect();
+        }
+    }
+
+    /// Lets names of the innermost scope mean nothing before they are bound.
+    pub(super) fn hide(&mut self, names: &[&'s str]) {
+        if let Some(scope) = self.around.last_mut().and_then(|around| around.scopes.last_mut()) {
+            scope.hidden.extend(names);
+        }
+    }
+
+    /// The scopes around this place up to the template or block that they are in, innermost first.
+    fn scopes(&self) -> impl Iterator<Item = &Names<'s>> {
+        let whole = self.around.iter().rposition(|around| around.is_whole).unwrap_or(0);
+        self.around.iter().skip(whole).rev().flat_map(|around| around.scopes.iter().rev())
+    }
+
+    /// Whether a scope around the innermost one knows a name: then that is what the name means before it is bound.
+    fn is_known_around(&self, name: &str) -> bool {
+        self.scopes().skip(1).any(|scope| scope.bound.contains_key(name) || scope.mentioned.contains(name))
     }
 
     pub(super) fn leave(&mut self) -> Names<'s> {
@@ -91,6 +241,7 @@ impl<'s> Compiler<'s> {
 
     pub(super) fn name(&mut self, text: &'s str) -> Name {
         let mut places = Vec::new();
+        let (mut is_outside, mut is_hidden) = (false, false);
         'functions: for (out, around) in self.around.iter_mut().rev().enumerate() {
             for scope in around.scopes.iter_mut().rev() {
                 let Some(slot) = scope.bound.get(text).copied() else { continue };
@@ -100,10 +251,17 @@ impl<'s> Compiler<'s> {
                     scope.asks_for_loop = true;
                     break 'functions;
                 }
+                if !is_outside && scope.hidden.contains(text) {
+                    is_hidden = true;
+                    break 'functions;
+                }
             }
+            is_outside |= around.is_whole;
         }
         let otherwise = if text == SELF {
             Otherwise::Blocks
+        } else if is_hidden {
+            Otherwise::Nothing
         } else {
             let (asked, _) = self.asked.insert_full(text);
             match functions::find(text) {

@@ -18,6 +18,7 @@ use crate::chat::values::{Kind, Result, build, error, items_of, type_name};
 impl<'r> Evaluator<'r> {
     /// The arguments of a call: positional ones, then the keywords as one value.
     pub(super) fn arguments(&mut self, arguments: &'r Arguments) -> Result<Vec<Value>> {
+        self.steps_of(arguments.given.len())?;
         let mut positional = Vec::with_capacity(arguments.given.len());
         let mut keywords: Vec<(String, Value)> = Vec::new();
         for argument in &arguments.given {
@@ -29,6 +30,7 @@ impl<'r> Evaluator<'r> {
                 }
                 Argument::Spread(value) => {
                     let items = self.evaluate(value)?;
+                    limits::charge(std::slice::from_ref(&items))?;
                     positional.extend(items_of(&items)?);
                     limits::items(positional.len())?;
                 }
@@ -38,6 +40,7 @@ impl<'r> Evaluator<'r> {
                         return Err(error(format!("argument after ** must be a mapping, not {}", type_name(&given))));
                     };
                     dict.note_whole();
+                    limits::charge(std::slice::from_ref(&given))?;
                     for (key, value) in dict.entries() {
                         match key.as_value().as_str() {
                             Some(name) => keywords.push((name.to_owned(), value.clone())),
@@ -80,7 +83,7 @@ impl<'r> Evaluator<'r> {
         if let Some(block) = value.downcast_object_ref::<Block>() {
             none("a block", arguments)?;
             // It sees the variables of the template, wherever it is called.
-            let (text, ()) = self.capture(|evaluator| evaluator.function(block.function, 0, |_, _| Ok(())))?;
+            let (text, ()) = self.capture(|evaluator| evaluator.block(block.function, 0))?;
             limits::charge(std::slice::from_ref(&text))?;
             return Ok(text);
         }
@@ -131,6 +134,14 @@ impl<'r> Evaluator<'r> {
             return Err(Error::new(ErrorKind::UnknownMethod, message));
         }
         self.call(&held, arguments)
+    }
+
+    /// Runs a block, which prints. It escapes nothing, wherever it stands.
+    pub(super) fn block(&mut self, id: FunctionId, around: usize) -> Result<()> {
+        let outer = self.run.set_escapes(false);
+        self.function(id, around, |_, _| Ok(()))?;
+        self.run.set_escapes(outer);
+        Ok(())
     }
 
     /// Runs a macro, which prints. It escapes what it prints only if it was declared where that was a question.

@@ -111,6 +111,7 @@ impl<'r> Evaluator<'r> {
             Kind::List(items) => charged(build::list(self.values(items)?)),
             Kind::Tuple(items) => charged(build::tuple(self.values(items)?)),
             Kind::Dict(entries) => {
+                self.steps_of(entries.len())?;
                 let mut made = Entries::default();
                 for (key, value) in entries {
                     let key = Key::of(&*self.operand(key)?)?;
@@ -150,6 +151,7 @@ impl<'r> Evaluator<'r> {
     }
 
     fn values(&mut self, expressions: &'r [Expression]) -> Result<Vec<Value>> {
+        self.steps_of(expressions.len())?;
         let mut values = Vec::with_capacity(expressions.len());
         for expression in expressions {
             values.push(self.evaluate(expression)?);
@@ -205,7 +207,7 @@ impl<'r> Evaluator<'r> {
     pub(super) fn name(&self, name: &'r Name) -> Value {
         match (self.known(name), &name.otherwise) {
             (Some(value), _) => value.clone(),
-            (None, Otherwise::Context(_)) => Value::UNDEFINED,
+            (None, Otherwise::Context(_) | Otherwise::Nothing) => Value::UNDEFINED,
             (None, Otherwise::Function(asked, function)) => {
                 Value::from_object(Builtin { name: self.program.asked(*asked).to_owned(), function: *function })
             }
@@ -216,7 +218,7 @@ impl<'r> Evaluator<'r> {
     fn is_defined(&self, name: &'r Name) -> bool {
         let look = || match (self.known(name), &name.otherwise) {
             (Some(value), _) => !value.is_undefined(),
-            (None, otherwise) => !matches!(otherwise, Otherwise::Context(_)),
+            (None, otherwise) => !matches!(otherwise, Otherwise::Context(_) | Otherwise::Nothing),
         };
         match &self.run.recorder {
             Some(recorder) => recorder.testing(look),
@@ -279,6 +281,7 @@ impl<'r> Evaluator<'r> {
                 self.program.asked(*asked)
             ))),
             (Some(value), _) => Ok(Callee::Value(value.clone())),
+            (None, Otherwise::Nothing) => Err(error("a variable is called that is not set yet")),
             (None, Otherwise::Blocks) => Ok(Callee::Value(Blocks::value(self.program))),
         }
     }

@@ -1,6 +1,6 @@
 //! Loops, and what a template asks of them.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::Value;
@@ -83,6 +83,7 @@ pub(super) struct LoopObject {
     index: AtomicUsize,
     /// The arguments of the last call of `changed`.
     last: Mutex<Option<Vec<Value>>>,
+    is_over: AtomicBool,
     /// The function that `loop(…)` runs, and the activation it was declared in.
     recursive: Option<(FunctionId, usize)>,
 }
@@ -109,6 +110,13 @@ impl LoopObject {
         }
     }
 
+    /// Forgets the last arguments of `changed` when the loop is over: loops that remember each other would be dropped one
+    /// inside the other.
+    fn forget(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     fn changed(&self, arguments: &[Value]) -> Result<Value> {
         // They are kept, and compared with the next ones.
         arguments.iter().try_for_each(measure::charge_deep)?;
@@ -116,7 +124,7 @@ impl LoopObject {
         let same = last
             .as_ref()
             .is_some_and(|last| last.len() == arguments.len() && last.iter().zip(arguments).all(|(a, b)| equal(a, b)));
-        if !same {
+        if !same && !self.is_over.load(Ordering::Relaxed) {
             *last = Some(arguments.to_vec());
         }
         Ok(Value::from(!same))
@@ -167,19 +175,22 @@ impl<'r> Evaluator<'r> {
         }
         let len = items.all().len();
         if len == 0 {
-            self.enter(&node.otherwise.scope)?;
-            return self.body(&node.otherwise.body);
+            return self.otherwise(node);
         }
         let looping = Loop { items, len, index: 0, depth };
+        if node.object.is_some() {
+            measure::check_held(looping.items.all())?;
+        }
         let object = node.object.map(|slot| {
             let around = self.activation().map_or(0, |activation| activation.around);
             let recursive = node.recursive.map(|function| (function, around));
             let (looping, index, last) = (looping.clone(), AtomicUsize::new(0), Mutex::default());
-            (slot, Arc::new(LoopObject { looping, index, last, recursive }))
+            (slot, Arc::new(LoopObject { looping, index, last, is_over: AtomicBool::new(false), recursive }))
         });
         if let Some(activation) = self.activation_mut() {
             activation.loops.push(looping);
         }
+        let mut is_through = false;
         for index in 0..len {
             self.step()?;
             self.enter(&node.inside.scope)?;
@@ -189,14 +200,25 @@ impl<'r> Evaluator<'r> {
                 self.set(*slot, Value::from_dyn_object(object.clone()));
             }
             self.assign(&node.target, item)?;
-            if self.body(&node.inside.body)? == Flow::Break {
-                break;
+            match self.body(&node.inside.body)? {
+                Flow::Next => is_through = true,
+                Flow::Break => break,
+                Flow::Continue => {}
             }
         }
         if let Some(activation) = self.activation_mut() {
             activation.loops.pop();
         }
-        Ok(Flow::Next)
+        if let Some((_, object)) = &object {
+            object.forget();
+        }
+        if is_through { Ok(Flow::Next) } else { self.otherwise(node) }
+    }
+
+    /// Runs the `else` of a loop, of which no turn has come to the end of the body.
+    fn otherwise(&mut self, node: &'r For) -> Result<Flow> {
+        self.enter(&node.otherwise.scope)?;
+        self.body(&node.otherwise.body)
     }
 
     /// Begins a turn of the innermost loop, and gives its item.

@@ -111,9 +111,15 @@ impl<'r> Evaluator<'r> {
 
     /// Counts one step of work.
     fn step(&mut self) -> Result<()> {
-        self.steps += 1;
-        if self.steps.is_multiple_of(STEPS_BETWEEN_CHECKS) {
-            limits::spend(1);
+        self.steps_of(1)
+    }
+
+    /// Counts so many steps of work, such as one for each item of a list.
+    fn steps_of(&mut self, count: usize) -> Result<()> {
+        let before = self.steps;
+        self.steps += count as u64;
+        if before / STEPS_BETWEEN_CHECKS != self.steps / STEPS_BETWEEN_CHECKS {
+            limits::look_at_clock();
             limits::check()?;
         }
         if self.steps > limits::STEPS { limits::too_many_steps() } else { Ok(()) }
@@ -219,7 +225,7 @@ impl<'r> Evaluator<'r> {
             Otherwise::Context(asked) | Otherwise::Function(asked, _) => {
                 self.context.variable(asked, self.program.asked(asked))
             }
-            Otherwise::Blocks => None,
+            Otherwise::Blocks | Otherwise::Nothing => None,
         }
     }
 

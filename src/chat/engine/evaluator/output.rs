@@ -20,7 +20,7 @@ pub(super) struct Output {
     captures: usize,
     /// Bytes of the output that are counted, and how many code points they are.
     counted: (usize, usize),
-    /// The code points of the output when the outermost macro or capture began that is still going on.
+    /// The code points of the output when what is going on `apart` began.
     reached: Option<usize>,
     spans: Vec<(usize, usize)>,
 }
@@ -66,13 +66,19 @@ impl<'r> Evaluator<'r> {
     /// Prints a value.
     pub(super) fn print(&mut self, value: &Value) -> Result<()> {
         let text = to_str(value);
-        limits::charge_printed(&text)?;
         if self.run.escapes() && !value.is_safe() {
+            limits::charge_printed(&text)?;
             let mut escaped = String::new();
             markup::escape_into(&mut escaped, &text);
             return self.output.push(&escaped);
         }
-        self.output.push(&text)
+        self.print_text(&text)
+    }
+
+    /// Prints text as it is.
+    pub(super) fn print_text(&mut self, text: &str) -> Result<()> {
+        limits::charge_printed(text)?;
+        self.output.push(text)
     }
 
     /// How far the text has got that is printed now.
@@ -82,9 +88,6 @@ impl<'r> Evaluator<'r> {
 
     /// Takes what was printed from there on back from the output.
     pub(super) fn take_back(&mut self, start: usize) -> String {
-        if self.output.counted.0 > start {
-            self.output.counted = (0, 0);
-        }
         self.output.text.split_off(start)
     }
 
@@ -101,7 +104,8 @@ impl<'r> Evaluator<'r> {
         })
     }
 
-    /// Runs a macro or a capture: for generation blocks inside, the output is what was written before.
+    /// Runs a macro, a recursive loop, a capture or what prints an expression part by part: for generation blocks inside,
+    /// the output is what was written before.
     pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if !self.program.has_generation_blocks || self.output.reached.is_some() {
             return run(self);

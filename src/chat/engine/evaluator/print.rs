@@ -29,9 +29,11 @@ impl<'r> Evaluator<'r> {
     fn printed(&mut self, expression: &'r Expression) -> Result<()> {
         match &expression.kind {
             Kind::Constant(value) => self.print(value),
-            Kind::Concat(parts) => parts.iter().try_for_each(|part| {
-                let part = self.operand(part)?;
-                self.print(&part)
+            Kind::Concat(parts) => self.apart(|evaluator| {
+                parts.iter().try_for_each(|part| {
+                    let part = evaluator.operand(part)?;
+                    evaluator.print(&part)
+                })
             }),
             Kind::Condition(condition) => {
                 if self.truth(&condition.test)? {
@@ -53,7 +55,7 @@ impl<'r> Evaluator<'r> {
         let (before, added) = links.split_at(links.len() - sum);
         if !added.is_empty() {
             let value = if before.is_empty() { self.evaluate(first)? } else { self.chain(first, before)? };
-            return self.print_sum(value, added);
+            return self.apart(|evaluator| evaluator.print_sum(value, added));
         }
         let Some((Link { kind: LinkKind::Call(arguments), span }, before)) = links.split_last() else {
             let value = self.chain(first, links)?;

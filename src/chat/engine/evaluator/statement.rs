@@ -6,7 +6,7 @@ use super::{Evaluator, Flow};
 use crate::chat::engine::limits;
 use crate::chat::engine::program::{Expression, Scoped, Statement, StatementKind, Target};
 use crate::chat::values::namespace::Namespace;
-use crate::chat::values::{Kind, Result, error, items_of, measure};
+use crate::chat::values::{Kind, Result, error, items_of, measure, type_name};
 
 impl<'r> Evaluator<'r> {
     pub(super) fn statement(&mut self, statement: &'r Statement) -> Result<Flow> {
@@ -31,7 +31,8 @@ impl<'r> Evaluator<'r> {
             }
             StatementKind::Recursive(over, function) => {
                 let over = self.evaluate(over)?;
-                self.recursive_loop(*function, self.at, over, 0)?;
+                let around = self.at;
+                self.apart(|evaluator| evaluator.recursive_loop(*function, around, over, 0))?;
             }
             StatementKind::Macro(slot, function) => {
                 let declared = self.declared(*function)?;
@@ -49,7 +50,11 @@ impl<'r> Evaluator<'r> {
                 if flow != Flow::Next {
                     return Ok(flow);
                 }
-                self.print(&text)?;
+                // Jinja2 joins it to the text around as it is: it is neither made a string nor escaped.
+                let Some(text) = text.as_str() else {
+                    return Err(error(format!("the filter of a filter block gave a '{}', not text", type_name(&text))));
+                };
+                self.print_text(text)?;
             }
             StatementKind::Generation(inside) => {
                 self.generation(|evaluator| evaluator.scoped(inside).map(drop))?;
@@ -71,7 +76,7 @@ impl<'r> Evaluator<'r> {
                 return Ok(flow);
             }
             StatementKind::Block(function, scoped) => {
-                self.function(*function, if *scoped { self.at } else { 0 }, |_, _| Ok(()))?;
+                self.block(*function, if *scoped { self.at } else { 0 })?;
             }
             StatementKind::Refuse(message) => return Err(error(message.as_ref())),
             StatementKind::Break => return Ok(Flow::Break),

@@ -295,6 +295,10 @@ impl<'s> Parser<'s> {
     /// The inside of square brackets after a value.
     fn subscript(&mut self, of: Expr<'s>) -> Result<ExprKind<'s>> {
         let start = self.current().at;
+        if self.eat("]") {
+            let nothing = self.node(start, ExprKind::Tuple(Vec::new()));
+            return Ok(ExprKind::Item(Box::new(of), Box::new(nothing)));
+        }
         let first = if self.current().text == ":" { None } else { Some(self.expression()?) };
         if self.eat(":") {
             let bound = |parser: &mut Self| -> Result<Option<Expr<'s>>> {

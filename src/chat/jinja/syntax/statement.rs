@@ -16,6 +16,14 @@ const MAX_BRANCHES: usize = 300;
 /// How many levels the whole tree may have: chains and branches add levels inside each nested part.
 const MAX_LEVELS: usize = 1000;
 
+/// Refuses a target inside a loop, or of it, that takes the place of `loop`.
+fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
+    if target.names().contains(&"loop") {
+        return Err(SyntaxError::new("cannot assign to 'loop' in a loop: it is the loop itself", at));
+    }
+    Ok(())
+}
+
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     at: usize,
@@ -28,7 +36,10 @@ pub(super) struct Parser<'s> {
     tallest: usize,
     /// Jinja2 looks for unknown filters and tests when it compiles, except inside branches.
     in_branch: usize,
+    /// Whether `break` has a loop to leave.
     in_loop: bool,
+    /// How many loops are around this place, whatever is between.
+    loops: usize,
     /// The names of the blocks so far.
     blocks: HashSet<&'s str>,
 }
@@ -44,6 +55,7 @@ impl<'s> Parser<'s> {
             tallest: 0,
             in_branch: 0,
             in_loop: false,
+            loops: 0,
             blocks: HashSet::new(),
         })
     }
@@ -295,7 +307,11 @@ impl<'s> Parser<'s> {
     }
 
     fn set(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
+        let at = self.current().span();
         let target = self.target(true, &[])?;
+        if self.loops > 0 {
+            check_loop(&target, at)?;
+        }
         if self.eat("=") {
             return Ok(StatementKind::Set(target, self.tuple(true, &[])?));
         }
@@ -332,7 +348,9 @@ impl<'s> Parser<'s> {
     }
 
     fn for_loop(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
+        let at = self.current().span();
         let target = self.target(false, &["in"])?;
+        check_loop(&target, at)?;
         if !self.eat_name("in") {
             return Err(self.unexpected("'in'"));
         }
@@ -340,10 +358,14 @@ impl<'s> Parser<'s> {
         let only = if self.eat_name("if") { Some(self.expression()?) } else { None };
         let recursive = self.eat_name("recursive");
         self.end_of_tag()?;
+        self.loops += 1;
         let outer = std::mem::replace(&mut self.in_loop, true);
         let (body, end) = self.body(&["else", "endfor"], tag.text, tag.span())?;
-        self.in_loop = outer;
+        // Jinja2 compiles a recursive loop to a function.
+        self.in_loop = outer && !recursive;
         let otherwise = if end == "else" { self.closed("endfor", tag)? } else { Vec::new() };
+        self.in_loop = outer;
+        self.loops -= 1;
         Ok(StatementKind::For { target, over, only, recursive, body, otherwise })
     }
 
@@ -368,9 +390,6 @@ impl<'s> Parser<'s> {
         while !self.eat(")") {
             if !parameters.is_empty() {
                 self.expect(",")?;
-                if self.eat(")") {
-                    break;
-                }
             }
             let at = self.current().span();
             let name = self.assignable()?;
