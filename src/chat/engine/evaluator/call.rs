@@ -192,9 +192,9 @@ impl<'r> Evaluator<'r> {
         if let Some(slot) = function.caller {
             self.set(slot, caller.unwrap_or_default());
         }
-        // A default sees the parameters after it as undefined.
-        for slot in 0..count {
-            self.set(slot, Value::UNDEFINED);
+        // A default sees the parameters after it, too: those that are not given are undefined.
+        for (slot, value) in given.iter().enumerate() {
+            self.set(slot, value.clone().unwrap_or_default());
         }
         for (slot, (parameter, value)) in function.parameters.iter().zip(given).enumerate() {
             let value = match (value, &parameter.default) {
