@@ -6,6 +6,7 @@
 
 mod expression;
 mod names;
+mod symbols;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use super::program::{
 };
 use crate::chat::jinja::syntax::tree::{self, Expr, Parameters};
 
-use names::{Around, Symbols, asks_for};
+use names::Around;
+use symbols::{Symbols, asks_for};
 
 /// The name of a template for itself.
 const SELF: &str = "self";
