@@ -1,6 +1,6 @@
 //! The names of everything built in, which is all that the language has to know of the runtime.
 //!
-//! Reading, surveying and lowering a template ask for names alone, so they import this file and no implementation. Unit
+//! Reading and surveying a template ask for names alone, so they import this file and no implementation. Unit
 //! tests compare the names with the tables of implementations; a method without an implementation is refused when it is
 //! called.
 

@@ -6,7 +6,7 @@ use minijinja::{Error, ErrorKind, Value};
 
 use super::Evaluator;
 use super::callable::{Blocks, Builtin};
-use crate::chat::builtins::{filters, functions, methods, tests};
+use crate::chat::builtins::{filters, methods, tests};
 use crate::chat::engine::limits;
 use crate::chat::engine::program::{Arguments, Attribute, Expression, Kind, Link, LinkKind, Name, Otherwise};
 use crate::chat::jinja::syntax::tree::CompareOp;
@@ -14,7 +14,7 @@ use crate::chat::values::containers::Dict;
 use crate::chat::values::entries::{Entries, Key};
 use crate::chat::values::{Result, build, equality, error, operators, type_name};
 
-/// Bytes of a constant that may be compared with without being charged for.
+/// Bytes of text that may be compared without being charged for: text of another length is told apart at once.
 const SHORT: usize = 256;
 
 /// A value that an operator looks at: a constant of the program, or one that was computed.
@@ -243,7 +243,7 @@ impl<'r> Evaluator<'r> {
                 LinkKind::Item(key) if let Kind::Constant(key) = &key.kind => {
                     self.known(name).map(|value| item(value, key))
                 }
-                LinkKind::Call(arguments) => return self.called(name, arguments, link).map(|value| (value, rest)),
+                LinkKind::Call(arguments) => Some(self.called(name, arguments)),
                 _ => None,
             };
             if let Some(looked) = looked {
@@ -254,35 +254,25 @@ impl<'r> Evaluator<'r> {
     }
 
     /// `name(…)`
-    fn called(&mut self, name: &'r Name, arguments: &'r Arguments, link: &'r Link) -> Result<Value> {
-        let result = self.call_name(name, arguments);
-        self.at_span(&link.span, result)
-    }
-
-    fn call_name(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<Value> {
+    fn called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<Value> {
         let called = self.callee(name)?;
         let arguments = self.arguments(arguments)?;
-        match called {
-            Callee::Builtin(function) => functions::call(function, self.run, &arguments),
-            Callee::Value(value) => self.call(&value, &arguments),
-        }
+        self.call(&called, &arguments)
     }
 
     /// What a name stands for where it is called.
-    pub(super) fn callee(&self, name: &'r Name) -> Result<Callee> {
+    pub(super) fn callee(&self, name: &'r Name) -> Result<Value> {
         match (self.known(name), &name.otherwise) {
-            (None, Otherwise::Function(_, function)) => Ok(Callee::Builtin(*function)),
             (None, Otherwise::Context(asked)) => {
                 Err(error(format!("there is no function `{}`", self.program.asked(*asked))))
             }
+            (None, Otherwise::Nothing) => Err(error("a variable is called that is not set yet")),
             (Some(value), Otherwise::Context(asked)) if value.as_object().is_none() => Err(error(format!(
                 "'{}' object is not callable: there is no function `{}`",
                 type_name(value),
                 self.program.asked(*asked)
             ))),
-            (Some(value), _) => Ok(Callee::Value(value.clone())),
-            (None, Otherwise::Nothing) => Err(error("a variable is called that is not set yet")),
-            (None, Otherwise::Blocks) => Ok(Callee::Value(Blocks::value(self.program))),
+            _ => Ok(self.name(name)),
         }
     }
 
@@ -333,10 +323,4 @@ impl<'r> Evaluator<'r> {
             }
         }
     }
-}
-
-/// What is called by a name.
-pub(super) enum Callee {
-    Builtin(functions::Function),
-    Value(Value),
 }

@@ -3,9 +3,8 @@
 use minijinja::Value;
 
 use super::Evaluator;
-use super::expression::{Callee, Operand, charged};
-use crate::chat::builtins::functions;
-use crate::chat::engine::program::{Expression, Kind, Link, LinkKind};
+use super::expression::{Operand, charged};
+use crate::chat::engine::program::{Arguments, Expression, Kind, Link, LinkKind, Name};
 use crate::chat::values::{Result, operators};
 
 /// Text that is joined to other text as it is.
@@ -62,20 +61,17 @@ impl<'r> Evaluator<'r> {
             return self.print(&value);
         };
         let printed = match (&first.kind, before) {
-            (Kind::Name(name), []) => self.callee(name).and_then(|callee| match callee {
-                Callee::Value(value) => {
-                    let arguments = self.arguments(arguments)?;
-                    self.print_call(&value, &arguments)
-                }
-                Callee::Builtin(function) => {
-                    let arguments = self.arguments(arguments)?;
-                    let value = functions::call(function, self.run, &arguments)?;
-                    self.print(&value)
-                }
-            }),
+            (Kind::Name(name), []) => self.print_called(name, arguments),
             _ => self.chain(first, links).and_then(|value| self.print(&value)),
         };
         self.at_span(span, printed)
+    }
+
+    /// Prints what `name(…)` gives.
+    fn print_called(&mut self, name: &'r Name, arguments: &'r Arguments) -> Result<()> {
+        let called = self.callee(name)?;
+        let arguments = self.arguments(arguments)?;
+        self.print_call(&called, &arguments)
     }
 
     /// Prints `value + …`: as long as everything is plain text, its parts one after the other.
