@@ -87,6 +87,7 @@ pub(super) fn prompt(header: &str) -> Prompt {
 /// Bare content up to `<end>`, without reasoning or calls.
 pub(super) fn wire() -> WireFormat {
     WireFormat {
+        segmentation: crate::wire::marks::Segmentation::Words,
         request_shape: RequestShape::USUAL,
         prompts: vec![prompt("<bot>")],
         reasoning: None,

@@ -10,8 +10,8 @@ use super::proof::Proof;
 use super::readers::Wish;
 use super::{Attempt, Options, keep};
 use crate::json::Step;
-use crate::wire::probe::{Prober, needle};
-use crate::wire::{self, marks, structure::WireFormat};
+use crate::wire::probe::needle;
+use crate::wire::{self, marks::Segmentation, structure::WireFormat};
 
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
@@ -31,20 +31,15 @@ pub(super) struct Chosen {
 }
 
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
-/// The prober keeps the request shape in which the template takes conversations.
-pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    prober.settle()?;
-    let request_shape = prober.request_shape;
+pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     let mut best: Option<Chosen> = None;
     // The boundaries of marks have several readings: the next is tried if those before do not read everything.
-    for segmentation in marks::Segmentation::ordered(prober.literals()) {
+    for segmentation in Segmentation::ordered(proof.prober().literals()) {
         #[cfg(test)]
         if super::ablation::leaves_out_segmentation(segmentation) {
             continue;
         }
-        prober.request_shape = request_shape;
-        let found = marks::cut_by(segmentation, || candidate(prober, proof, options, wish));
-        let Some(found) = found else { continue };
+        let Some(found) = candidate(segmentation, proof, options, wish) else { continue };
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
             best = Some(found);
         }
@@ -55,8 +50,8 @@ pub(super) fn choose(prober: &mut Prober, proof: &Proof<'_>, options: &Options, 
     best
 }
 
-fn candidate(prober: &mut Prober, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    let mut wire = wire::infer(prober, proof.usage())?;
+fn candidate(segmentation: Segmentation, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
+    let mut wire = wire::infer(proof.prober(), proof.usage(), segmentation)?;
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
     // A template cannot name marks that change with the values of a message.

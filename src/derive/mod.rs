@@ -49,6 +49,7 @@ use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::targets::Refusal;
 use crate::template::Template;
+use crate::wire::Wire;
 use crate::wire::probe::Prober;
 use choose::Chosen;
 use proof::Proof;
@@ -115,10 +116,13 @@ const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
 /// Derives a response template from the source of a chat template.
 pub fn derive(source: &str, options: &Options) -> Derivation {
-    let reported = derive_and(source, options, |prober, chosen, proof, options, wish| {
-        report::report(prober, chosen, proof, source, options, wish)
-    });
-    match reported {
+    let derived = || {
+        let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+        derive_and(&template, source, options, |chosen, proof, options, wish| {
+            report::report(chosen, proof, source, options, wish)
+        })
+    };
+    match derived() {
         Ok((mut derivation, filled)) => {
             derivation.diagnostics.splice(0..0, filled);
             derivation
@@ -129,36 +133,50 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
 
 /// Derives a draft and the wire that it comes from, which is all that a grammar needs.
 #[cfg(feature = "cli")]
-pub(crate) fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, crate::wire::Wire), Diagnostic> {
-    let made = derive_and(source, options, |prober, chosen, _, _, _| {
-        (chosen.attempt.draft, crate::wire::Wire::of(prober, chosen.wire))
+pub(crate) fn draft_with_wire(source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
+    let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
+    drafted(&template, source, options)
+}
+
+fn drafted(template: &ChatTemplate, source: &str, options: &Options) -> Result<(Value, Wire), Diagnostic> {
+    let made = derive_and(template, source, options, |chosen, proof, _, _| {
+        (chosen.attempt.draft, Wire::new(proof.prober(), chosen.wire))
     });
     made.map(|(made, _)| made)
 }
 
-/// Derives, and makes something of the draft while the prober that knows the template's renders is there; with it, the
+impl Wire {
+    /// Finds the wire of a chat template, which is the one that a derivation proves; nothing if the template shows no
+    /// content. The variables hold for every render, such as `eos_token`; `strftime_now` answers with `now`.
+    pub fn find(template: &ChatTemplate, variables: &Object, now: Option<String>) -> Option<Self> {
+        let options = Options::default().variables(variables.clone()).now(now);
+        drafted(template, "", &options).ok().map(|(_, wire)| wire)
+    }
+}
+
+/// Derives, and makes something of the draft while the proof is there, which knows the template's renders; with it, the
 /// note on the variables that were filled for it.
 fn derive_and<T>(
+    template: &ChatTemplate,
     source: &str,
     options: &Options,
-    make: impl Fn(&mut Prober<'_>, Chosen, &Proof<'_>, &Options, &Wish) -> T,
+    make: impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
 ) -> Result<(T, Option<Diagnostic>), Diagnostic> {
-    let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
         let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
         return Err(problem("derive-name-taken", &message, Some(help)));
     }
-    if let Some(made) = attempt(&template, options, &make) {
+    if let Some(made) = attempt(template, options, &make) {
         return Ok((made, None));
     }
-    let filled = needed::fill(&template, options);
-    let made = filled.and_then(|(options, names)| Some((attempt(&template, &options, &make)?, needed::note(&names))));
+    let filled = needed::fill(template, options);
+    let made = filled.and_then(|(options, names)| Some((attempt(template, &options, &make)?, needed::note(&names))));
     match made {
         Some((made, note)) => Ok((made, Some(note))),
         None => {
-            let prober = Prober::new(&template, &options.variables, options.now.clone());
-            Err(no_content(&template, source, &prober))
+            let prober = Prober::new(template, &options.variables, options.now.clone());
+            Err(no_content(template, source, &prober))
         }
     }
 }
@@ -167,15 +185,14 @@ fn derive_and<T>(
 fn attempt<T>(
     template: &ChatTemplate,
     options: &Options,
-    make: &impl Fn(&mut Prober<'_>, Chosen, &Proof<'_>, &Options, &Wish) -> T,
+    make: &impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
 ) -> Option<T> {
     let mut proof = Proof::new(template, &options.variables, options.now.clone())?;
     let wish = Wish::of(&options.targets);
     proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
-    let mut prober = proof.prober();
-    let mut chosen = choose::choose(&mut prober, &proof, options, &wish)?;
+    let mut chosen = choose::choose(&proof, options, &wish)?;
     chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
-    Some(make(&mut prober, chosen, &proof, options, &wish))
+    Some(make(chosen, &proof, options, &wish))
 }
 
 /// A draft, its proof, the samples it does not explain, and the objections of its readers.

@@ -13,7 +13,7 @@ const TEXT: &str = "Qzfilledq";
 /// The options with the variables that the template needs, and their names; nothing if that does not help. Special
 /// tokens are not made up: a draft would name them.
 pub(super) fn fill(template: &ChatTemplate, options: &Options) -> Option<(Options, Vec<String>)> {
-    let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settle().is_some();
+    let takes = |variables: &Object| Prober::new(template, variables, options.now.clone()).settled().is_some();
     let unset = template.switches(&options.variables);
     let mut names: Vec<String> = unset.into_iter().map(|(name, _)| name.to_owned()).collect();
     let filled = |names: &[String]| {

@@ -109,7 +109,7 @@ impl Proven {
 pub fn readable_turns(source: &str, template: &Template, options: &Options) -> Result<ReadableTurns, Diagnostic> {
     let chat_template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
     let proof = Proof::without_cases(&chat_template, &options.variables, options.now.clone());
-    proof.and_then(|mut proof| proof.readable(template)).ok_or_else(|| {
+    proof.and_then(|proof| proof.readable(template)).ok_or_else(|| {
         let prober = crate::wire::probe::Prober::new(&chat_template, &options.variables, options.now.clone());
         super::no_content(&chat_template, source, &prober)
     })

@@ -10,7 +10,6 @@ use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::doctor;
 use crate::json::Value;
-use crate::wire::probe::Prober;
 use crate::wire::structure::Source;
 
 /// How far a derivation got.
@@ -172,15 +171,9 @@ impl Explained {
 }
 
 /// Puts everything together.
-pub(super) fn report(
-    prober: &Prober,
-    chosen: Chosen,
-    proof: &Proof<'_>,
-    source: &str,
-    options: &Options,
-    wish: &Wish,
-) -> Derivation {
+pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &Options, wish: &Wish) -> Derivation {
     let Chosen { wire, reasoning_field, attempt } = chosen;
+    let prober = &wire.prober(proof.prober());
     let of_readers = readers::of(wish, &wire, &reasoning_field, &attempt);
     let meets_wish = attempt.refusals.is_empty() || !wish.is_asked;
     let Attempt { draft, mut verdict, explained, lessons, .. } = attempt;
@@ -245,7 +238,7 @@ pub(super) fn report(
         special_marks: special_marks(&draft, options),
         source: source.to_owned(),
         examined: doctor::Options { variables: options.variables.clone(), now: options.now.clone() },
-        request_shape: prober.request_shape.describe(),
+        request_shape: prober.request_shape().describe(),
         renders: prober.renders(),
         refused: prober.refused(),
     });

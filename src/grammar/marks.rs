@@ -5,7 +5,6 @@ use super::notes::{Effect, Note};
 use crate::derive;
 use crate::pattern::{Regular, of_delimiter};
 use crate::template::{Delimiter, Template};
-use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Encoding, KEY_AGAIN, Pairs, WireFormat};
 use crate::wire::written::{Part, Written};
 
@@ -137,7 +136,7 @@ fn nested_end(wire: &WireFormat) -> Option<Forbidden> {
     if pairs.key_again {
         return Some((Regular::text(bare_end(wire)?), false));
     }
-    let (end, _) = of_delimiter(&derive::value_end(pairs)).ok()?;
+    let (end, _) = of_delimiter(&derive::value_end(wire.segmentation, pairs)).ok()?;
     (end.least() > 0).then_some((end, false))
 }
 
@@ -201,5 +200,9 @@ fn call_close(wire: &WireFormat, written: &Written) -> Option<String> {
         .iter()
         .filter_map(|piece| if let CallPart::Text(text) = piece { Some(text.as_str()) } else { None });
     let texts = tail.chain(after.take(1));
-    texts.flat_map(marks::marks).map(str::trim).find(|mark| marks::is_distinctive(mark)).map(str::to_owned)
+    texts
+        .flat_map(|text| wire.segmentation.marks(text))
+        .map(str::trim)
+        .find(|mark| wire.segmentation.is_distinctive(mark))
+        .map(str::to_owned)
 }

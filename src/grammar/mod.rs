@@ -190,9 +190,9 @@ impl<'m> Builder<'m> {
 fn preserved(wire: &crate::wire::structure::WireFormat) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |text: &str| {
-        for mark in crate::wire::marks::marks(text) {
+        for mark in wire.segmentation.marks(text) {
             let mark = mark.trim();
-            if crate::wire::marks::is_distinctive(mark) && !found.iter().any(|known| known == mark) {
+            if wire.segmentation.is_distinctive(mark) && !found.iter().any(|known| known == mark) {
                 found.push(mark.to_owned());
             }
         }

@@ -8,7 +8,7 @@ use super::rules::{Node, Rules};
 use super::{Lazily, Trigger};
 use crate::pattern::Regular;
 use crate::text::{common_end, common_start, slice};
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 use crate::wire::structure::WireFormat;
 use crate::wire::written::{Group, Part, Shape, Written};
 
@@ -295,8 +295,10 @@ impl Turn<'_> {
         if let Some((open, close)) = &self.clear.thought {
             elsewhere.extend([open.as_str(), close.as_str()]);
         }
-        let shared = found.iter().map(|(before, _)| before.as_str()).reduce(marks::shared_end)?.to_owned();
-        let (from, mark) = first_of_its_own(&shared, &elsewhere)?;
+        let segmentation = self.wire.segmentation;
+        let shared =
+            found.iter().map(|(before, _)| before.as_str()).reduce(|a, b| segmentation.shared_end(a, b))?.to_owned();
+        let (from, mark) = first_of_its_own(segmentation, &shared, &elsewhere)?;
         let lead = shared.get(from..)?;
         let ways: Vec<Parts> = found
             .iter()
@@ -334,8 +336,8 @@ impl Turn<'_> {
 }
 
 /// The first marks of a text that occur in no other: their positions and texts.
-fn first_of_its_own(text: &str, others: &[&str]) -> Option<(usize, String)> {
-    let marks = marks::marks(text);
+fn first_of_its_own(segmentation: Segmentation, text: &str, others: &[&str]) -> Option<(usize, String)> {
+    let marks = segmentation.marks(text);
     let starts: Vec<usize> = marks.iter().scan(0, |at, mark| Some(std::mem::replace(at, *at + mark.len()))).collect();
     for count in 1..=marks.len() {
         for (index, from) in starts.iter().enumerate() {
@@ -343,7 +345,7 @@ fn first_of_its_own(text: &str, others: &[&str]) -> Option<(usize, String)> {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             let length: usize = run.iter().map(|mark| mark.len()).sum();
             let candidate = text.get(*from..from + length)?.trim();
-            let is_distinctive = marks::is_distinctive(first) && marks::is_distinctive(last);
+            let is_distinctive = segmentation.is_distinctive(first) && segmentation.is_distinctive(last);
             if is_distinctive && !others.iter().any(|other| other.contains(candidate)) {
                 let from = from + text.get(*from..)?.find(candidate)?;
                 return Some((from, candidate.to_owned()));

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::conversation::{Answer, Call, RequestShape};
-use super::marks;
+use super::marks::Segmentation;
 use super::pairs;
 use super::probe::{Prober, Setting, needle};
 use super::shapes;
 use super::structure::{Arguments, Body, CallPart, Calls, Cut, History, KEY_AGAIN, ObjectBody, Pairs, Reasoning};
 use super::trace::{self, Kind, Slot, Trace, Whole};
-use super::turn;
+use super::turn::Turns;
 use crate::json::Value;
 use crate::text::{common_start, slice};
 
@@ -22,13 +22,18 @@ pub(crate) struct Around<'w> {
 }
 
 /// Finds how calls are written; nothing if renders do not show them.
-pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_>) -> Option<Calls> {
+pub(crate) fn find(
+    prober: &Prober,
+    segmentation: Segmentation,
+    settings: &[Setting],
+    around: &Around<'_>,
+) -> Option<Calls> {
     let mut best: Option<(usize, RequestShape, Setting, bool)> = None;
     for ids_hold_names in [false, true] {
         for setting in settings {
             for request_shape in RequestShape::all() {
-                prober.request_shape = request_shape;
-                let Some(rank) = shows(prober, setting, ids_hold_names) else { continue };
+                let turns = Turns { prober: &prober.with_shape(request_shape), segmentation };
+                let Some(rank) = shows(turns, setting, ids_hold_names) else { continue };
                 if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
                     best = Some((rank, request_shape, setting.clone(), ids_hold_names));
                 }
@@ -45,18 +50,19 @@ pub(crate) fn find(prober: &mut Prober, settings: &[Setting], around: &Around<'_
         }
     }
     let (_, request_shape, setting, ids_hold_names) = best?;
-    prober.request_shape = request_shape;
-    Finder { prober, setting, ids_hold_names, around }.find(request_shape)
+    let turns = Turns { prober: &prober.with_shape(request_shape), segmentation };
+    Finder { turns, setting, ids_hold_names, around }.find(request_shape)
 }
 
 /// How well calls show in this request shape: less is better; nothing if they do not.
-fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
+fn shows(turns: Turns<'_, '_>, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
     let answer = Answer::calls(calls(1, ids_hold_names));
     let messages = [super::conversation::Message::User(needle::USER.to_owned()), {
         super::conversation::Message::Assistant(answer.clone())
     }];
-    prober.render_in(prober.request_shape, &messages, setting, false)?;
-    let trace = turn::trace(prober, History::User, &answer, setting)?;
+    let request_shape = turns.prober.request_shape();
+    turns.prober.render_in(request_shape, &messages, setting, false)?;
+    let trace = turns.trace(History::User, &answer, setting)?;
     let named = trace.shows(Kind::Name(0)) || ids_hold_names && trace.shows(Kind::Id(0));
     if !named {
         return None;
@@ -71,7 +77,7 @@ fn shows(prober: &Prober, setting: &Setting, ids_hold_names: bool) -> Option<usi
         None => {
             let all = (0..2).all(|at| trace.shows(Kind::Key(0, at)) && trace.shows(Kind::Value(0, at)));
             // Arguments given as text that show as none are that text quoted once more than an engine would.
-            all.then_some(if prober.request_shape.arguments_text { 3 } else { 0 })
+            all.then_some(if request_shape.arguments_text { 3 } else { 0 })
         }
     }
 }
@@ -87,8 +93,8 @@ fn calls(count: usize, ids_hold_names: bool) -> Vec<Call> {
     shapes::calls(count).into_iter().enumerate().map(|(index, call)| named(call, index)).collect()
 }
 
-struct Finder<'w> {
-    prober: &'w Prober<'w>,
+struct Finder<'w, 't> {
+    turns: Turns<'w, 't>,
     setting: Setting,
     ids_hold_names: bool,
     around: &'w Around<'w>,
@@ -100,9 +106,9 @@ struct Located {
     object: Option<ObjectBody>,
 }
 
-impl Finder<'_> {
+impl Finder<'_, '_> {
     fn trace(&self, answer: &Answer) -> Option<Trace> {
-        turn::trace(self.prober, History::User, answer, &self.setting)
+        self.turns.trace(History::User, answer, &self.setting)
     }
 
     fn find(&self, request_shape: RequestShape) -> Option<Calls> {
@@ -111,7 +117,7 @@ impl Finder<'_> {
         let first = made(1).calls.into_iter().next()?;
         let pairs = match whole(&one, 0) {
             Some(_) => None,
-            None => Some(pairs::find(self.prober, &self.setting, &one, self.around.end)?),
+            None => Some(pairs::find(self.turns, &self.setting, &one, self.around.end)?),
         };
         let located = locate(&one, 0, &first, pairs.as_ref())?;
         let several: Vec<Trace> =
@@ -127,12 +133,12 @@ impl Finder<'_> {
             Some((two, mid)) => {
                 // One call alone may go without the mark that ends several.
                 if let Some(mut after) = self.after_last(two, 2, pairs.as_ref()) {
-                    own_end(&mut after, self.around.end);
+                    own_end(self.turns.segmentation, &mut after, self.around.end);
                     if after.len() > post.len() && after.starts_with(&post) {
                         post = after;
                     }
                 }
-                cuts = cut(&pre, &mid, &post);
+                cuts = cut(self.turns.segmentation, &pre, &mid, &post);
             }
             None => {
                 let section = std::mem::take(&mut pre);
@@ -161,7 +167,7 @@ impl Finder<'_> {
         let start = (self.around.header)(one).min(located.range.start);
         let mut pre = one.get(start..located.range.start).to_owned();
         let mut post = one.get(located.range.end..one.text.len()).to_owned();
-        let end = own_end(&mut post, self.around.end);
+        let end = own_end(self.turns.segmentation, &mut post, self.around.end);
         let call = calls(1, self.ids_hold_names);
         let spoken = Answer { calls: call.clone(), ..shapes::content() };
         let thought = Answer { calls: call, ..Answer::default().with_reasoning(needle::REASONING) };
@@ -174,11 +180,11 @@ impl Finder<'_> {
                 if slot.range.end <= first.range.start {
                     let gap = trace.get(slot.range.end..first.range.start);
                     let inner = pre_of(one, located, gap);
-                    pre = marks::shared_end(&pre, inner).to_owned();
+                    pre = self.turns.segmentation.shared_end(&pre, inner).to_owned();
                 } else if slot.range.start >= last.range.end {
                     let gap = trace.get(last.range.end..slot.range.start);
                     let inner = post_of(one, located, gap);
-                    post = marks::shared_start(&post, inner).to_owned();
+                    post = self.turns.segmentation.shared_start(&post, inner).to_owned();
                 }
             }
         }
@@ -440,7 +446,7 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
 }
 
 /// Removes the end of the turn from the text after the last call; gives the marker that replaces it there, if any.
-fn own_end(post: &mut String, end: &str) -> Option<String> {
+fn own_end(segmentation: Segmentation, post: &mut String, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
         return None;
@@ -452,12 +458,12 @@ fn own_end(post: &mut String, end: &str) -> Option<String> {
         post.truncate(at);
         return None;
     }
-    let shared = marks::shared_end(post, end).len();
+    let shared = segmentation.shared_end(post, end).len();
     if !end.trim().is_empty() && post.get(post.len() - shared..).is_some_and(|text| !text.trim().is_empty()) {
         post.truncate(post.len() - shared);
         return None;
     }
-    let last = marks::last(post).filter(|mark| marks::is_distinctive(mark))?.to_owned();
+    let last = segmentation.last(post).filter(|mark| segmentation.is_distinctive(mark))?.to_owned();
     let others = post.trim_end().strip_suffix(last.as_str())?;
     if mark.is_empty() || others.trim().is_empty() && post.trim() == last {
         return None;
@@ -467,9 +473,9 @@ fn own_end(post: &mut String, end: &str) -> Option<String> {
 }
 
 /// The readings of the text before, between and after calls.
-fn cut(pre: &str, mid: &str, post: &str) -> Vec<Cut> {
-    let open = marks::shared_end(mid, pre);
-    let close = marks::shared_start(mid, post);
+fn cut(segmentation: Segmentation, pre: &str, mid: &str, post: &str) -> Vec<Cut> {
+    let open = segmentation.shared_end(mid, pre);
+    let close = segmentation.shared_start(mid, post);
     let mut cuts: Vec<Cut> = Vec::new();
     let mut add = |open: &str, close: &str| {
         let (Some(section), Some(section_close)) = (pre.strip_suffix(open), post.strip_prefix(close)) else { return };

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::marks::Segmentation;
 use super::probe::Prober;
 use super::structure::{Arguments, Cut, WireFormat};
 use super::{infer, template_usage};
@@ -82,9 +83,9 @@ impl Drawn {
     fn infer(&self) -> WireFormat {
         let template = ChatTemplate::compile(&self.template()).unwrap();
         let variables = Object::new();
-        let mut prober = Prober::new(&template, &variables, None);
-        let usage = template_usage::find(&template, &mut prober, &variables);
-        infer(&mut prober, &usage).unwrap()
+        let prober = Prober::new(&template, &variables, None);
+        let usage = template_usage::find(&template, &prober, &variables);
+        infer(&prober, &usage, Segmentation::Words).unwrap()
     }
 }
 

@@ -1,14 +1,21 @@
 //! Reasoning that no key of a message carries: templates that take it out of content, and prompts that ask for it.
 
 use super::conversation::{Answer, Message, speaks_of_reasoning};
-use super::marks;
+use super::marks::{self, Segmentation};
 use super::probe::{Prober, Setting, needle};
 use super::structure::{Prompt, Reasoning, Source};
 use super::template_usage::TemplateUsage;
 
 /// Finds it; the closing mark that makes the content before it vanish first, then marks a prompt opens or asks for.
-pub(crate) fn find(prober: &Prober, usage: &TemplateUsage, prompts: &[Prompt]) -> Option<Reasoning> {
-    removed(prober, &usage.literals, prompts).or_else(|| opened(prompts)).or_else(|| asked(prober, &usage.settings))
+pub(crate) fn find(
+    prober: &Prober,
+    segmentation: Segmentation,
+    usage: &TemplateUsage,
+    prompts: &[Prompt],
+) -> Option<Reasoning> {
+    removed(prober, segmentation, &usage.literals, prompts)
+        .or_else(|| opened(segmentation, prompts))
+        .or_else(|| asked(prober, segmentation, &usage.settings))
 }
 
 fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reasoning {
@@ -25,25 +32,28 @@ fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reas
 }
 
 /// The first mark that prompts write of the turn.
-fn prefill(prompts: &[Prompt], test: impl Fn(&str) -> bool) -> Option<&str> {
-    let mut marks = prompts.iter().filter_map(|prompt| marks::first(&prompt.prefill));
-    marks.find(|mark| marks::is_distinctive(mark) && test(mark))
+fn prefill(segmentation: Segmentation, prompts: &[Prompt], test: impl Fn(&str) -> bool) -> Option<&str> {
+    let mut marks = prompts.iter().filter_map(|prompt| segmentation.first(&prompt.prefill));
+    marks.find(|mark| segmentation.is_distinctive(mark) && test(mark))
 }
 
 /// Reasoning that a prompt opens and nothing shows: accepted only if the mark itself says so.
-fn opened(prompts: &[Prompt]) -> Option<Reasoning> {
-    let open = prefill(prompts, speaks_of_reasoning)?;
+fn opened(segmentation: Segmentation, prompts: &[Prompt]) -> Option<Reasoning> {
+    let open = prefill(segmentation, prompts, speaks_of_reasoning)?;
     // A prompt that closes it at once shows the closing mark too.
     let closed = prompts.iter().find_map(|prompt| {
         let rest = prompt.prefill.split_once(open)?.1;
-        marks::marks(rest).into_iter().find(|mark| marks::is_distinctive(mark) && marks::share_a_word(mark, open))
+        segmentation
+            .marks(rest)
+            .into_iter()
+            .find(|mark| segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, open))
     });
     let close = closed.map(str::to_owned).or_else(|| marks::counterpart(open))?;
     Some(reasoning(open, &close, &Setting::new(), Source::Guessed))
 }
 
 /// Tries every text the template names: one that makes the content before it vanish or move closes reasoning.
-fn removed(prober: &Prober, literals: &[String], prompts: &[Prompt]) -> Option<Reasoning> {
+fn removed(prober: &Prober, segmentation: Segmentation, literals: &[String], prompts: &[Prompt]) -> Option<Reasoning> {
     const BEFORE: &str = "Qzbeforeq";
     const AFTER: &str = "Qzafterq";
     let user = || Message::User(needle::USER.to_owned());
@@ -70,7 +80,7 @@ fn removed(prober: &Prober, literals: &[String], prompts: &[Prompt]) -> Option<R
             let lead = text.get(text.get(..end)?.rfind(header)? + header.len()..end)?.trim();
             (!lead.is_empty()).then_some(lead)
         });
-        let open = lead.or_else(|| prefill(prompts, |mark| mark != close)).or_else(|| {
+        let open = lead.or_else(|| prefill(segmentation, prompts, |mark| mark != close)).or_else(|| {
             literals.iter().copied().find(|open| marks::counterpart(open.trim()).as_deref() == Some(close))
         });
         let open = open.map(|open| open.trim().to_owned()).or_else(|| opening(close))?;
@@ -86,14 +96,14 @@ fn opening(close: &str) -> Option<String> {
 }
 
 /// A setting under which the prompt asks for reasoning between two marks, which it names one after the other.
-fn asked(prober: &Prober, settings: &[Setting]) -> Option<Reasoning> {
+fn asked(prober: &Prober, segmentation: Segmentation, settings: &[Setting]) -> Option<Reasoning> {
     let user = [Message::User(needle::USER.to_owned())];
     let plain = prober.render(&user, &Setting::new(), true)?;
     settings.iter().find_map(|setting| {
         let text = prober.render(&user, setting, true)?;
-        let new = text.get(marks::shared_start(&text, &plain).len()..)?;
-        let new = new.get(..new.len() - marks::shared_end(new, &plain).len())?;
-        let found = marks::marks(new);
+        let new = text.get(segmentation.shared_start(&text, &plain).len()..)?;
+        let new = new.get(..new.len() - segmentation.shared_end(new, &plain).len())?;
+        let found = segmentation.marks(new);
         let mut pairs = found.windows(2).filter_map(|pair| match pair {
             [open, close] if marks::counterpart(open).as_deref() == Some(*close) => Some((*open, *close)),
             _ => None,
@@ -147,7 +157,7 @@ mod tests {
         ] {
             with_prober(&chat_template(answer), |prober| {
                 let prompts = [prompt("<|assistant|>", prefill)];
-                let removed = removed(prober, &literals, &prompts);
+                let removed = removed(prober, Segmentation::Words, &literals, &prompts);
                 assert_eq!(marks(removed.as_ref()), found, "{answer} {prefill:?}");
                 assert!(removed.is_none_or(|reasoning| reasoning.source == Source::Removed));
             });
@@ -158,7 +168,7 @@ mod tests {
     fn the_shortest_text_that_makes_content_vanish_is_the_mark() {
         with_prober(&chat_template("{{ m.content.split('</think>')[-1] }}"), |prober| {
             let literals = ["</think></b>".to_owned(), "</think>".to_owned(), "<think>".to_owned()];
-            let removed = removed(prober, &literals, &[]);
+            let removed = removed(prober, Segmentation::Words, &literals, &[]);
             assert_eq!(marks(removed.as_ref()), Some(("<think>", "</think>")));
         });
     }
@@ -175,7 +185,7 @@ mod tests {
             ("thinking:", None),
             ("", None),
         ] {
-            let opened = opened(&[prompt("<|assistant|>", prefill)]);
+            let opened = opened(Segmentation::Words, &[prompt("<|assistant|>", prefill)]);
             assert_eq!(marks(opened.as_ref()), found, "{prefill:?}");
             assert!(opened.is_none_or(|reasoning| reasoning.source == Source::Guessed));
         }
@@ -189,16 +199,19 @@ mod tests {
         let think = asking("Write <think></think> first, then <answer></answer>.");
         let calls = asking("Write <do></do>.");
         with_prober(&think, |prober| {
-            let asked = asked(prober, &[Setting::new(), setting("mode")]).unwrap();
+            let asked = asked(prober, Segmentation::Words, &[Setting::new(), setting("mode")]).unwrap();
             assert_eq!(marks(Some(&asked)), Some(("<think>", "</think>")));
             assert_eq!((asked.source, &asked.setting), (Source::Asked, &setting("mode")));
             assert_eq!(asked.answer_marks, ["<answer>", "</answer>"]);
         });
         // Neither the setting nor the mark says that it is about reasoning.
-        with_prober(&calls, |prober| assert!(asked(prober, &[setting("mode")]).is_none()));
+        with_prober(&calls, |prober| assert!(asked(prober, Segmentation::Words, &[setting("mode")]).is_none()));
         let named = calls.replace("mode", "reasoning");
         with_prober(&named, |prober| {
-            assert_eq!(marks(asked(prober, &[setting("reasoning")]).as_ref()), Some(("<do>", "</do>")));
+            assert_eq!(
+                marks(asked(prober, Segmentation::Words, &[setting("reasoning")]).as_ref()),
+                Some(("<do>", "</do>"))
+            );
         });
     }
 

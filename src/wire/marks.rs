@@ -4,7 +4,6 @@
 //! script of its brackets; a word between two equal signs is one; so is a bracket that a value interrupts. White space
 //! separates marks everywhere.
 
-use std::cell::Cell;
 use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
@@ -18,9 +17,10 @@ const LEADING: &str = "@#$%~^";
 const LONGEST: usize = 96;
 
 /// The ends of a mark that a text leaves open: the plainest reading first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Segmentation {
     /// Every bracketed word is a mark.
+    #[default]
     Words,
     /// Two bracketed words with plain words between are one mark.
     Spans,
@@ -38,6 +38,109 @@ impl Segmentation {
         // Where two such marks touch, the signs of the second one would seem to close the first.
         if literals.iter().any(|literal| has_led_word(literal)) { [signs, words, spans] } else { Self::ALL }
     }
+
+    /// The marks of a text, which together are the text.
+    pub(crate) fn marks(self, text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let length = self.length(rest, first);
+            found.push(slice(rest, ..length));
+            rest = slice(rest, length..);
+        }
+        found
+    }
+
+    /// The common beginning of two texts, in whole marks.
+    pub(crate) fn shared_start<'a>(self, a: &'a str, b: &str) -> &'a str {
+        let shared: usize =
+            self.marks(a).iter().zip(self.marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
+        slice(a, ..shared)
+    }
+
+    /// The common end of two texts, in whole marks.
+    pub(crate) fn shared_end<'a>(self, a: &'a str, b: &str) -> &'a str {
+        let (ours, theirs) = (self.marks(a), self.marks(b));
+        let pairs = ours.iter().rev().zip(theirs.iter().rev());
+        let shared: usize = pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len()).sum();
+        slice(a, a.len() - shared..)
+    }
+
+    /// The first mark that is not white space.
+    pub(crate) fn first(self, text: &str) -> Option<&str> {
+        self.marks(text.trim_start()).first().copied()
+    }
+
+    /// The last mark that is not white space.
+    pub(crate) fn last(self, text: &str) -> Option<&str> {
+        self.marks(text.trim_end()).last().copied()
+    }
+
+    /// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
+    pub(crate) fn is_distinctive(self, text: &str) -> bool {
+        self.marks(text).iter().any(|mark| {
+            let word = mark.chars().filter(|c| c.is_alphanumeric()).count();
+            let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
+            word >= 1 && signs >= 2 && word + signs >= 3
+        })
+    }
+
+    /// Whether two marks say the same word, as those that open and close one thing mostly do.
+    pub(crate) fn share_a_word(self, a: &str, b: &str) -> bool {
+        self.words(a).any(|word| self.words(b).any(|other| word.eq_ignore_ascii_case(other)))
+    }
+
+    /// The words of a mark that say more than which side it is.
+    fn words(self, mark: &str) -> impl Iterator<Item = &str> {
+        // Between two brackets it is the words between that say it.
+        let inner = mark.split_once(is_closing).and_then(|(_, rest)| Some(rest.rsplit_once(is_opening)?.0));
+        let is_span = self == Segmentation::Spans && inner.is_some_and(|inner| !inner.trim().is_empty());
+        inner
+            .filter(|_| is_span)
+            .unwrap_or(mark)
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty() && !["start", "end", "begin", "of", "START", "END", "BEGIN"].contains(word))
+    }
+
+    /// The length of the mark that begins here.
+    fn length(self, text: &str, first: char) -> usize {
+        let whole = first.len_utf8();
+        if first.is_whitespace() {
+            return whole;
+        }
+        if let Some(length) = signed(text, first).filter(|_| self == Segmentation::Signs) {
+            return length;
+        }
+        if is_word(first) {
+            return run(text, is_word);
+        }
+        if is_opening(first) {
+            let alone = bracketed(text, first).unwrap_or(whole);
+            let is_span = self == Segmentation::Spans && alone > whole;
+            return alone + if is_span { spanned(slice(text, alone..), first) } else { 0 };
+        }
+        let same = run(text, |c| c == first);
+        if first == '`' {
+            // One fence may follow another at once.
+            let fence = same.min(3);
+            let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
+            return fence + language;
+        }
+        if !is_closing(first) {
+            // These part words in prose and code; doubled on both sides they are brackets.
+            let parts_words = "\"',:;=.-/\\?!&".contains(first);
+            let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
+            let is_mark = |end: &usize| {
+                !parts_words || same > whole && slice(text, ..same + end).strip_suffix(slice(text, ..same)).is_some()
+            };
+            if let Some(end) = between_signs(slice(text, same..), same / whole, closing).filter(is_mark) {
+                return same + end;
+            }
+        }
+        // A sign that leads a word is one mark with it.
+        let word = text.get(same..).map_or(0, |rest| run(rest, is_word));
+        same + if LEADING.contains(first) { word } else { 0 }
+    }
 }
 
 /// Whether doubled signs lead a word in a text, and do not close it.
@@ -50,120 +153,6 @@ fn has_led_word(text: &str) -> bool {
         let follows_word = slice(text, ..at).ends_with(|c| c == sign || is_word(c));
         !follows_word && LEADING.contains(sign) && signs > 1 && word > 0 && !slice(after, word..).starts_with(sign)
     })
-}
-
-thread_local! {
-    static SEGMENTATION: Cell<Segmentation> = const { Cell::new(Segmentation::Words) };
-}
-
-/// Works with one reading of marks, in all of the inference and of the compiler that go with it.
-pub(crate) fn cut_by<T>(segmentation: Segmentation, work: impl FnOnce() -> T) -> T {
-    let before = SEGMENTATION.replace(segmentation);
-    let done = work();
-    SEGMENTATION.set(before);
-    done
-}
-
-/// The marks of a text, which together are the text.
-pub(crate) fn marks(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let length = length(rest, first);
-        found.push(slice(rest, ..length));
-        rest = slice(rest, length..);
-    }
-    found
-}
-
-/// The common beginning of two texts, in whole marks.
-pub(crate) fn shared_start<'a>(a: &'a str, b: &str) -> &'a str {
-    let shared: usize = marks(a).iter().zip(marks(b)).take_while(|(x, y)| **x == *y).map(|(x, _)| x.len()).sum();
-    slice(a, ..shared)
-}
-
-/// The common end of two texts, in whole marks.
-pub(crate) fn shared_end<'a>(a: &'a str, b: &str) -> &'a str {
-    let (ours, theirs) = (marks(a), marks(b));
-    let pairs = ours.iter().rev().zip(theirs.iter().rev());
-    let shared: usize = pairs.take_while(|(x, y)| x == y).map(|(x, _)| x.len()).sum();
-    slice(a, a.len() - shared..)
-}
-
-/// The first mark that is not white space.
-pub(crate) fn first(text: &str) -> Option<&str> {
-    marks(text.trim_start()).first().copied()
-}
-
-/// The last mark that is not white space.
-pub(crate) fn last(text: &str) -> Option<&str> {
-    marks(text.trim_end()).last().copied()
-}
-
-/// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
-pub(crate) fn is_distinctive(text: &str) -> bool {
-    marks(text).iter().any(|mark| {
-        let word = mark.chars().filter(|c| c.is_alphanumeric()).count();
-        let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
-        word >= 1 && signs >= 2 && word + signs >= 3
-    })
-}
-
-/// Whether two marks say the same word, as those that open and close one thing mostly do.
-pub(crate) fn share_a_word(a: &str, b: &str) -> bool {
-    words(a).any(|word| words(b).any(|other| word.eq_ignore_ascii_case(other)))
-}
-
-/// The words of a mark that say more than which side it is.
-fn words(mark: &str) -> impl Iterator<Item = &str> {
-    // Between two brackets it is the words between that say it.
-    let inner = mark.split_once(is_closing).and_then(|(_, rest)| Some(rest.rsplit_once(is_opening)?.0));
-    let is_span = SEGMENTATION.get() == Segmentation::Spans && inner.is_some_and(|inner| !inner.trim().is_empty());
-    inner
-        .filter(|_| is_span)
-        .unwrap_or(mark)
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty() && !["start", "end", "begin", "of", "START", "END", "BEGIN"].contains(word))
-}
-
-/// The length of the mark that begins here.
-fn length(text: &str, first: char) -> usize {
-    let whole = first.len_utf8();
-    if first.is_whitespace() {
-        return whole;
-    }
-    if let Some(length) = signed(text, first).filter(|_| SEGMENTATION.get() == Segmentation::Signs) {
-        return length;
-    }
-    if is_word(first) {
-        return run(text, is_word);
-    }
-    if is_opening(first) {
-        let alone = bracketed(text, first).unwrap_or(whole);
-        let is_span = SEGMENTATION.get() == Segmentation::Spans && alone > whole;
-        return alone + if is_span { spanned(slice(text, alone..), first) } else { 0 };
-    }
-    let same = run(text, |c| c == first);
-    if first == '`' {
-        // One fence may follow another at once.
-        let fence = same.min(3);
-        let language = text.get(fence..).map_or(0, |rest| run(rest, is_word));
-        return fence + language;
-    }
-    if !is_closing(first) {
-        // These part words in prose and code; doubled on both sides they are brackets.
-        let parts_words = "\"',:;=.-/\\?!&".contains(first);
-        let closing = |c: char| c == first || !first.is_ascii() && !c.is_ascii() && !is_word(c);
-        let is_mark = |end: &usize| {
-            !parts_words || same > whole && slice(text, ..same + end).strip_suffix(slice(text, ..same)).is_some()
-        };
-        if let Some(end) = between_signs(slice(text, same..), same / whole, closing).filter(is_mark) {
-            return same + end;
-        }
-    }
-    // A sign that leads a word is one mark with it.
-    let word = text.get(same..).map_or(0, |rest| run(rest, is_word));
-    same + if LEADING.contains(first) { word } else { 0 }
 }
 
 /// A word with the signs on one side of it that make it a mark.
@@ -328,7 +317,7 @@ mod tests {
             ("std::vec: a == b", &["std", "::", "vec", ":", " ", "a", " ", "==", " ", "b"]),
         ];
         for (text, expected) in table {
-            assert_eq!(marks(text), expected, "{text:?}");
+            assert_eq!(Segmentation::Words.marks(text), expected, "{text:?}");
         }
     }
 
@@ -345,7 +334,7 @@ mod tests {
             ("</call>[[x]]", &["</call>", "[[x]]"]),
         ];
         for (text, expected) in table {
-            assert_eq!(cut_by(Segmentation::Signs, || marks(text)), expected, "{text:?}");
+            assert_eq!(Segmentation::Signs.marks(text), expected, "{text:?}");
         }
     }
 
@@ -370,21 +359,21 @@ mod tests {
             ("««call»»»", &["««call»»", "»"]),
         ];
         for (text, expected) in table {
-            assert_eq!(marks(text), expected, "{text:?}");
+            assert_eq!(Segmentation::Words.marks(text), expected, "{text:?}");
         }
     }
 
     #[test]
     fn shared_texts_are_whole_marks() {
-        assert_eq!(shared_start("</call></calls>", "</call><call>"), "</call>");
-        assert_eq!(shared_end("<calls><call>", "</call><call>"), "<call>");
-        assert_eq!(shared_start("<|a|>", "<|b|>"), "");
+        assert_eq!(Segmentation::Words.shared_start("</call></calls>", "</call><call>"), "</call>");
+        assert_eq!(Segmentation::Words.shared_end("<calls><call>", "</call><call>"), "<call>");
+        assert_eq!(Segmentation::Words.shared_start("<|a|>", "<|b|>"), "");
     }
 
     #[test]
     fn marks_of_one_thing_share_a_word() {
-        assert!(share_a_word("<think>", "</think>"));
-        assert!(share_a_word("<|begin_of_thought|>", "<|end_of_thought|>"));
-        assert!(!share_a_word("<|start_header|>", "<|start_thought|>"));
+        assert!(Segmentation::Words.share_a_word("<think>", "</think>"));
+        assert!(Segmentation::Words.share_a_word("<|begin_of_thought|>", "<|end_of_thought|>"));
+        assert!(!Segmentation::Words.share_a_word("<|start_header|>", "<|start_thought|>"));
     }
 }

@@ -1,18 +1,18 @@
 //! The form of arguments that are written key by key: the text around each, and the spelling of values of each type.
 
 use super::conversation::Answer;
-use super::marks;
-use super::probe::{Prober, Setting, call_with};
+use super::marks::Segmentation;
+use super::probe::{Setting, call_with};
 use super::shapes;
 use super::structure::{Cut, Encoding, History, KEY_AGAIN, Pairs, Typed, Values};
 use super::trace::{Kind, Slot, Trace};
-use super::turn;
+use super::turn::Turns;
 use crate::json::{self, Object, Value};
 use crate::python;
 use crate::text::{common_end, common_start, slice};
 
 /// Finds the form of arguments in a render of one call with two of them.
-pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
+pub(crate) fn find(turns: Turns<'_, '_>, setting: &Setting, one: &Trace, end: &str) -> Option<Pairs> {
     let slots: Vec<&Slot> = one.of_call(0).collect();
     let first = slots.iter().position(|slot| matches!(slot.kind, Kind::Key(..)))?;
     let before = slots.get(..first)?.last().map_or(0, |slot| slot.range.end);
@@ -32,17 +32,17 @@ pub(crate) fn find(prober: &Prober, setting: &Setting, one: &Trace, end: &str) -
     let between = one.get(value.range.end..later.range.start).replace(&shapes::key(0, a), &sign);
     let tail = one.get(last.range.end..one.text.len()).replace(&shapes::key(0, b), &sign);
     let tail = tail.strip_suffix(end).unwrap_or(&tail);
-    let none = turn::trace(prober, History::User, &Answer::calls(vec![shapes::call(0, 0)]), setting);
+    let none = turns.trace(History::User, &Answer::calls(vec![shapes::call(0, 0)]), setting);
     let none = none.as_ref().and_then(|none| {
         let last = none.of_call(0).take_while(|slot| matches!(slot.kind, Kind::Name(_) | Kind::Id(_))).last()?;
         let text = none.get(last.range.end..none.text.len());
         Some(text.strip_suffix(end).unwrap_or(text).to_owned())
     });
-    let cut = cut(lead, &between, tail, none.as_deref())?;
+    let cut = cut(turns.segmentation, lead, &between, tail, none.as_deref())?;
     let key_again = cut.close.contains(KEY_AGAIN);
     let after = slice(tail, cut.close.len()..).to_owned();
     let mut pairs = Pairs { cut, gap: gap.to_owned(), key_again, braces: None, values: PLAIN, written: Vec::new() };
-    values(prober, setting, &mut pairs);
+    values(turns, setting, &mut pairs);
     braces(&mut pairs, &after);
     Some(pairs)
 }
@@ -68,14 +68,14 @@ fn braces(pairs: &mut Pairs, after: &str) {
 const PLAIN: Values = Values { strings: Encoding::Bare, others: Encoding::Bare, frame: None, typed: None };
 
 /// Cuts the text before, between and after arguments; a call without arguments decides open questions.
-fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
-    let longest = marks::shared_start(between, tail);
-    let marks: Vec<&str> = marks::marks(longest);
+fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut> {
+    let longest = segmentation.shared_start(between, tail);
+    let marks: Vec<&str> = segmentation.marks(longest);
     let lengths = (0..=marks.len()).rev().map(|count| marks.iter().take(count).map(|mark| mark.len()).sum::<usize>());
     let read = |length: usize| {
         let close = between.get(..length)?;
         let rest = between.get(length..)?;
-        let open = marks::shared_end(rest, lead);
+        let open = segmentation.shared_end(rest, lead);
         let after = tail.strip_prefix(close)?;
         let (section, open) = match none {
             Some(none) => {
@@ -99,7 +99,7 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
     lengths.chain(within).find_map(read).or_else(|| {
         let close = longest;
         let rest = between.get(close.len()..)?;
-        let open = marks::shared_end(rest, lead);
+        let open = segmentation.shared_end(rest, lead);
         Some(Cut {
             section: lead.strip_suffix(open)?.to_owned(),
             open: open.to_owned(),
@@ -114,7 +114,7 @@ fn cut(lead: &str, between: &str, tail: &str, none: Option<&str>) -> Option<Cut>
 const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 
 /// Finds how values are spelled: renders one of each type and compares the texts around them.
-fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
+fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
     let samples: [(&str, Value); 7] = [
         ("string", shapes::value(0, 0).into()),
         ("integer", 73591.into()),
@@ -127,7 +127,7 @@ fn values(prober: &Prober, setting: &Setting, pairs: &mut Pairs) {
     let shown = |value: &Value| -> Option<String> {
         let arguments: Object = [(shapes::key(0, 0), value.clone())].into_iter().collect();
         let answer = Answer::calls(vec![call_with(0, arguments)]);
-        let trace = turn::trace(prober, History::User, &answer, setting)?;
+        let trace = turns.trace(History::User, &answer, setting)?;
         let key = trace.slot(Kind::Key(0, 0))?;
         Some(trace.get(key.range.end..trace.text.len()).to_owned())
     };
@@ -208,8 +208,9 @@ mod tests {
         let calls = format!("{{{{ m.content }}}}{{% for c in m.tool_calls %}}{call}{{% endfor %}}");
         with_prober(&chat_template(&calls), |prober| {
             let setting = Setting::new();
-            let one = turn::trace(prober, History::User, &Answer::calls(shapes::calls(1)), &setting)?;
-            find(prober, &setting, &one, "<|end|>")
+            let turns = Turns { prober, segmentation: Segmentation::Words };
+            let one = turns.trace(History::User, &Answer::calls(shapes::calls(1)), &setting)?;
+            find(turns, &setting, &one, "<|end|>")
         })
     }
 
@@ -236,13 +237,13 @@ mod tests {
             (None, [">\n", "<arg ", "</arg>\n", "", ""]),
             (Some("/>"), [">\n", "<arg ", "</arg>\n", "", ""]),
         ] {
-            assert_eq!(texts(&cut(lead, between, tail, none).unwrap()), expected, "{none:?}");
+            assert_eq!(texts(&cut(Segmentation::Words, lead, between, tail, none).unwrap()), expected, "{none:?}");
         }
         // Bars around each key and value.
-        let bars = cut(">|", "||", "|</call>", Some("></call>")).unwrap();
+        let bars = cut(Segmentation::Words, ">|", "||", "|</call>", Some("></call>")).unwrap();
         assert_eq!(texts(&bars), [">", "|", "|", "", ""]);
         // Nothing is common to the three: the first argument opens otherwise than the second one.
-        assert_eq!(texts(&cut("(", ", ", ")", None).unwrap()), ["(", "", "", ", ", ""]);
+        assert_eq!(texts(&cut(Segmentation::Words, "(", ", ", ")", None).unwrap()), ["(", "", "", ", ", ""]);
     }
 
     #[test]

@@ -41,18 +41,20 @@ pub(crate) mod needle {
 /// Values of the variables a template reads as switches, such as one that turns thinking off.
 pub(crate) type Setting = Object;
 
-/// Renders probes with one chat template and remembers the errors it gave.
+/// Renders probes with one chat template, always in the same way: whoever wants another way makes another prober of this
+/// one. All of them share one memory of renders and errors.
+#[derive(Clone)]
 pub(crate) struct Prober<'t> {
     template: &'t ChatTemplate,
     /// Variables that hold for every render, such as the special tokens.
     variables: &'t Object,
-    options: RenderOptions,
-    pub request_shape: RequestShape,
-    pub reasoning_input: Option<ReasoningInput>,
+    options: Rc<RenderOptions>,
+    request_shape: RequestShape,
+    reasoning_input: Option<ReasoningInput>,
     /// Whether a tool is offered even if none is called: some templates require it.
-    pub always_tools: bool,
+    always_tools: bool,
     /// The tools to offer instead of those the conversation calls.
-    pub offered: Option<Value>,
+    offered: Option<Rc<Value>>,
     memory: Rc<Memory>,
 }
 
@@ -73,7 +75,7 @@ impl<'t> Prober<'t> {
         Self {
             template,
             variables,
-            options: RenderOptions { now, ..RenderOptions::default() },
+            options: Rc::new(RenderOptions { now, ..RenderOptions::default() }),
             request_shape: RequestShape::USUAL,
             reasoning_input: None,
             always_tools: false,
@@ -82,32 +84,45 @@ impl<'t> Prober<'t> {
         }
     }
 
-    /// Another one with the same template, request shape and renders.
-    pub fn fresh(&self) -> Self {
-        let fresh = Self::new(self.template, self.variables, self.options.now.clone());
-        Self {
-            request_shape: self.request_shape,
-            always_tools: self.always_tools,
-            memory: Rc::clone(&self.memory),
-            ..fresh
-        }
+    /// One that writes conversations down in this request shape.
+    pub fn with_shape(&self, request_shape: RequestShape) -> Self {
+        Self { request_shape, ..self.clone() }
     }
 
-    /// Finds the first request shape in which content reaches the text, and whether a tool must be offered for it.
-    pub fn settle(&mut self) -> Option<()> {
+    /// One that hands reasoning over in this way; in none, if there is none.
+    pub fn with_reasoning(&self, reasoning_input: Option<&ReasoningInput>) -> Self {
+        Self { reasoning_input: reasoning_input.cloned(), ..self.clone() }
+    }
+
+    /// One that offers these tools; those that the conversation calls, if there are none.
+    pub fn offering(&self, tools: Option<Value>) -> Self {
+        Self { offered: tools.map(Rc::new), ..self.clone() }
+    }
+
+    /// One that offers a tool even if none is called.
+    pub fn always_offering(&self, always_tools: bool) -> Self {
+        Self { always_tools, ..self.clone() }
+    }
+
+    pub fn request_shape(&self) -> RequestShape {
+        self.request_shape
+    }
+
+    pub fn always_tools(&self) -> bool {
+        self.always_tools
+    }
+
+    /// One with the first request shape in which content reaches the text, and with a tool offered if it must be.
+    pub fn settled(&self) -> Option<Self> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
-        for always_tools in [false, true] {
-            self.always_tools = always_tools;
+        [false, true].into_iter().find_map(|always_tools| {
+            let prober = self.always_offering(always_tools);
             let shows = |request_shape: &RequestShape| {
-                let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
+                let text = prober.render_in(*request_shape, &messages, &Setting::new(), false);
                 text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
             };
-            if let Some(request_shape) = RequestShape::all().find(shows) {
-                self.request_shape = request_shape;
-                return Some(());
-            }
-        }
-        None
+            RequestShape::all().find(shows).map(|request_shape| prober.with_shape(request_shape))
+        })
     }
 
     /// The texts that the template writes.
@@ -196,7 +211,7 @@ impl<'t> Prober<'t> {
     /// The keys a render asks the context for; none if the template refuses it.
     pub fn paths(&self, request_shape: RequestShape, messages: &[Message], setting: &Setting) -> Vec<String> {
         let context = self.context(request_shape, messages, setting, false);
-        let options = RenderOptions { watch: true, ..self.options.clone() };
+        let options = RenderOptions { watch: true, ..self.options.as_ref().clone() };
         let watched = self.template.render(&context, &options).ok().and_then(|rendered| rendered.watched);
         watched.map_or_else(Vec::new, |watched| watched.paths)
     }
@@ -211,7 +226,7 @@ impl<'t> Prober<'t> {
     ) -> Object {
         let mut context = self.variables.clone();
         context.insert("messages".to_owned(), request_shape.messages(messages, self.reasoning_input.as_ref()));
-        let mut tools = self.offered.clone().unwrap_or_else(|| request_shape.tools(messages));
+        let mut tools = self.offered.as_deref().cloned().unwrap_or_else(|| request_shape.tools(messages));
         if self.always_tools && tools == Value::List(Vec::new()) {
             tools = request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]);
         }
@@ -292,8 +307,8 @@ mod tests {
     fn settled(source: &str) -> Option<(RequestShape, bool)> {
         let template = ChatTemplate::compile(source).unwrap();
         let variables = Object::new();
-        let mut prober = Prober::new(&template, &variables, None);
-        prober.settle().map(|()| (prober.request_shape, prober.always_tools))
+        let prober = Prober::new(&template, &variables, None).settled()?;
+        Some((prober.request_shape(), prober.always_tools()))
     }
 
     #[test]
@@ -321,7 +336,7 @@ mod tests {
             let known = prober.renders();
             let first = prober.render(&messages, &Setting::new(), false);
             assert_eq!(first.as_deref(), Some("<|user|>Qzuserq<|end|><|assistant|>Hello<|end|>"));
-            assert_eq!(prober.fresh().render(&messages, &Setting::new(), false), first);
+            assert_eq!(prober.with_reasoning(None).render(&messages, &Setting::new(), false), first);
             assert_eq!(prober.renders(), known + 1);
             prober.render(&messages, &Setting::from([("mode".to_owned(), 1.into())]), false);
             assert_eq!(prober.renders(), known + 2, "another setting is another context");
@@ -386,10 +401,10 @@ mod tests {
             let called = || Answer::calls(vec![call(1, 1)]);
             assert_eq!(names(prober, Answer::content("Hello")), None, "without a tool the variable is missing");
             assert_eq!(names(prober, called()).as_deref(), Some(needle::NAMES[1]));
-            prober.always_tools = true;
-            assert_eq!(names(prober, Answer::content("Hello")).as_deref(), Some(needle::NAMES[0]));
-            prober.offered = Some(shape.tools(&said(Answer::calls(vec![call(2, 1)]))));
-            assert_eq!(names(prober, called()).as_deref(), Some(needle::NAMES[2]));
+            let demanded = prober.always_offering(true);
+            assert_eq!(names(&demanded, Answer::content("Hello")).as_deref(), Some(needle::NAMES[0]));
+            let offered = demanded.offering(Some(shape.tools(&said(Answer::calls(vec![call(2, 1)])))));
+            assert_eq!(names(&offered, called()).as_deref(), Some(needle::NAMES[2]));
         });
     }
 

@@ -4,6 +4,7 @@
 //! the readings form a ranked list, the plainest first; the user of the structure picks one.
 
 use super::conversation::{ReasoningInput, RequestShape};
+use super::marks::Segmentation;
 use super::probe::Setting;
 
 /// How one chat template writes conversations down.
@@ -11,6 +12,8 @@ use super::probe::Setting;
 pub(crate) struct WireFormat {
     /// How messages have to be given for this template to show them.
     pub request_shape: RequestShape,
+    /// How its texts are cut into marks.
+    pub segmentation: Segmentation,
     /// How prompts end, one for each history and setting that makes a difference.
     pub prompts: Vec<Prompt>,
     pub reasoning: Option<Reasoning>,
@@ -65,6 +68,11 @@ pub(crate) struct Reasoning {
 }
 
 impl Reasoning {
+    /// The way to hand it over that shows it best.
+    pub(crate) fn first_input(&self) -> Option<&ReasoningInput> {
+        self.reasoning_inputs.first()
+    }
+
     /// The message keys the template reads it from.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.reasoning_inputs.iter().filter_map(|reasoning_input| match reasoning_input {

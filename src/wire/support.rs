@@ -5,12 +5,11 @@ use crate::chat::ChatTemplate;
 use crate::json::Object;
 
 /// Works with the prober of a chat template, in the request shape that the template accepts.
-pub(super) fn with_prober<T>(source: &str, work: impl FnOnce(&mut Prober<'_>) -> T) -> T {
+pub(super) fn with_prober<T>(source: &str, work: impl FnOnce(&Prober<'_>) -> T) -> T {
     let template = ChatTemplate::compile(source).unwrap();
     let variables = Object::new();
-    let mut prober = Prober::new(&template, &variables, None);
-    prober.settle().expect("the template shows content");
-    work(&mut prober)
+    let prober = Prober::new(&template, &variables, None).settled().expect("the template shows content");
+    work(&prober)
 }
 
 /// A chat template whose turns are `<|role|>…<|end|>`; a piece of Jinja about the message `m` writes the answers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
-use super::marks;
+use super::marks::Segmentation;
 use super::probe::{Prober, Setting, after_tool, call, needle};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
@@ -27,7 +27,7 @@ const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name
 const MOST_SETTINGS: usize = 24;
 
 /// Records the reads of a few renders and collects the texts that the source names.
-pub(crate) fn find(template: &ChatTemplate, prober: &mut Prober, variables: &Object) -> TemplateUsage {
+pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
     let reasoning_inputs = reasoning_inputs(template, prober, &settings);
     let mut seen: Vec<Vec<Option<Shown>>> = Vec::new();
@@ -78,7 +78,7 @@ fn is_accepted(prober: &Prober, setting: &Setting) -> bool {
 }
 
 /// The texts that a setting could change: the ends of prompts, and turns with reasoning and a call.
-fn outlook(prober: &mut Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<Shown>> {
+fn outlook(prober: &Prober, reasoning_inputs: &[ReasoningInput], setting: &Setting) -> Vec<Option<Shown>> {
     let user = vec![Message::User(needle::USER.to_owned())];
     let mut outlook = vec![
         shown(prober, &user, needle::USER, setting, true),
@@ -88,13 +88,12 @@ fn outlook(prober: &mut Prober, reasoning_inputs: &[ReasoningInput], setting: &S
         Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT).with_reasoning(needle::REASONING) };
     let said = Answer { calls: Vec::new(), ..answer.clone() };
     for reasoning_input in reasoning_inputs.iter().map(Some).chain([None]) {
-        prober.reasoning_input = reasoning_input.cloned();
+        let prober = prober.with_reasoning(reasoning_input);
         for answer in [&said, &answer] {
             let messages = [user.as_slice(), &[Message::Assistant(answer.clone())]].concat();
-            outlook.push(shown(prober, &messages, needle::USER, setting, false));
+            outlook.push(shown(&prober, &messages, needle::USER, setting, false));
         }
     }
-    prober.reasoning_input = None;
     outlook
 }
 
@@ -109,8 +108,8 @@ struct Shown {
 fn shown(prober: &Prober, messages: &[Message], last: &str, setting: &Setting, prompt: bool) -> Option<Shown> {
     let text = prober.render(messages, setting, prompt)?;
     let (before, turn) = text.split_at_checked(text.rfind(last).unwrap_or(0))?;
-    let named =
-        marks::marks(before).into_iter().filter(|mark| marks::is_distinctive(mark)).map(str::to_owned).collect();
+    let words = Segmentation::Words;
+    let named = words.marks(before).into_iter().filter(|mark| words.is_distinctive(mark)).map(str::to_owned).collect();
     Some(Shown { named, turn: turn.to_owned() })
 }
 
@@ -120,12 +119,12 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     let said = Message::Assistant(Answer::content(needle::CONTENT));
     let called = Message::Assistant(Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT) });
     let later = Message::User(needle::LATER.to_owned());
-    let parts = RequestShape { content_parts: true, ..prober.request_shape };
+    let parts = RequestShape { content_parts: true, ..prober.request_shape() };
     let mut keys: Vec<String> = Vec::new();
     let mut blocks: Vec<String> = Vec::new();
     for setting in settings {
         for messages in [vec![user.clone(), said.clone()], vec![user.clone(), called.clone(), later.clone()]] {
-            for request_shape in [prober.request_shape, parts] {
+            for request_shape in [prober.request_shape(), parts] {
                 for path in prober.paths(request_shape, &messages, setting) {
                     let Some(key) = path.strip_prefix("messages[].") else { continue };
                     if let Some(key) = key.strip_prefix("content[].") {
@@ -182,9 +181,8 @@ mod tests {
                       {% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if mode == 'brief' %}!{% endif %}";
         let template = ChatTemplate::compile(source).unwrap();
         let variables = Object::new();
-        let mut prober = Prober::new(&template, &variables, None);
-        prober.settle().unwrap();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
         let brief = Setting::from([("mode".to_owned(), "brief".into())]);
-        assert_eq!(find(&template, &mut prober, &variables).settings, [Setting::new(), brief]);
+        assert_eq!(find(&template, &prober, &variables).settings, [Setting::new(), brief]);
     }
 }

@@ -1,19 +1,18 @@
 //! The turn: the header and the prefill that prompts write of it, and the marks that end it.
 
 use super::conversation::{Answer, Message};
-use super::marks;
+use super::marks::Segmentation;
 use super::probe::{Prober, Setting, needle};
 use super::shapes;
 use super::structure::{History, Prompt};
 use super::trace::Trace;
 use crate::text::slice;
 
-/// A render of an answer after a history, from the history's last words on.
-pub(crate) fn trace(prober: &Prober, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
-    let mut messages = shapes::history(after);
-    messages.push(Message::Assistant(answer.clone()));
-    let text = prober.render(&messages, setting, false)?;
-    Some(Trace::new(text.get(end_of(&text, after)?..)?, answer))
+/// Renders turns, and cuts their marks in one way.
+#[derive(Clone, Copy)]
+pub(crate) struct Turns<'p, 't> {
+    pub prober: &'p Prober<'t>,
+    pub segmentation: Segmentation,
 }
 
 /// The end of the last words of a history.
@@ -29,27 +28,6 @@ pub(crate) struct Leads {
     pub thought: Option<String>,
 }
 
-/// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
-pub(crate) fn prompts(
-    prober: &Prober,
-    settings: &[Setting],
-    leads: impl Fn(&Prober, History, &Setting) -> Leads,
-    close: Option<&str>,
-) -> Vec<Prompt> {
-    let mut prompts: Vec<Prompt> = Vec::new();
-    let last_only = close.and_then(|_| last_only(prober));
-    for after in History::ALL {
-        for setting in settings {
-            let known = Known { leads: leads(prober, after, setting), close, last_only: last_only.as_deref() };
-            let Some(found) = prompt(prober, after, setting, &known) else { continue };
-            if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
-                prompts.push(found);
-            }
-        }
-    }
-    prompts
-}
-
 /// The known facts about turns before the ends of prompts are known.
 struct Known<'w> {
     leads: Leads,
@@ -57,75 +35,174 @@ struct Known<'w> {
     last_only: Option<&'w str>,
 }
 
-/// The text of a prompt with which no turn in the middle of a conversation begins.
-fn last_only(prober: &Prober) -> Option<String> {
-    let user = || Message::User(needle::USER.to_owned());
-    let earlier = [user(), Message::Assistant(shapes::content()), Message::User(needle::LATER.to_owned())];
-    let text = prober.render(&earlier, &Setting::new(), false)?;
-    let start = text.find(needle::USER)? + needle::USER.len();
-    let lead = text.get(start..start + text.get(start..)?.find(needle::CONTENT)?)?;
-    let prompt = prober.render(&[user()], &Setting::new(), true)?;
-    let written = prompt.get(end_of(&prompt, History::User)?..)?.strip_prefix(lead)?;
-    (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
-}
+impl Turns<'_, '_> {
+    /// A render of an answer after a history, from the history's last words on.
+    pub(crate) fn trace(&self, after: History, answer: &Answer, setting: &Setting) -> Option<Trace> {
+        let mut messages = shapes::history(after);
+        messages.push(Message::Assistant(answer.clone()));
+        let text = self.prober.render(&messages, setting, false)?;
+        Some(Trace::new(text.get(end_of(&text, after)?..)?, answer))
+    }
 
-fn prompt(prober: &Prober, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
-    let Known { leads, close, last_only } = known;
-    let history = shapes::history(after);
-    let text = prober.render(&history, setting, true)?;
-    let start = end_of(&text, after)?;
-    let tail = text.get(start..)?;
-    let generated = prober
-        .render(&history, setting, false)
-        .filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()))
-        .and_then(|bare| bare.len().checked_sub(start));
-    let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
-        true => shared,
-        false => marks::shared_start(shared, lead),
-    });
-    let begin = generated.unwrap_or_else(|| end_of_turn(prober, after, tail));
-    let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
-    let mut cut = tail.len();
-    let surplus = slice(tail, shared.len()..);
-    // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
-    let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
-    let thought = match marks::first(open) {
-        Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
-        Some(_) => close.and_then(|close| mark_about(surplus, close)).map(|at| shared.len() + at),
-        None => close
-            .and_then(|close| mark_about(own, close))
-            .map(|at| begin + at)
-            // Or it is part of the text that begins only the last turn, if renders show it, too.
-            .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
-    };
-    let mut header_in_prompt_only = false;
-    if let Some(at) = thought {
-        cut = at;
-    } else if !surplus.trim().is_empty() {
-        // The text that renders lack is the header if they have none, else part of the turn itself.
-        header_in_prompt_only = close.is_some() || shared.len() <= begin;
-        if !header_in_prompt_only {
-            cut = shared.len();
+    /// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
+    pub(crate) fn prompts(
+        &self,
+        settings: &[Setting],
+        leads: impl Fn(&Self, History, &Setting) -> Leads,
+        close: Option<&str>,
+    ) -> Vec<Prompt> {
+        let mut prompts: Vec<Prompt> = Vec::new();
+        let last_only = close.and_then(|_| self.last_only());
+        for after in History::ALL {
+            for setting in settings {
+                let known = Known { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
+                let Some(found) = self.prompt(after, setting, &known) else { continue };
+                if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
+                    prompts.push(found);
+                }
+            }
+        }
+        prompts
+    }
+
+    /// The text of a prompt with which no turn in the middle of a conversation begins.
+    fn last_only(&self) -> Option<String> {
+        let user = || Message::User(needle::USER.to_owned());
+        let earlier = [user(), Message::Assistant(shapes::content()), Message::User(needle::LATER.to_owned())];
+        let text = self.prober.render(&earlier, &Setting::new(), false)?;
+        let start = text.find(needle::USER)? + needle::USER.len();
+        let lead = text.get(start..start + text.get(start..)?.find(needle::CONTENT)?)?;
+        let prompt = self.prober.render(&[user()], &Setting::new(), true)?;
+        let written = prompt.get(end_of(&prompt, History::User)?..)?.strip_prefix(lead)?;
+        (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
+    }
+
+    fn prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
+        let Known { leads, close, last_only } = known;
+        let history = shapes::history(after);
+        let text = self.prober.render(&history, setting, true)?;
+        let start = end_of(&text, after)?;
+        let tail = text.get(start..)?;
+        let generated = self
+            .prober
+            .render(&history, setting, false)
+            .filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()))
+            .and_then(|bare| bare.len().checked_sub(start));
+        let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
+            true => shared,
+            false => self.segmentation.shared_start(shared, lead),
+        });
+        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, tail));
+        let (before, own) = (slice(tail, ..begin), slice(tail, begin..));
+        let mut cut = tail.len();
+        let surplus = slice(tail, shared.len()..);
+        // Renders may show the marker that opens reasoning; if not, it is part of the text that they share with the prompt.
+        let open = leads.thought.as_ref().and_then(|lead| lead.get(shared.len()..)).map_or("", str::trim);
+        let thought = match self.segmentation.first(open) {
+            Some(first) if surplus.trim_start().starts_with(first) => Some(shared.len()),
+            Some(_) => {
+                close.and_then(|close| mark_about(self.segmentation, surplus, close)).map(|at| shared.len() + at)
+            }
+            None => close
+                .and_then(|close| mark_about(self.segmentation, own, close))
+                .map(|at| begin + at)
+                // Or it is part of the text that begins only the last turn, if renders show it, too.
+                .or_else(|| Some(tail.strip_suffix(last_only.filter(|_| surplus.is_empty())?)?.len())),
+        };
+        let mut header_in_prompt_only = false;
+        if let Some(at) = thought {
+            cut = at;
+        } else if !surplus.trim().is_empty() {
+            // The text that renders lack is the header if they have none, else part of the turn itself.
+            header_in_prompt_only = close.is_some() || shared.len() <= begin;
+            if !header_in_prompt_only {
+                cut = shared.len();
+            }
+        }
+        if !header_in_prompt_only && shared.len() < cut.min(tail.len()) {
+            header_in_prompt_only = shared.len() <= begin && cut > begin;
+        }
+        Some(Prompt {
+            after,
+            setting: setting.clone(),
+            header: tail.get(begin.min(cut)..cut)?.to_owned(),
+            prefill: tail.get(cut..)?.to_owned(),
+            before: slice(before, ..begin.min(cut)).to_owned(),
+            header_in_prompt_only,
+        })
+    }
+
+    /// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as much as
+    /// also comes before a user's message.
+    fn end_of_turn(&self, after: History, tail: &str) -> usize {
+        let mut messages = shapes::history(after);
+        messages.push(Message::User(needle::LATER.to_owned()));
+        let between = || {
+            let text = self.prober.render(&messages, &Setting::new(), false)?;
+            let start = end_of(&text, after)?;
+            let end = start + text.get(start..)?.find(needle::LATER)?;
+            Some(text.get(start..end)?.to_owned())
+        };
+        between().map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
+    }
+
+    /// The text after content at the end of a turn, as far as it also comes before another turn.
+    pub(crate) fn end(&self, tail: &str) -> String {
+        let messages = [
+            Message::User(needle::USER.to_owned()),
+            Message::Assistant(shapes::content()),
+            Message::User(needle::LATER.to_owned()),
+        ];
+        let between = || {
+            let text = self.prober.render(&messages, &Setting::new(), false)?;
+            let start = text.rfind(needle::CONTENT)? + needle::CONTENT.len();
+            let end = start + text.get(start..)?.find(needle::LATER)?;
+            Some(text.get(start..end)?.to_owned())
+        };
+        match between() {
+            Some(between) if !between.starts_with(tail) => {
+                let shared = self.segmentation.shared_start(tail, &between);
+                // A turn in the middle may end otherwise than the last one.
+                if shared.trim().is_empty() { tail.to_owned() } else { shared.to_owned() }
+            }
+            _ => tail.to_owned(),
         }
     }
-    if !header_in_prompt_only && shared.len() < cut.min(tail.len()) {
-        header_in_prompt_only = shared.len() <= begin && cut > begin;
+
+    /// The marks that begin the text after a turn, if the turn itself has no end.
+    pub(crate) fn next_marks(&self, answer: &Answer, setting: &Setting) -> Option<String> {
+        let mut messages = vec![Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
+        let last = match answer.calls.first() {
+            Some(call) => {
+                let (id, name) = (call.id.clone(), call.name.clone());
+                messages.push(Message::Tool { id, name, content: needle::RESULT.to_owned() });
+                needle::RESULT
+            }
+            None => {
+                messages.push(Message::User(needle::LATER.to_owned()));
+                needle::LATER
+            }
+        };
+        let text = self.prober.render(&messages, setting, false)?;
+        let trace = Trace::new(text.get(end_of(&text, History::User)?..)?, answer);
+        let tail = trace.tail().split(last).next()?;
+        // The marks that close a call do not begin the next turn.
+        let own = self.turn_tail(answer, setting)?;
+        let rest = tail.get(self.segmentation.shared_start(tail, &own).len()..)?;
+        self.segmentation.marks(rest).into_iter().find(|mark| self.segmentation.is_distinctive(mark)).map(str::to_owned)
     }
-    Some(Prompt {
-        after,
-        setting: setting.clone(),
-        header: tail.get(begin.min(cut)..cut)?.to_owned(),
-        prefill: tail.get(cut..)?.to_owned(),
-        before: slice(before, ..begin.min(cut)).to_owned(),
-        header_in_prompt_only,
-    })
+
+    /// The text after the last value of a turn at the end of a render.
+    fn turn_tail(&self, answer: &Answer, setting: &Setting) -> Option<String> {
+        self.trace(History::User, answer, setting).map(|trace| trace.tail().to_owned())
+    }
 }
 
 /// The position of the first mark of a text that shares a word with another.
-fn mark_about(text: &str, other: &str) -> Option<usize> {
+fn mark_about(segmentation: Segmentation, text: &str, other: &str) -> Option<usize> {
     let mut at = 0;
-    for mark in marks::marks(text) {
-        if marks::is_distinctive(mark) && marks::share_a_word(mark, other) {
+    for mark in segmentation.marks(text) {
+        if segmentation.is_distinctive(mark) && segmentation.share_a_word(mark, other) {
             return Some(at);
         }
         at += mark.len();
@@ -133,85 +210,25 @@ fn mark_about(text: &str, other: &str) -> Option<usize> {
     None
 }
 
-/// How much of the text after a history's last words ends that turn, if nothing shows the prompt's own part: as much as
-/// also comes before a user's message.
-fn end_of_turn(prober: &Prober, after: History, tail: &str) -> usize {
-    let mut messages = shapes::history(after);
-    messages.push(Message::User(needle::LATER.to_owned()));
-    let between = || {
-        let text = prober.render(&messages, &Setting::new(), false)?;
-        let start = end_of(&text, after)?;
-        let end = start + text.get(start..)?.find(needle::LATER)?;
-        Some(text.get(start..end)?.to_owned())
-    };
-    between().map_or(0, |between| marks::shared_start(tail, &between).len())
-}
-
-/// The text after content at the end of a turn, as far as it also comes before another turn.
-pub(crate) fn end(prober: &Prober, tail: &str) -> String {
-    let messages = [
-        Message::User(needle::USER.to_owned()),
-        Message::Assistant(shapes::content()),
-        Message::User(needle::LATER.to_owned()),
-    ];
-    let between = || {
-        let text = prober.render(&messages, &Setting::new(), false)?;
-        let start = text.rfind(needle::CONTENT)? + needle::CONTENT.len();
-        let end = start + text.get(start..)?.find(needle::LATER)?;
-        Some(text.get(start..end)?.to_owned())
-    };
-    match between() {
-        Some(between) if !between.starts_with(tail) => {
-            let shared = marks::shared_start(tail, &between);
-            // A turn in the middle may end otherwise than the last one.
-            if shared.trim().is_empty() { tail.to_owned() } else { shared.to_owned() }
-        }
-        _ => tail.to_owned(),
-    }
-}
-
-/// The marks that begin the text after a turn, if the turn itself has no end.
-pub(crate) fn next_marks(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
-    let mut messages = vec![Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
-    let last = match answer.calls.first() {
-        Some(call) => {
-            let (id, name) = (call.id.clone(), call.name.clone());
-            messages.push(Message::Tool { id, name, content: needle::RESULT.to_owned() });
-            needle::RESULT
-        }
-        None => {
-            messages.push(Message::User(needle::LATER.to_owned()));
-            needle::LATER
-        }
-    };
-    let text = prober.render(&messages, setting, false)?;
-    let trace = Trace::new(text.get(end_of(&text, History::User)?..)?, answer);
-    let tail = trace.tail().split(last).next()?;
-    // The marks that close a call do not begin the next turn.
-    let own = turn_tail(prober, answer, setting)?;
-    let rest = tail.get(marks::shared_start(tail, &own).len()..)?;
-    marks::marks(rest).into_iter().find(|mark| marks::is_distinctive(mark)).map(str::to_owned)
-}
-
-/// The text after the last value of a turn at the end of a render.
-fn turn_tail(prober: &Prober, answer: &Answer, setting: &Setting) -> Option<String> {
-    trace(prober, History::User, answer, setting).map(|trace| trace.tail().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::support::{chat_template, with_prober};
     use super::*;
 
+    fn turns<'p, 't>(prober: &'p Prober<'t>) -> Turns<'p, 't> {
+        Turns { prober, segmentation: Segmentation::Words }
+    }
+
     /// The header and the prefill of a template's prompts, with leads as renders of plain content give them.
     fn ends(source: &str, close: Option<&str>, thought: Option<&Answer>) -> Vec<(History, String, String, bool)> {
         with_prober(source, |prober| {
-            prober.reasoning_input = Some(super::super::conversation::ReasoningInput::Key("thinking".to_owned()));
-            let leads = |prober: &Prober<'_>, after: History, setting: &Setting| {
-                let lead = |answer: &Answer| trace(prober, after, answer, setting).map(|trace| trace.lead().to_owned());
+            let input = super::super::conversation::ReasoningInput::Key("thinking".to_owned());
+            let prober = prober.with_reasoning(Some(&input));
+            let leads = |turns: &Turns<'_, '_>, after: History, setting: &Setting| {
+                let lead = |answer: &Answer| turns.trace(after, answer, setting).map(|trace| trace.lead().to_owned());
                 Leads { all: lead(&shapes::content()).into_iter().collect(), thought: thought.and_then(lead) }
             };
-            let prompts = prompts(prober, &[Setting::new()], leads, close);
+            let prompts = turns(&prober).prompts(&[Setting::new()], leads, close);
             prompts
                 .into_iter()
                 .map(|known| (known.after, known.header, known.prefill, known.header_in_prompt_only))
@@ -255,7 +272,7 @@ mod tests {
             // A turn in the middle may end otherwise: then only the last one counts.
             (other_end, "<|eot|>", "<|eot|>"),
         ] {
-            assert_eq!(with_prober(&source, |prober| end(prober, tail)), expected, "{source}");
+            assert_eq!(with_prober(&source, |prober| turns(prober).end(tail)), expected, "{source}");
         }
     }
 
@@ -266,10 +283,10 @@ mod tests {
                 .replace("<|end|>", "");
         with_prober(&endless, |prober| {
             let none = Setting::new();
-            assert_eq!(next_marks(prober, &shapes::content(), &none).as_deref(), Some("<|user|>"));
+            assert_eq!(turns(prober).next_marks(&shapes::content(), &none).as_deref(), Some("<|user|>"));
             // The marks of the call itself do not begin the next turn.
             let called = Answer::calls(shapes::calls(1));
-            assert_eq!(next_marks(prober, &called, &none).as_deref(), Some("<|tool|>"));
+            assert_eq!(turns(prober).next_marks(&called, &none).as_deref(), Some("<|tool|>"));
         });
     }
 
@@ -281,7 +298,7 @@ mod tests {
             ("think <b>", "</think>", None),
             ("", "</think>", None),
         ] {
-            assert_eq!(mark_about(text, other), at, "{text:?}");
+            assert_eq!(mark_about(Segmentation::Words, text, other), at, "{text:?}");
         }
     }
 }

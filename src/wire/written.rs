@@ -1,13 +1,13 @@
 //! Facts about the model's turn that only renders show: the parts and their order, word for word, and
 //! how values of each type are spelled.
 
-use super::conversation::{Answer, ReasoningInput, json_type};
-use super::marks;
+use super::conversation::{Answer, json_type};
+use super::infer::other_tools;
 use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
-use super::structure::{Arguments, Encoding, History, WireFormat};
+use super::structure::{Arguments, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Kind, Slot, Trace};
-use super::turn;
+use super::turn::Turns;
 use crate::json::{self, Object, Value};
 use crate::python;
 use crate::text::{common_end, slice};
@@ -74,9 +74,7 @@ pub(crate) struct Spelling {
 }
 
 /// Renders every kind of turn that the wire can carry.
-pub(crate) fn find(prober: &mut Prober, wire: &WireFormat) -> Written {
-    prober.request_shape = wire.request_shape;
-    prober.reasoning_input = wire.reasoning.as_ref().and_then(|reasoning| reasoning.reasoning_inputs.first().cloned());
+pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     let mut written = Written { groups: groups(prober, wire), ..Written::default() };
     written.stops = stops(&written.groups, wire);
     for shape in written.groups.iter_mut().flat_map(|group| &mut group.shapes) {
@@ -92,10 +90,11 @@ pub(crate) fn find(prober: &mut Prober, wire: &WireFormat) -> Written {
         group.shapes = known;
     }
     let Some(calls) = &wire.calls else { return written };
-    prober.request_shape = calls.request_shape;
+    let prober = wire.prober(prober).with_shape(calls.request_shape);
+    let turns = Turns { prober: &prober, segmentation: wire.segmentation };
     let turned = |arguments: Object| -> Option<Trace> {
         let answer = Answer::calls(vec![call_with(0, arguments)]);
-        turn::trace(prober, History::User, &answer, &calls.setting)
+        turns.trace(History::User, &answer, &calls.setting)
     };
     let pair = |at: usize| (shapes::key(0, at), Value::from(shapes::value(0, at)));
     if let Some(trace) = turned([pair(1), pair(0)].into_iter().collect()) {
@@ -117,7 +116,7 @@ pub(crate) fn find(prober: &mut Prober, wire: &WireFormat) -> Written {
 }
 
 /// The turns after each end of a prompt.
-fn groups(prober: &mut Prober, wire: &WireFormat) -> Vec<Group> {
+fn groups(prober: &Prober, wire: &WireFormat) -> Vec<Group> {
     let mut settings: Vec<Setting> = vec![Setting::new()];
     let known = wire.prompts.iter().map(|prompt| &prompt.setting);
     let parts = wire.reasoning.iter().map(|reasoning| &reasoning.setting);
@@ -127,13 +126,11 @@ fn groups(prober: &mut Prober, wire: &WireFormat) -> Vec<Group> {
         }
     }
     let mut groups: Vec<Group> = Vec::new();
-    let offered = prober.offered.take();
-    let other = offered.clone();
+    let other = other_tools(wire.request_shape);
     for after in [History::User, History::ToolResult] {
         for setting in &settings {
-            for tools in [other.clone(), None] {
-                prober.offered = tools;
-                let Some(group) = group(prober, wire, after, setting) else { continue };
+            for tools in [Some(other.clone()), None] {
+                let Some(group) = group(&prober.offering(tools), wire, after, setting) else { continue };
                 match groups.iter_mut().find(|known| known.prompt == group.prompt) {
                     Some(known) => {
                         for shape in group.shapes {
@@ -147,20 +144,16 @@ fn groups(prober: &mut Prober, wire: &WireFormat) -> Vec<Group> {
             }
         }
     }
-    prober.offered = offered;
     groups
 }
 
-fn group(prober: &mut Prober, wire: &WireFormat, after: History, setting: &Setting) -> Option<Group> {
+fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) -> Option<Group> {
     let history = shapes::history(after);
-    let text = prober.render(&history, setting, true)?;
+    // The prompt is that of a conversation of the usual kind.
+    let text = prober.with_shape(wire.request_shape).render(&history, setting, true)?;
     let start = text.rfind(after.last_needle())? + after.last_needle().len();
     let prompt = text.get(start..)?.to_owned();
     let mut shapes: Vec<Shape> = Vec::new();
-    let reasoning_inputs: Vec<Option<ReasoningInput>> = wire
-        .reasoning
-        .as_ref()
-        .map_or_else(Vec::new, |reasoning| reasoning.reasoning_inputs.iter().take(1).cloned().map(Some).collect());
     let calls = |count: usize| match &wire.calls {
         Some(calls) if count > 0 => shapes::calls(count)
             .into_iter()
@@ -174,8 +167,8 @@ fn group(prober: &mut Prober, wire: &WireFormat, after: History, setting: &Setti
             .collect(),
         _ => Vec::new(),
     };
-    for thought in std::iter::once(None).chain(reasoning_inputs) {
-        prober.reasoning_input.clone_from(&thought);
+    let input = wire.reasoning.as_ref().and_then(Reasoning::first_input);
+    for thought in std::iter::once(None).chain(input.map(Some)) {
         for content in [true, false] {
             for count in 0..=3 {
                 if count > 0 && wire.calls.is_none() || !content && count == 0 && thought.is_none() {
@@ -186,12 +179,13 @@ fn group(prober: &mut Prober, wire: &WireFormat, after: History, setting: &Setti
                     reasoning: thought.is_some().then(|| needle::REASONING.to_owned()),
                     calls: calls(count),
                 };
-                prober.request_shape = if count > 0 {
-                    wire.calls.as_ref().map_or(wire.request_shape, |c| c.request_shape)
-                } else {
-                    wire.request_shape
+                let request_shape = match &wire.calls {
+                    Some(calls) if count > 0 => calls.request_shape,
+                    _ => wire.request_shape,
                 };
-                let Some(trace) = turn::trace(prober, after, &answer, setting) else { continue };
+                let prober = prober.with_shape(request_shape).with_reasoning(thought);
+                let turns = Turns { prober: &prober, segmentation: wire.segmentation };
+                let Some(trace) = turns.trace(after, &answer, setting) else { continue };
                 let Some(shape) = shape(&trace, &answer, wire) else { continue };
                 if !shapes.contains(&shape) {
                     shapes.push(shape);
@@ -248,6 +242,7 @@ fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
 
 /// The stops of the wire, each from its first mark that never occurs inside a turn.
 fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
+    let segmentation = wire.segmentation;
     let mut inside: Vec<&str> = Vec::new();
     let mut between: Vec<&str> = Vec::new();
     for group in groups {
@@ -258,7 +253,7 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
                     None => {}
                     Some(Part::Call) if at > 0 && shape.parts.get(at - 1) == Some(&Part::Call) => between.push(text),
                     Some(_) if at == 0 => {
-                        inside.push(slice(text, marks::shared_start(text, &group.prompt).len()..));
+                        inside.push(slice(text, segmentation.shared_start(text, &group.prompt).len()..));
                     }
                     Some(_) => inside.push(text),
                 }
@@ -272,14 +267,14 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
             continue;
         }
         let mut at = 0;
-        let first = marks::marks(stop).into_iter().find_map(|mark| {
+        let first = segmentation.marks(stop).into_iter().find_map(|mark| {
             let from = at;
             at += mark.len();
-            (marks::is_distinctive(mark) && !is_inside(mark.trim())).then_some((from, mark))
+            (segmentation.is_distinctive(mark) && !is_inside(mark.trim())).then_some((from, mark))
         });
         let own = match first {
             // The beginning of the next turn is not part of the stop.
-            Some((from, mark)) if marks::marks(stop).len() > 1 => {
+            Some((from, mark)) if segmentation.marks(stop).len() > 1 => {
                 let last = slice(stop, from..);
                 if last.trim() == mark.trim() { last } else { mark }
             }

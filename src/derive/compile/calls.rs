@@ -9,7 +9,6 @@ use super::frame;
 use super::pairs;
 use super::pattern::{Delimiter, any_of, escape, spaced};
 use crate::json::{Object, Value};
-use crate::wire::marks;
 use crate::wire::structure::{Arguments, CallPart, Calls, Cut, ObjectBody, Place, WireFormat};
 
 /// Writes the field.
@@ -29,7 +28,7 @@ pub(super) fn field(wire: &WireFormat, calls: &Calls, choices: &Choices) -> Obje
 pub(super) fn opening(wire: &WireFormat, calls: &Calls, choices: &Choices) -> String {
     let plan = Plan { wire, calls, choices, cut: choices.cut(calls) };
     let first = format!("{}{}", plan.cut.section, plan.cut.open);
-    match frame::is_distinctive(&first) {
+    match frame::is_distinctive(wire.segmentation, &first) {
         true => spaced(first.trim()),
         // The mark of a section that is not distinctive is one if a call follows it.
         false if !plan.cut.section.trim().is_empty() => {
@@ -84,7 +83,7 @@ impl Plan<'_> {
         if mark.is_empty() {
             let begins = if self.wire.content.place == Place::Dropped { self.start_of_turn() } else { String::new() };
             Delimiter::Pattern(format!("{begins}{start}")).write(&mut field, "open");
-        } else if frame::is_distinctive(mark) && self.choices.guard != Guard::Always {
+        } else if frame::is_distinctive(self.wire.segmentation, mark) && self.choices.guard != Guard::Always {
             Delimiter::Pattern(spaced(mark)).write(&mut field, "open");
         } else {
             Delimiter::Pattern(format!("{}\\s*{start}", spaced(mark))).write(&mut field, "open");
@@ -97,11 +96,11 @@ impl Plan<'_> {
             if !stops.is_empty() {
                 Delimiter::Literals(stops).write(&mut field, "close");
             }
-        } else if frame::is_distinctive(close) {
+        } else if frame::is_distinctive(self.wire.segmentation, close) {
             self.close(&mut field, "", close);
         } else if !close.chars().all(|c| "]})".contains(c)) {
             // A fence occurs in JSON only inside a string.
-            let stops = self.stops().filter(|stop| frame::is_sure(stop)).map(escape);
+            let stops = self.stops().filter(|stop| frame::is_sure(self.wire.segmentation, stop)).map(escape);
             let patterns = [spaced(close)].into_iter().chain(stops).collect();
             Delimiter::Pattern(format!("{}\\s*", any_of(patterns))).write(&mut field, "close");
         } else {
@@ -121,10 +120,10 @@ impl Plan<'_> {
         let mut field = Object::new();
         let open = self.before_call(self.bare_end(&self.cut.open));
         let own = format!("{}{}", self.cut.section, self.cut.open);
-        let guarded = !frame::is_distinctive(&own) || self.choices.guard == Guard::Always;
+        let guarded = !frame::is_distinctive(self.wire.segmentation, &own) || self.choices.guard == Guard::Always;
         let start = if guarded { format!("\\s*(?={})", object_start(object)) } else { String::new() };
         Delimiter::Pattern(format!("{open}{start}")).write(&mut field, "open");
-        if frame::is_distinctive(&self.cut.close) || !self.cut.close.trim().is_empty() {
+        if frame::is_distinctive(self.wire.segmentation, &self.cut.close) || !self.cut.close.trim().is_empty() {
             self.close(&mut field, "", &self.cut.close);
         } else {
             // The object's own end closes it, where a call can end.
@@ -167,7 +166,12 @@ impl Plan<'_> {
         let mut open = self.before_call(opens);
         if self.choices.space == Space::Any
             && matches!(pieces.first(), Some(CallPart::Name | CallPart::Id | CallPart::NamedId))
-            && marks::marks(opens).last().is_some_and(|mark| frame::is_closed_mark(mark))
+            && self
+                .wire
+                .segmentation
+                .marks(opens)
+                .last()
+                .is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
         {
             open.push_str("\\s*");
         }
@@ -182,7 +186,7 @@ impl Plan<'_> {
         };
         let own = format!("{}{}", self.cut.section, self.cut.open);
         let guard = match &body.arguments {
-            _ if frame::is_distinctive(&own) => String::new(),
+            _ if frame::is_distinctive(self.wire.segmentation, &own) => String::new(),
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
             _ => "(?=\\s*[{\"])".to_owned(),
         };
@@ -191,7 +195,7 @@ impl Plan<'_> {
         let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
         self.close(&mut field, &tail, &self.cut.close);
         field.insert("repeats".to_owned(), true.into());
-        pairs::content(&mut field, &body.arguments);
+        pairs::content(self.wire.segmentation, &mut field, &body.arguments);
         let id = groups.has_id.then_some("{id}");
         field.insert("transform".to_owned(), shape(id, "{name}", "{content}"));
         field

@@ -1,6 +1,6 @@
 //! The open questions of a wire's structure: one small record, each choice with its alternatives, the cheapest first.
 
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 use crate::wire::structure::{Calls, Cut, WireFormat};
 
 /// One reading of a wire among those the format allows.
@@ -144,10 +144,10 @@ impl Choices {
     }
 
     /// The closing of reasoning.
-    pub fn reasoning_close<'t>(&self, close: &'t str) -> &'t str {
+    pub fn reasoning_close<'t>(&self, segmentation: Segmentation, close: &'t str) -> &'t str {
         match self.thought_end {
             ThoughtEnd::Whole => close,
-            ThoughtEnd::FirstMark => marks::first(close).unwrap_or(close),
+            ThoughtEnd::FirstMark => segmentation.first(close).unwrap_or(close),
         }
     }
 
@@ -197,8 +197,8 @@ mod tests {
         let open = |at| Choices { cut: at, ..Choices::default() }.cut(&calls).open.clone();
         assert_eq!([open(0), open(1), open(7)], ["<a>", "<b>", "<a>"]);
         let first = Choices { thought_end: ThoughtEnd::FirstMark, ..Choices::default() };
-        assert_eq!(Choices::default().reasoning_close("</think>\n<say>"), "</think>\n<say>");
-        assert_eq!(first.reasoning_close("</think>\n<say>"), "</think>");
+        assert_eq!(Choices::default().reasoning_close(Segmentation::Words, "</think>\n<say>"), "</think>\n<say>");
+        assert_eq!(first.reasoning_close(Segmentation::Words, "</think>\n<say>"), "</think>");
         let swallows = Choices { stray: Stray::Swallowed, ..Choices::default() };
         assert_eq!([false, true].map(|seen| Choices::default().stray_close(seen)), [false, true]);
         assert!(swallows.stray_close(false));

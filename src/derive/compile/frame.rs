@@ -1,17 +1,17 @@
 //! The text around calls and at the end of turns, as marks that other parts must leave alone or swallow.
 
-use crate::wire::marks;
+use crate::wire::marks::{self, Segmentation};
 
 /// Whether a text is safe to take for a mark anywhere in prose.
-pub(super) fn is_distinctive(text: &str) -> bool {
-    marks::is_distinctive(text)
+pub(super) fn is_distinctive(segmentation: Segmentation, text: &str) -> bool {
+    segmentation.is_distinctive(text)
 }
 
 /// Whether a text is safe to take for the end of content: no words of prose, no signs of Markdown, JSON and code alone.
-pub(super) fn is_distinct(text: &str) -> bool {
+pub(super) fn is_distinct(segmentation: Segmentation, text: &str) -> bool {
     let is_sign = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric());
     let plain = |c: char| c.is_whitespace() || "\"'`*_#-=.,:;()[]{}<>/".contains(c);
-    is_distinctive(text)
+    is_distinctive(segmentation, text)
         || is_tag(text)
         || is_nameless_closer(text)
         || text.chars().count() >= 3
@@ -33,28 +33,30 @@ fn is_nameless_closer(text: &str) -> bool {
 }
 
 /// Whether a mark looks like a token of its own rather than a tag that people write too: it has a bar in its brackets.
-pub(super) fn is_token(mark: &str) -> bool {
-    is_distinct(mark) && mark.contains(['|', '｜'])
+pub(super) fn is_token(segmentation: Segmentation, mark: &str) -> bool {
+    is_distinct(segmentation, mark) && mark.contains(['|', '｜'])
 }
 
 /// Whether a distinctive mark is whole: no value interrupts it.
-pub(super) fn is_closed_mark(mark: &str) -> bool {
-    is_distinctive(mark) && mark.chars().next().is_some_and(marks::is_opening) && mark.ends_with(marks::is_closing)
+pub(super) fn is_closed_mark(segmentation: Segmentation, mark: &str) -> bool {
+    is_distinctive(segmentation, mark)
+        && mark.chars().next().is_some_and(marks::is_opening)
+        && mark.ends_with(marks::is_closing)
 }
 
 /// Whether a stop ends more than content: one that looks like a closing tag may be text of a thought or a value.
-pub(super) fn is_sure(stop: &str) -> bool {
-    is_distinctive(stop) && !stop.starts_with("</")
+pub(super) fn is_sure(segmentation: Segmentation, stop: &str) -> bool {
+    is_distinctive(segmentation, stop) && !stop.starts_with("</")
 }
 
 /// The marks of a section's end, each with the signs beside it that would not be distinctive alone.
-pub(super) fn section_marks(text: &str) -> Vec<&str> {
+pub(super) fn section_marks(segmentation: Segmentation, text: &str) -> Vec<&str> {
     let text = text.trim();
     let mut groups = Vec::new();
     let (mut start, mut at) = (0, 0);
-    for mark in marks::marks(text) {
+    for mark in segmentation.marks(text) {
         at += mark.len();
-        if is_distinctive(mark) {
+        if is_distinctive(segmentation, mark) {
             groups.extend(text.get(start..at).map(str::trim));
             start = at;
         }
@@ -66,11 +68,11 @@ pub(super) fn section_marks(text: &str) -> Vec<&str> {
 }
 
 /// A text from its last distinctive mark on, or all of it.
-pub(super) fn from_last_mark(text: &str) -> &str {
+pub(super) fn from_last_mark(segmentation: Segmentation, text: &str) -> &str {
     let mut at = 0;
     let mut last = None;
-    for mark in marks::marks(text) {
-        if is_distinctive(mark) {
+    for mark in segmentation.marks(text) {
+        if is_distinctive(segmentation, mark) {
             last = Some(at);
         }
         at += mark.len();
@@ -101,7 +103,7 @@ mod tests {
             ("", false),
         ];
         for (text, is_safe) in table {
-            assert_eq!(is_distinct(text), is_safe, "{text:?}");
+            assert_eq!(is_distinct(Segmentation::Words, text), is_safe, "{text:?}");
         }
     }
 
@@ -116,7 +118,15 @@ mod tests {
             ("<tool=", false, false, true),
             ("end", false, false, false),
         ] {
-            assert_eq!((is_token(mark), is_closed_mark(mark), is_sure(mark)), (token, closed, sure), "{mark:?}");
+            assert_eq!(
+                (
+                    is_token(Segmentation::Words, mark),
+                    is_closed_mark(Segmentation::Words, mark),
+                    is_sure(Segmentation::Words, mark)
+                ),
+                (token, closed, sure),
+                "{mark:?}"
+            );
         }
     }
 
@@ -130,14 +140,14 @@ mod tests {
             (" ", &[]),
         ];
         for (text, marks) in table {
-            assert_eq!(section_marks(text), marks, "{text:?}");
+            assert_eq!(section_marks(Segmentation::Words, text), marks, "{text:?}");
         }
     }
 
     #[test]
     fn a_header_begins_at_the_last_mark_or_is_all_of_the_text() {
         for (text, header) in [("hi <a> <b>x", "<b>x"), ("<a>", "<a>"), ("plain", "plain"), ("", "")] {
-            assert_eq!(from_last_mark(text), header, "{text:?}");
+            assert_eq!(from_last_mark(Segmentation::Words, text), header, "{text:?}");
         }
     }
 }

@@ -42,7 +42,7 @@ fn anchors(wire: &WireFormat) -> Delimiter {
     let mut anchors: Vec<String> = Vec::new();
     let mut any_end = wire.prompts.is_empty();
     for prompt in &wire.prompts {
-        let text = anchor(prompt);
+        let text = anchor(wire, prompt);
         if text.trim().is_empty() {
             any_end = true;
             continue;
@@ -76,15 +76,15 @@ fn first_marks(wire: &WireFormat) -> Vec<&str> {
 }
 
 /// The end of a prompt before the message: its header or, if it has none, the end of the turn before.
-fn anchor(prompt: &Prompt) -> String {
+fn anchor(wire: &WireFormat, prompt: &Prompt) -> String {
     match prompt.header.trim() {
         "" => {
             let text = format!("{}{}", prompt.before, prompt.header);
-            frame::from_last_mark(&text).to_owned()
+            frame::from_last_mark(wire.segmentation, &text).to_owned()
         }
         // Text that names a probe's own value is not a header; the text after it may be.
         header if needle::BEGINNINGS.iter().any(|begin| header.contains(begin)) => {
-            frame::from_last_mark(&prompt.header).to_owned()
+            frame::from_last_mark(wire.segmentation, &prompt.header).to_owned()
         }
         _ => prompt.header.trim_start().to_owned(),
     }
@@ -101,9 +101,9 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     } else {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
     }
-    let mut closes = vec![choices.reasoning_close(close).to_owned()];
+    let mut closes = vec![choices.reasoning_close(wire.segmentation, close).to_owned()];
     // A model that stops while it thinks has thought all the same.
-    for stop in wire.stops.iter().filter(|stop| frame::is_sure(stop)) {
+    for stop in wire.stops.iter().filter(|stop| frame::is_sure(wire.segmentation, stop)) {
         if !closes.iter().any(|close| close.contains(stop.as_str()) || stop.contains(close.as_str())) {
             closes.push(stop.clone());
         }
@@ -135,7 +135,8 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     let mut closes: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         let text = text.trim();
-        if !text.is_empty() && frame::is_distinct(text) && !closes.iter().any(|known| known == text) {
+        if !text.is_empty() && frame::is_distinct(wire.segmentation, text) && !closes.iter().any(|known| known == text)
+        {
             closes.push(text.to_owned());
         }
     };
@@ -155,13 +156,13 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     }
     if open.is_empty() {
         if let Some(calls) = &wire.calls {
-            frame::section_marks(&choices.cut(calls).section_close).into_iter().for_each(&mut add);
+            frame::section_marks(wire.segmentation, &choices.cut(calls).section_close).into_iter().for_each(&mut add);
         }
         if let Some(reasoning) = &wire.reasoning
             && choices.stray_close(
                 reasoning.empty.is_some()
                     || reasoning.source != Source::Rendered
-                    || frame::is_token(reasoning.close.trim()),
+                    || frame::is_token(wire.segmentation, reasoning.close.trim()),
             )
         {
             add(&reasoning.close);
@@ -169,8 +170,12 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     }
     wire.stops.iter().for_each(|stop| add(stop));
     // A stop that prose may contain, such as a line of equal signs, ends content where the text ends, too.
-    let last: Vec<String> =
-        wire.stops.iter().filter(|stop| !frame::is_distinct(stop)).map(|stop| at_end(wire, stop)).collect();
+    let last: Vec<String> = wire
+        .stops
+        .iter()
+        .filter(|stop| !frame::is_distinct(wire.segmentation, stop))
+        .map(|stop| at_end(wire, stop))
+        .collect();
     if !open.is_empty() {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
         Delimiter::Literals([open.to_owned()].into_iter().chain(beside).collect()).write(&mut field, "open");

@@ -3,11 +3,11 @@
 use super::pattern::{escape, spaced, word_before};
 use crate::json::{Object, Value};
 use crate::text::slice;
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
 
 /// Writes `content` and its arguments.
-pub(super) fn content(field: &mut Object, arguments: &Arguments) {
+pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments) {
     match arguments {
         Arguments::Json | Arguments::JsonText => put(field, "content", "json".into()),
         Arguments::Python => {
@@ -25,7 +25,7 @@ pub(super) fn content(field: &mut Object, arguments: &Arguments) {
             put(field, "content", "json".into());
             put(field, "content_args", Value::Object(args));
         }
-        Arguments::Pairs(pairs) => inline(field, pairs),
+        Arguments::Pairs(pairs) => inline(segmentation, field, pairs),
     }
 }
 
@@ -37,11 +37,11 @@ fn delims(open: &str, close: &str) -> Value {
     Value::List(vec![Value::List(vec![open.into(), close.into()])])
 }
 
-fn inline(field: &mut Object, pairs: &Pairs) {
+fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
     let cut = &pairs.cut;
     let (open, word, gap) = key(pairs);
     let key = format!("{open}(?P<key>{word}+)");
-    let end = value_end(pairs);
+    let end = value_end(segmentation, pairs);
     let value = match &pairs.values.strings {
         Encoding::Quoted { open, close, .. } if open == close && open.len() == 1 && cut.close.trim().is_empty() => {
             quoted(open, &end)
@@ -83,7 +83,7 @@ fn key(pairs: &Pairs) -> (String, String, String) {
 }
 
 /// The pattern of what ends a value.
-pub(crate) fn value_end(pairs: &Pairs) -> String {
+pub(crate) fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
     let cut = &pairs.cut;
     let (open, word, gap) = key(pairs);
     let close = match pairs.key_again {
@@ -98,7 +98,7 @@ pub(crate) fn value_end(pairs: &Pairs) -> String {
         (sign, _) => format!("\\s*{}\\s*", escape(sign)),
     };
     let next = format!("{between}{open}{word}+{gap}");
-    match (cut.close.trim().is_empty(), pairs.key_again || marks::is_distinctive(&cut.close)) {
+    match (cut.close.trim().is_empty(), pairs.key_again || segmentation.is_distinctive(&cut.close)) {
         (true, _) => format!("(?={next}|\\s*\\Z)"),
         (false, false) => format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, "\\s*", 1)),
         (false, true) => close,
@@ -155,7 +155,7 @@ mod tests {
             r#"{"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>",
                 "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#,
         );
-        content(&mut field, written);
+        content(Segmentation::Words, &mut field, written);
         let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
         let message = read(
             &Value::from([("start_anchor", "<bot>".into()), ("fields", fields)]),

@@ -11,7 +11,7 @@ use crate::json::{self, Value};
 use crate::parser::Event;
 use crate::python;
 use crate::wire::conversation::Answer;
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 
 /// Reads deviations from one true output of each kind: the shortest that came back.
 pub(super) fn find(judge: &Judge<'_, '_>, passed: &[&Case]) -> Tolerance {
@@ -166,12 +166,13 @@ impl<'c> Output<'c> {
 
     /// Without the first of several marks that open the first call, and the last of those that close the last one.
     fn without_outer(&self, first: &OutputRegion, last: &OutputRegion) -> Option<String> {
-        let distinct = |text: &str| marks::marks(text).iter().filter(|mark| marks::is_distinctive(mark)).count();
+        let words = Segmentation::Words;
+        let distinct = |text: &str| words.marks(text).iter().filter(|mark| words.is_distinctive(mark)).count();
         let open = self.text.get(first.open.0..first.open.1)?;
-        let outer = marks::first(open).filter(|mark| distinct(open) > 1 && marks::is_distinctive(mark))?;
+        let outer = words.first(open).filter(|mark| distinct(open) > 1 && words.is_distinctive(mark))?;
         let (start, end) = self.unstopped_part(last.close);
         let close = self.text.get(start..end)?;
-        let kept = match marks::last(close).filter(|_| distinct(close) > 1) {
+        let kept = match words.last(close).filter(|_| distinct(close) > 1) {
             Some(mark) => close.strip_suffix(mark)?.trim_end(),
             None => close,
         };

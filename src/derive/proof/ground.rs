@@ -3,7 +3,7 @@
 use super::conversations::History;
 use crate::text::{common_start, slice};
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 use crate::wire::probe::{Prober, Setting, call, needle};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
@@ -328,7 +328,7 @@ fn whole_marks(text: &str, end: usize) -> usize {
 /// empty if there is no such text, or no such mark.
 fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
-    let mark = if open.is_empty() { marks::last(written) } else { Some(open) };
+    let mark = if open.is_empty() { Segmentation::Words.last(written) } else { Some(open) };
     let header = mark.and_then(|mark| written.rfind(mark)).map(|at| slice(surplus, ..at));
     header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
@@ -384,8 +384,8 @@ mod tests {
     fn ground(chat_template: &str) -> (Option<Ground>, Vec<String>) {
         let template = ChatTemplate::compile(chat_template).unwrap();
         let variables = Object::new();
-        let mut prober = Prober::new(&template, &variables, None);
-        prober.reasoning_input = Some(crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned()));
+        let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
+        let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
         let mut openings = Vec::new();
         let found = Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &mut openings);
         (found, openings)
@@ -437,9 +437,8 @@ mod tests {
             let source = chat(THOUGHT, prompt);
             let template = ChatTemplate::compile(&source).unwrap();
             let variables = Object::new();
-            let mut prober = Prober::new(&template, &variables, None);
-            prober.reasoning_input =
-                Some(crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned()));
+            let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
+            let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
             let history = &histories(false, false)[0];
             let mut openings = Vec::new();
             let ground = Ground::find(&prober, history, &Setting::new(), &mut openings)?;

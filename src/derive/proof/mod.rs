@@ -71,6 +71,9 @@ pub(super) struct Tried {
 
 /// The cases of one chat template.
 pub(super) struct Proof<'t> {
+    /// Hands conversations over in the first way that the template takes.
+    settled: Prober<'t>,
+    /// Hands them over as calls and reasoning need it.
     plain: Prober<'t>,
     offering: Prober<'t>,
     request: Request,
@@ -101,18 +104,14 @@ impl<'t> Proof<'t> {
 
     /// Finds out how the chat template takes a conversation, and renders no case.
     pub fn without_cases(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Option<Self> {
-        let mut plain = Prober::new(template, variables, now);
-        let request = request::find(template, &mut plain, variables)?;
-        let mut offering = plain.fresh();
-        for prober in [&mut plain, &mut offering] {
-            prober.request_shape = request.request_shape;
-            prober.reasoning_input.clone_from(&request.reasoning_input);
-            prober.always_tools = request.always_tools;
-        }
-        offering.offered = Some(offered_as(request.request_shape, tools()));
+        let settled = Prober::new(template, variables, now).settled()?;
+        let request = request::find(template, &settled, variables);
+        let plain = settled.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
+        let offering = plain.offering(Some(offered_as(request.request_shape, tools())));
         let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
         let tools = judge::parser_tools()?;
         Some(Self {
+            settled,
             plain,
             offering,
             request,
@@ -126,9 +125,9 @@ impl<'t> Proof<'t> {
         })
     }
 
-    /// Another prober of the same template, which shares its renders.
-    pub fn prober(&self) -> Prober<'t> {
-        self.plain.fresh()
+    /// A prober of the template, which knows its renders, in the first request shape that shows content.
+    pub fn prober(&self) -> &Prober<'t> {
+        &self.settled
     }
 
     /// The recorded reads of the template.
@@ -252,9 +251,8 @@ impl Proof<'_> {
         let mut cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
         let first = cases.clone().min_by_key(|case| case.text.len())?;
         // The template may read several keys: the turn as it is with this one settles it.
-        let mut prober = self.plain.fresh();
-        prober.reasoning_input = Some(ReasoningInput::Key(field.to_owned()));
-        prober.offered.clone_from(&if first.offers_tools { self.offering.offered.clone() } else { None });
+        let prober = if first.offers_tools { &self.offering } else { &self.plain };
+        let prober = prober.with_reasoning(Some(&ReasoningInput::Key(field.to_owned())));
         let mut messages = first.history.clone();
         messages.push(Message::Assistant(first.said.clone()));
         if prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole) {

@@ -100,10 +100,10 @@ fn tools() -> Value {
 impl Proof<'_> {
     /// The turns that this chat template writes, with the message that a response template reads in each. A turn that
     /// the template misreads keeps the message that was said.
-    pub fn readable(&mut self, template: &Template) -> Option<ReadableTurns> {
+    pub fn readable(&self, template: &Template) -> Option<ReadableTurns> {
         let shows_calls = self.request.calls.shown;
         let tools = tools();
-        self.offering.offered = Some(super::offered_as(self.request.request_shape, tools.clone()));
+        let offering = self.offering.offering(Some(super::offered_as(self.request.request_shape, tools.clone())));
         let mut request = self.request.clone();
         // One prompt leads up to all turns, whether they call or not.
         request.always_tools = shows_calls;
@@ -116,9 +116,9 @@ impl Proof<'_> {
             is_brief: false,
         };
         let (eos_token, grounds) = (self.eos_token.clone(), Grounds::default());
-        let mut cutter = Cutter::new(&self.plain, &self.offering, &request, vec![history], eos_token, grounds);
+        let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], eos_token, grounds);
         let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
-        let judge = Judge::new(template, known_tools.clone(), &self.plain, &self.offering);
+        let judge = Judge::new(template, known_tools.clone(), &self.plain, &offering);
         let mut turns = Vec::new();
         for (name, mut answer) in said() {
             name_ids(&mut answer.calls, request.calls.named_ids, 0);

@@ -35,16 +35,13 @@ pub(in crate::derive) struct Calls {
     pub named_ids: bool,
 }
 
-/// Renders until it is known how this template takes content, calls and reasoning; nothing if no content shows.
-pub(super) fn find(template: &ChatTemplate, prober: &mut Prober<'_>, variables: &Object) -> Option<Request> {
-    prober.settle()?;
-    let (request_shape, always_tools) = (prober.request_shape, prober.always_tools);
+/// Renders until it is known how this template takes calls and reasoning. The prober has settled on how it takes content.
+pub(super) fn find(template: &ChatTemplate, prober: &Prober<'_>, variables: &Object) -> Request {
     let usage = template_usage::find(template, prober, variables);
-    let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or((request_shape, Calls::default()));
-    prober.request_shape = request_shape;
-    let reasoning_input = takes_reasoning(prober, &usage.settings, &usage.reasoning_inputs);
-    prober.reasoning_input.clone_from(&reasoning_input);
-    Some(Request { request_shape, always_tools, usage, reasoning_input, calls })
+    let unseen = || (prober.request_shape(), Calls::default());
+    let (request_shape, calls) = takes_calls(prober, &usage.settings).unwrap_or_else(unseen);
+    let reasoning_input = takes_reasoning(&prober.with_shape(request_shape), &usage.settings, &usage.reasoning_inputs);
+    Request { request_shape, always_tools: prober.always_tools(), usage, reasoning_input, calls }
 }
 
 fn user() -> Message {
@@ -94,7 +91,7 @@ fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<
         let parts = [needle::NAMES[0], needle::KEYS[0], needle::VALUES[0]];
         parts.iter().all(|part| text.contains(part)).then_some((*request_shape, text))
     };
-    let base = prober.request_shape;
+    let base = prober.request_shape();
     // The form of the content is settled, unless calls are only taken in another.
     let same = |request_shape: &RequestShape| {
         request_shape.content_parts == base.content_parts && request_shape.bare_tools == base.bare_tools
@@ -118,7 +115,7 @@ fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<
 
 /// The key or block that carries reasoning into the text: one named for it, or else one set off from the content.
 fn takes_reasoning(
-    prober: &mut Prober<'_>,
+    prober: &Prober<'_>,
     settings: &[Setting],
     reasoning_inputs: &[ReasoningInput],
 ) -> Option<ReasoningInput> {
@@ -131,8 +128,8 @@ fn takes_reasoning(
     let mut ranked: Vec<&ReasoningInput> = reasoning_inputs.iter().collect();
     ranked.sort_by_key(|reasoning_input| !reasoning_input.is_named_for_reasoning());
     let found = ranked.into_iter().find(|reasoning_input| {
-        let mut shows = |reasoning_input: &ReasoningInput| {
-            prober.reasoning_input = Some(reasoning_input.clone());
+        let shows = |reasoning_input: &ReasoningInput| {
+            let prober = prober.with_reasoning(Some(reasoning_input));
             settings.iter().any(|setting| {
                 answers.iter().any(|answer| {
                     let text = prober.render(&[user(), Message::Assistant(answer.clone())], setting, false);
@@ -143,7 +140,6 @@ fn takes_reasoning(
         // A message that is printed as it is shows every key.
         shows(reasoning_input) && !shows(&reasoning_input.unread())
     });
-    prober.reasoning_input = None;
     found.cloned()
 }
 
@@ -164,7 +160,8 @@ mod tests {
         let source = format!("{{% for m in messages %}}<{{{{ m.role }}}}>{turn}<end>{{% endfor %}}");
         let template = ChatTemplate::compile(&source).unwrap();
         let variables = Object::new();
-        find(&template, &mut Prober::new(&template, &variables, None), &variables)
+        let prober = Prober::new(&template, &variables, None).settled()?;
+        Some(find(&template, &prober, &variables))
     }
 
     const CALL: &str =
@@ -201,13 +198,6 @@ mod tests {
         assert_eq!(input("{% if m.plan %}<p>{{ m.plan }}</p>{% endif %}{{ m.content }}"), key("plan"));
         // Of a message that is printed as it is, every key shows.
         assert_eq!(input("{{ m | tojson }}{{ m.content }}{% if m.thinking %}{% endif %}"), None);
-    }
-
-    #[test]
-    fn nothing_is_known_of_a_template_that_shows_no_content() {
-        let template = ChatTemplate::compile("{{ messages | length }}").unwrap();
-        let variables = Object::new();
-        assert!(find(&template, &mut Prober::new(&template, &variables, None), &variables).is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::super::compile::without_doubled_space;
 use super::pieces::{Branch, Branches, Item, literal};
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 
 /// A pattern written otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,7 +157,7 @@ fn unwrapped(group: Item) -> Vec<Item> {
 fn leading_mark(inside: &Branches) -> Option<String> {
     let [Branch(items)] = inside.0.as_slice() else { return None };
     let text: String = items.iter().map_while(literal).collect();
-    marks::first(&text).filter(|mark| marks::is_distinctive(mark)).map(str::to_owned)
+    Segmentation::Words.first(&text).filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned)
 }
 
 /// A character as a pattern.

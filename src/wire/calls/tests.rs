@@ -13,7 +13,7 @@ fn repeated_text_is_cut_at_marks() {
         ("<a>", "<a>", "", ("", "<a>", "", "", "")),
     ];
     for (pre, mid, post, (section, open, close, separator, section_close)) in table {
-        let cut = cut(pre, mid, post).remove(0);
+        let cut = cut(Segmentation::Words, pre, mid, post).remove(0);
         let found = (&*cut.section, &*cut.open, &*cut.close, &*cut.separator, &*cut.section_close);
         assert_eq!(found, (section, open, close, separator, section_close), "{pre:?} {mid:?} {post:?}");
     }
@@ -65,7 +65,7 @@ fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
         ("</call><|wait|>", "", "</call><|wait|>", None),
     ] {
         let mut left = post.to_owned();
-        let found = own_end(&mut left, end);
+        let found = own_end(Segmentation::Words, &mut left, end);
         assert_eq!((left.as_str(), found.as_deref()), (rest, own), "{post:?} {end:?}");
     }
 }

@@ -11,10 +11,9 @@ use crate::json::Object;
 fn inferred(source: &str) -> Option<WireFormat> {
     let template = ChatTemplate::compile(source).unwrap();
     let variables = Object::new();
-    let mut prober = Prober::new(&template, &variables, None);
-    prober.settle()?;
-    let usage = template_usage::find(&template, &mut prober, &variables);
-    infer(&mut prober, &usage)
+    let prober = Prober::new(&template, &variables, None).settled()?;
+    let usage = template_usage::find(&template, &prober, &variables);
+    infer(&prober, &usage, Segmentation::Words)
 }
 
 /// The wire of a template that writes answers with a piece of Jinja about the message `m`.
@@ -150,7 +149,7 @@ fn content_gets_back_a_closing_mark_that_was_taken_for_the_end() {
         (open(""), "</answer><|end|>", ""),
         (Content { close: "!".to_owned(), ..open("<answer>") }, "</answer><|end|>", "!"),
     ] {
-        assert_eq!(settled(content, end).close, close, "{end:?}");
+        assert_eq!(settled(Segmentation::Words, content, end).close, close, "{end:?}");
     }
 }
 

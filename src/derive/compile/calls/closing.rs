@@ -23,7 +23,7 @@ impl Plan<'_> {
         };
         let pattern = format!("{tail}{closing}");
         let guarded = match self.choices.guard {
-            Guard::Weak => !frame::is_distinctive(own),
+            Guard::Weak => !frame::is_distinctive(self.wire.segmentation, own),
             Guard::Always => true,
         };
         // White space that parts two calls is left to the opening that needs it.
@@ -46,10 +46,16 @@ impl Plan<'_> {
         if !guarded {
             let mut patterns = vec![pattern];
             // A call that the end of the section or of the turn cuts off has been made all the same.
-            let ends = frame::section_marks(&self.cut.section_close);
-            let is_new = |end: &&str| frame::is_distinctive(end) && !own.contains(end) && !end.contains(own.trim());
+            let ends = frame::section_marks(self.wire.segmentation, &self.cut.section_close);
+            let is_new = |end: &&str| {
+                frame::is_distinctive(self.wire.segmentation, end) && !own.contains(end) && !end.contains(own.trim())
+            };
             patterns.extend(ends.into_iter().filter(is_new).map(spaced));
-            patterns.extend(self.stops().filter(|stop| frame::is_sure(stop) && !own.contains(*stop)).map(escape));
+            patterns.extend(
+                self.stops()
+                    .filter(|stop| frame::is_sure(self.wire.segmentation, stop) && !own.contains(*stop))
+                    .map(escape),
+            );
             Delimiter::Pattern(format!("{}{space}", any_of(patterns))).write(field, "close");
             return;
         }
@@ -59,7 +65,11 @@ impl Plan<'_> {
         }
         // A section's end that content cannot swallow goes with the last call, unless it ends a list.
         let end = self.section_end().filter(|end| own.trim().is_empty() || !end.contains(own.trim()));
-        let end = end.filter(|end| !frame::section_marks(end).into_iter().any(frame::is_distinct));
+        let end = end.filter(|end| {
+            !frame::section_marks(self.wire.segmentation, end)
+                .into_iter()
+                .any(|mark| frame::is_distinct(self.wire.segmentation, mark))
+        });
         let guard = match end.map(|end| spaced(end.trim())) {
             Some(end) => {
                 followers.retain(|other| *other != end);
@@ -74,7 +84,7 @@ impl Plan<'_> {
     /// Whether white space beside the body is part of it.
     fn minds_space(&self) -> bool {
         let bare = match &self.calls.body.arguments {
-            Arguments::Pairs(pairs) => !frame::is_distinctive(&pairs.cut.close),
+            Arguments::Pairs(pairs) => !frame::is_distinctive(self.wire.segmentation, &pairs.cut.close),
             _ => false,
         };
         bare || self.choices.space == Space::Exact
@@ -82,19 +92,24 @@ impl Plan<'_> {
 
     /// Signs before the closing mark of JSON, such as those of a fence, and the mark, which is enough alone.
     fn weak_lead<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
-        let last = marks::last(close).filter(|mark| frame::is_distinctive(mark))?;
+        let last =
+            self.wire.segmentation.last(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;
         let is_fence =
             |lead: &&str| !lead.trim().is_empty() && !lead.contains(|c| marks::is_closing(c) || "\"'".contains(c));
-        let lead = close.strip_suffix(last).filter(is_fence).filter(|lead| !frame::is_distinctive(lead))?;
+        let lead = close
+            .strip_suffix(last)
+            .filter(is_fence)
+            .filter(|lead| !frame::is_distinctive(self.wire.segmentation, lead))?;
         (!matches!(self.calls.body.arguments, Arguments::Pairs(_))).then_some((lead, last))
     }
 
     /// The first mark of a close, and the outer ones after it.
     fn outer_close<'t>(&self, close: &'t str) -> Option<(&'t str, &'t str)> {
         let lead = close.len() - close.trim_start().len();
-        let first = marks::first(close).filter(|mark| frame::is_distinctive(mark))?;
+        let first =
+            self.wire.segmentation.first(close).filter(|mark| frame::is_distinctive(self.wire.segmentation, mark))?;
         let (first, outer) = close.split_at_checked(lead + first.len())?;
-        frame::is_distinctive(outer).then_some((first, outer))
+        frame::is_distinctive(self.wire.segmentation, outer).then_some((first, outer))
     }
 
     pub(super) fn stops(&self) -> impl Iterator<Item = &str> {

@@ -65,7 +65,7 @@ impl Plan<'_> {
             // Nothing closes a call but the next one, after white space that is taken with the call before.
             before.push(format!("(?<={}){}", escape(&self.cut.separator), self.inside_section()));
         }
-        let is_distinctive = frame::is_distinctive(open);
+        let is_distinctive = frame::is_distinctive(self.wire.segmentation, open);
         match before.is_empty() {
             true if own.is_empty() => self.start_of_turn(),
             true => own,
@@ -94,8 +94,8 @@ impl Plan<'_> {
         if self.choices.inside == Inside::Neighbor || section.is_empty() {
             return String::new();
         }
-        match frame::section_marks(&self.cut.section_close).first() {
-            Some(end) if !frame::is_distinct(end) => {
+        match frame::section_marks(self.wire.segmentation, &self.cut.section_close).first() {
+            Some(end) if !frame::is_distinct(self.wire.segmentation, end) => {
                 // A sign ends a section only where the turn can end.
                 let stops: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
                 format!("(?<={}(?:(?!{}\\s*(?:{})).)*)", spaced(section), spaced(end), stops.join("|"))
@@ -107,11 +107,12 @@ impl Plan<'_> {
 
     /// The marks of an opening that may be missing, and the one that may not.
     pub(super) fn outer_marks<'t>(&self, open: &'t str) -> Option<(&'t str, &'t str)> {
-        let last = marks::marks(open.trim_end()).last()?.len();
+        let last = self.wire.segmentation.marks(open.trim_end()).last()?.len();
         let (outer, inner) = open.split_at_checked(open.trim_end().len() - last)?;
         // Beside the name, so that its text cannot be taken for prose.
-        let is_call =
-            open.trim_end().len() == open.len() && frame::is_distinctive(outer) && frame::is_distinctive(inner);
+        let is_call = open.trim_end().len() == open.len()
+            && frame::is_distinctive(self.wire.segmentation, outer)
+            && frame::is_distinctive(self.wire.segmentation, inner);
         let interrupted = !inner.trim_end().ends_with(marks::is_closing);
         (is_call && interrupted).then_some((outer, inner))
     }
@@ -153,7 +154,8 @@ impl Plan<'_> {
                 None => follows,
             };
             // If no mark begins a call, a name is a word.
-            let is_weak = !frame::is_distinctive(&self.cut.section) && !frame::is_distinctive(&self.cut.open);
+            let is_weak = !frame::is_distinctive(self.wire.segmentation, &self.cut.section)
+                && !frame::is_distinctive(self.wire.segmentation, &self.cut.open);
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
@@ -164,10 +166,13 @@ impl Plan<'_> {
                 CallPart::Text(text) => {
                     // Models put white space between a mark and a name.
                     let is_free = |mark: Option<&str>| {
-                        self.choices.space == Space::Any && mark.is_some_and(frame::is_closed_mark)
+                        self.choices.space == Space::Any
+                            && mark.is_some_and(|mark| frame::is_closed_mark(self.wire.segmentation, mark))
                     };
-                    let before = at > 0 && is_free(marks::first(text)) && !text.starts_with(char::is_whitespace);
-                    let after = at + 1 < pieces.len() && is_free(marks::last(text)) && text.trim_end() == text;
+                    let before =
+                        at > 0 && is_free(self.wire.segmentation.first(text)) && !text.starts_with(char::is_whitespace);
+                    let after =
+                        at + 1 < pieces.len() && is_free(self.wire.segmentation.last(text)) && text.trim_end() == text;
                     let space = |free: bool| if free { "\\s*" } else { "" };
                     out.push_str(&format!("{}{}{}", space(before), self.text(text), space(after)));
                 }

@@ -6,7 +6,7 @@ use super::merge::{self, delimiter, escape};
 use crate::json::{Object, Value};
 use crate::pattern::Pattern;
 use crate::text::slice;
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 
 /// A template that reads more, and the lessons it holds.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(place) = &seen.shown.reasoning else { return Vec::new() };
     let before = slice(seen.text, ..place.start).trim();
     let after = slice(seen.text, place.end..);
-    let Some(close) = marks::first(after) else { return Vec::new() };
+    let Some(close) = Segmentation::Words.first(after) else { return Vec::new() };
     let name = seen.own_reasoning.unwrap_or("thinking");
     let field = fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
     let mut found = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let before = slice(seen.text, seen.thought_end.min(place.start)..place.start).trim();
     let after = slice(seen.text, place.end..end.max(place.end)).trim();
     let opens = delimiter(field, "open");
-    let start = match marks::last(slice(seen.text, ..seen.thought_end)) {
+    let start = match Segmentation::Words.last(slice(seen.text, ..seen.thought_end)) {
         Some(close) => format!("(?<={}\\s*)", escape(close)),
         None => "^\\s*".to_owned(),
     };

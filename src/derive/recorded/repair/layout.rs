@@ -2,7 +2,7 @@
 
 use super::align::{Body, Call, Shown};
 use crate::text::slice;
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 
 /// One way to write calls.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +48,8 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     let cuts = match shown.calls.get(1) {
         Some(second) => {
             let between = get(end(first), second.span.start);
-            let open = marks::shared_end(before, between);
-            let close = marks::shared_start(without_end(between, open), after);
+            let open = Segmentation::Words.shared_end(before, between);
+            let close = Segmentation::Words.shared_start(without_end(between, open), after);
             vec![CallCut { section: without_end(before, open), open, close }]
         }
         None => {
@@ -78,7 +78,7 @@ impl Call {
         Some(match pairs.get(1) {
             Some(second) => {
                 let between = text.get(first.value.end..second.key.start)?;
-                let key_open = marks::shared_end(before, between);
+                let key_open = Segmentation::Words.shared_end(before, between);
                 PairCut { key_open, value_close: between.strip_suffix(key_open)? }
             }
             None => PairCut { key_open: from_last(before), value_close: to_first(text.get(first.value.end..)?) },
@@ -136,7 +136,10 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
     }
     let section_close = slice(after, cut.close.len()..).trim().to_owned();
     let texts = [cut.section, cut.open, cut.close, &section_close];
-    let known = texts.iter().flat_map(|text| marks::marks(text)).filter(|mark| marks::is_distinctive(mark));
+    let known = texts
+        .iter()
+        .flat_map(|text| Segmentation::Words.marks(text))
+        .filter(|mark| Segmentation::Words.is_distinctive(mark));
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = format!("{} … {}", spaced(cut.open), spaced(after));
     let marks = known.map(str::to_owned).collect();
@@ -153,8 +156,8 @@ fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
 fn from_last(text: &str) -> &str {
     let mut at = 0;
     let mut last = 0;
-    for mark in marks::marks(text) {
-        if marks::is_distinctive(mark) {
+    for mark in Segmentation::Words.marks(text) {
+        if Segmentation::Words.is_distinctive(mark) {
             last = at;
         }
         at += mark.len();
@@ -165,9 +168,9 @@ fn from_last(text: &str) -> &str {
 /// A text up to the end of its first distinctive mark; all of it if none does.
 fn to_first(text: &str) -> &str {
     let mut at = 0;
-    for mark in marks::marks(text) {
+    for mark in Segmentation::Words.marks(text) {
         at += mark.len();
-        if marks::is_distinctive(mark) {
+        if Segmentation::Words.is_distinctive(mark) {
             return text.get(..at).unwrap_or(text);
         }
     }
@@ -177,8 +180,8 @@ fn to_first(text: &str) -> &str {
 /// A text as a pattern: white space may vary, and so may numbers outside of marks.
 pub(super) fn pattern(text: &str) -> String {
     let mut out = String::new();
-    for mark in marks::marks(text) {
-        let is_mark = marks::is_distinctive(mark) && mark.chars().any(char::is_alphabetic);
+    for mark in Segmentation::Words.marks(text) {
+        let is_mark = Segmentation::Words.is_distinctive(mark) && mark.chars().any(char::is_alphabetic);
         let mut was_space = out.ends_with("\\s*");
         let mut was_digit = false;
         for c in mark.chars() {

@@ -5,7 +5,7 @@ use super::layout::{Form, Layout};
 use crate::derive::readers::pieces::Branches;
 use crate::json::{Object, Value};
 use crate::text::slice;
-use crate::wire::marks;
+use crate::wire::marks::Segmentation;
 
 /// A JSON member, as a tag of `xml-inline`.
 const MEMBER: &str = "\"(?P<key>[^\"\\\\]+)\"\\s*:\\s*(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|(?P<nested>[\\[{](?:[^\\[\\]{}\"]|\"(?:[^\"\\\\]|\\\\.)*\"|(?&nested))*[\\]}])|[^\\s,{}\\[\\]\"]+)";
@@ -50,7 +50,7 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     }
     let Some(open) = layout.named_open(known.has_id) else { return found };
     let mut layout = layout.clone();
-    if layout.close.is_empty() && marks::is_distinctive(&layout.open) {
+    if layout.close.is_empty() && Segmentation::Words.is_distinctive(&layout.open) {
         // A call that nothing closes ends where the next one begins.
         layout.close = format!("(?={})", layout.open);
     }

@@ -19,6 +19,7 @@ use crate::json::{Object, Value};
 use crate::parser::{Event, Mode};
 use crate::template::Template;
 use crate::text::slice;
+use crate::wire::marks::Segmentation;
 use align::SampleMessage;
 use edits::{Edit, Sighting};
 
@@ -274,7 +275,7 @@ fn mark_end(text: &str, shown: &align::Shown) -> usize {
     let Some(place) = &shown.reasoning else { return 0 };
     let rest = slice(text, place.end..);
     let space = rest.len() - rest.trim_start().len();
-    place.end + space + crate::wire::marks::first(rest).map_or(0, str::len)
+    place.end + space + Segmentation::Words.first(rest).map_or(0, str::len)
 }
 
 /// The start of the stop: the last text that ends content, if the output ends with it.
