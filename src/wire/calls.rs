@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::conversation::{Answer, Call, RequestShape};
+use super::conversation::{Answer, Call, Message, RequestShape};
 use super::marks::Segmentation;
 use super::pairs;
 use super::probe::{Prober, Setting, needle};
@@ -31,9 +31,11 @@ pub(crate) fn find(
     let mut best: Option<(usize, RequestShape, Setting, bool)> = None;
     for ids_hold_names in [false, true] {
         for setting in settings {
-            for request_shape in RequestShape::all() {
+            let answer = Answer::calls(calls(1, ids_hold_names));
+            let called = [Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
+            for request_shape in prober.accepted(&called, setting) {
                 let turns = Turns { prober: &prober.with_shape(request_shape), segmentation };
-                let Some(rank) = shows(turns, setting, ids_hold_names) else { continue };
+                let Some(rank) = shows(turns, setting, &answer, ids_hold_names) else { continue };
                 if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
                     best = Some((rank, request_shape, setting.clone(), ids_hold_names));
                 }
@@ -55,14 +57,9 @@ pub(crate) fn find(
 }
 
 /// How well calls show in this request shape: less is better; nothing if they do not.
-fn shows(turns: Turns<'_, '_>, setting: &Setting, ids_hold_names: bool) -> Option<usize> {
-    let answer = Answer::calls(calls(1, ids_hold_names));
-    let messages = [super::conversation::Message::User(needle::USER.to_owned()), {
-        super::conversation::Message::Assistant(answer.clone())
-    }];
+fn shows(turns: Turns<'_, '_>, setting: &Setting, answer: &Answer, ids_hold_names: bool) -> Option<usize> {
     let request_shape = turns.prober.request_shape();
-    turns.prober.render_in(request_shape, &messages, setting, false)?;
-    let trace = turns.trace(History::User, &answer, setting)?;
+    let trace = turns.trace(History::User, answer, setting)?;
     let named = trace.shows(Kind::Name(0)) || ids_hold_names && trace.shows(Kind::Id(0));
     if !named {
         return None;

@@ -2,6 +2,12 @@
 
 use crate::json::{Object, Value};
 
+/// The system message that a request adds.
+pub(crate) const SYSTEM: &str = "Qzsystemq";
+
+/// What makes an id longer than the conversation's own.
+const LONGER: &str = "Qzlongerq0000000";
+
 /// One message of a conversation, apart from how a chat template wants it written.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
@@ -48,7 +54,7 @@ impl Answer {
 }
 
 /// How reasoning is handed to a chat template.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub(crate) enum ReasoningInput {
     /// Under a key of the message.
     Key(String),
@@ -82,7 +88,7 @@ impl ReasoningInput {
 }
 
 /// One way of writing a conversation down; templates refuse some, or read only some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RequestShape {
     /// Content as a list of text parts instead of a string.
     pub content_parts: bool,
@@ -91,10 +97,29 @@ pub(crate) struct RequestShape {
     pub absent: Absent,
     /// Tools as bare functions instead of wrapped ones.
     pub bare_tools: bool,
+    /// Which tools are offered.
+    pub offer: Offer,
+    /// A system message first, even if the conversation has none.
+    pub system: bool,
+    /// Ids longer than those of the conversation.
+    pub long_ids: bool,
+}
+
+/// The tools that a request offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Offer {
+    /// Those that the prober offers or, if it offers none of its own, those that the conversation calls.
+    Usual,
+    /// The same, and one that nobody calls if there would be none: some templates require it.
+    Always,
+    /// Those that the conversation calls as well: some templates refuse a call of any other.
+    Called,
+    /// None, whatever is called: some templates refuse tools.
+    Never,
 }
 
 /// The form of content that an answer does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Absent {
     Empty,
     Null,
@@ -103,12 +128,19 @@ pub(crate) enum Absent {
 
 impl RequestShape {
     /// The form that most templates accept.
-    pub const USUAL: RequestShape =
-        RequestShape { content_parts: false, arguments_text: false, absent: Absent::Empty, bare_tools: false };
+    pub const USUAL: RequestShape = RequestShape {
+        content_parts: false,
+        arguments_text: false,
+        absent: Absent::Empty,
+        bare_tools: false,
+        offer: Offer::Usual,
+        system: false,
+        long_ids: false,
+    };
 
-    /// Every request shape, the usual ones first.
-    pub fn all() -> impl Iterator<Item = RequestShape> {
-        [false, true].into_iter().flat_map(|bare_tools| {
+    /// Every form of messages and tools that this request may have, the usual ones first.
+    pub fn forms(self) -> impl Iterator<Item = RequestShape> {
+        [false, true].into_iter().flat_map(move |bare_tools| {
             [false, true].into_iter().flat_map(move |content_parts| {
                 [Absent::Empty, Absent::Null, Absent::Missing].into_iter().flat_map(move |absent| {
                     [false, true].into_iter().map(move |arguments_text| RequestShape {
@@ -116,10 +148,37 @@ impl RequestShape {
                         arguments_text,
                         absent,
                         bare_tools,
+                        ..self
                     })
                 })
             })
         })
+    }
+
+    /// Requests that say something else besides, for templates that refuse this one in every form: other tools, a system
+    /// message, other ids, and two of these.
+    pub fn remedies(self) -> Vec<RequestShape> {
+        let offers = [Offer::Called, Offer::Never, Offer::Always].map(|offer| RequestShape { offer, ..self });
+        let mut single: Vec<RequestShape> = offers.to_vec();
+        single.push(RequestShape { system: true, ..self });
+        single.push(RequestShape { long_ids: true, ..self });
+        let with_system = offers.map(|shape| RequestShape { system: true, ..shape });
+        let with_ids = [offers[0], offers[1], RequestShape { system: true, ..self }];
+        let mut all = single;
+        all.extend(with_system);
+        all.extend(with_ids.map(|shape| RequestShape { long_ids: true, ..shape }));
+        let mut known = vec![self];
+        all.retain(|shape| {
+            let is_new = !known.contains(shape);
+            known.push(*shape);
+            is_new
+        });
+        all
+    }
+
+    /// This request in every form, and then its remedies in every form.
+    pub fn ladder(self) -> impl Iterator<Item = RequestShape> {
+        std::iter::once(self).chain(self.remedies()).flat_map(RequestShape::forms)
     }
 
     /// In words, for the report.
@@ -136,12 +195,37 @@ impl RequestShape {
         if self.bare_tools {
             words.push("tools without the function wrapper");
         }
+        match self.offer {
+            Offer::Usual => {}
+            Offer::Always => words.push("a tool offered in every request"),
+            Offer::Called => words.push("every called tool offered"),
+            Offer::Never => words.push("no tools offered"),
+        }
+        if self.system {
+            words.push("a system message first");
+        }
+        if self.long_ids {
+            words.push("long call ids");
+        }
         words.join(", ")
     }
 
     /// The messages as the template's `messages` variable.
     pub fn messages(&self, messages: &[Message], reasoning_input: Option<&ReasoningInput>) -> Value {
-        Value::List(messages.iter().map(|message| self.message(message, reasoning_input)).collect())
+        let begins_with_system = matches!(messages.first(), Some(Message::System(_)));
+        let system = (self.system && !begins_with_system).then(|| Message::System(SYSTEM.to_owned()));
+        let all = system.iter().chain(messages);
+        Value::List(all.map(|message| self.message(message, reasoning_input)).collect())
+    }
+
+    /// An id as this request gives it.
+    pub fn id(&self, id: &str) -> String {
+        if self.long_ids { format!("{id}{LONGER}") } else { id.to_owned() }
+    }
+
+    /// A render with the ids of the conversation in place of those that the request gave.
+    pub fn with_own_ids(&self, text: String) -> String {
+        if self.long_ids { text.replace(LONGER, "") } else { text }
     }
 
     fn message(&self, message: &Message, reasoning_input: Option<&ReasoningInput>) -> Value {
@@ -150,7 +234,7 @@ impl RequestShape {
             Message::User(text) => Value::from([("role", "user".into()), ("content", self.content(text))]),
             Message::Tool { id, name, content } => Value::from([
                 ("role", "tool".into()),
-                ("tool_call_id", id.as_str().into()),
+                ("tool_call_id", self.id(id).into()),
                 ("name", name.as_str().into()),
                 ("content", self.content(content)),
             ]),
@@ -192,7 +276,7 @@ impl RequestShape {
         let arguments = Value::Object(call.arguments.clone());
         let arguments = if self.arguments_text { arguments.to_string().into() } else { arguments };
         Value::from([
-            ("id", call.id.as_str().into()),
+            ("id", self.id(&call.id).into()),
             ("type", "function".into()),
             ("function", Value::from([("name", call.name.as_str().into()), ("arguments", arguments)])),
         ])
@@ -361,10 +445,10 @@ mod tests {
 
     #[test]
     fn every_request_shape_is_tried_once_and_the_usual_one_first() {
-        let shapes: Vec<RequestShape> = RequestShape::all().collect();
+        let shapes: Vec<RequestShape> = USUAL.ladder().collect();
         assert_eq!(shapes.first(), Some(&USUAL));
-        // Two forms each of content, arguments and tools, three of absent content.
-        assert_eq!(shapes.len(), 24);
+        // Two forms each of content, arguments and tools, three of absent content; eleven remedies.
+        assert_eq!(shapes.len(), 12 * 24);
         for (at, shape) in shapes.iter().enumerate() {
             assert!(!shapes[..at].contains(shape), "{shape:?} comes twice");
         }
@@ -373,7 +457,7 @@ mod tests {
     #[test]
     fn a_request_shape_is_described_by_how_it_differs_from_the_usual_one() {
         let unusual =
-            RequestShape { content_parts: true, arguments_text: true, absent: Absent::Null, bare_tools: true };
+            RequestShape { content_parts: true, arguments_text: true, absent: Absent::Null, bare_tools: true, ..USUAL };
         let described = "arguments as JSON text, content as a list of parts, absent content as null, tools without the \
                          function wrapper";
         assert_eq!(unusual.describe(), described);

@@ -1,19 +1,19 @@
 //! Rendering probes: conversations whose every value is a needle, in a form that the template accepts.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 
-use super::conversation::{Answer, Call, Message, ReasoningInput, RequestShape};
+use super::conversation::{Answer, Call, Message, Offer, ReasoningInput, RequestShape};
 use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 
 /// Strings that cannot occur by accident, so that their position shows the text around a value.
 pub(crate) mod needle {
-    pub const SYSTEM: &str = "Qzsystemq";
+    pub(crate) use super::super::conversation::SYSTEM;
     pub const USER: &str = "Qzuserq";
     pub const LATER: &str = "Qzlaterq";
     pub const CONTENT: &str = "Qzcontentq";
@@ -51,8 +51,6 @@ pub(crate) struct Prober<'t> {
     options: Rc<RenderOptions>,
     request_shape: RequestShape,
     reasoning_input: Option<ReasoningInput>,
-    /// Whether a tool is offered even if none is called: some templates require it.
-    always_tools: bool,
     /// The tools to offer instead of those the conversation calls.
     offered: Option<Rc<Value>>,
     memory: Rc<Memory>,
@@ -68,7 +66,12 @@ struct Memory {
     refused: RefCell<Vec<String>>,
     /// Renders by their context.
     known: RefCell<HashMap<u64, Option<String>>>,
+    /// Refused conversations that no request shape helps.
+    hopeless: RefCell<HashSet<Refusal>>,
 }
+
+/// What refusals depend on, as a hash.
+type Refusal = u64;
 
 impl<'t> Prober<'t> {
     pub fn new(template: &'t ChatTemplate, variables: &'t Object, now: Option<String>) -> Self {
@@ -78,7 +81,6 @@ impl<'t> Prober<'t> {
             options: Rc::new(RenderOptions { now, ..RenderOptions::default() }),
             request_shape: RequestShape::USUAL,
             reasoning_input: None,
-            always_tools: false,
             offered: None,
             memory: Rc::default(),
         }
@@ -99,30 +101,28 @@ impl<'t> Prober<'t> {
         Self { offered: tools.map(Rc::new), ..self.clone() }
     }
 
-    /// One that offers a tool even if none is called.
-    pub fn always_offering(&self, always_tools: bool) -> Self {
-        Self { always_tools, ..self.clone() }
-    }
-
     pub fn request_shape(&self) -> RequestShape {
         self.request_shape
     }
 
+    /// Whether every request offers a tool.
     pub fn always_tools(&self) -> bool {
-        self.always_tools
+        self.request_shape.offer == Offer::Always
     }
 
-    /// One with the first request shape in which content reaches the text, and with a tool offered if it must be.
+    /// One with the first request shape in which content reaches the text.
     pub fn settled(&self) -> Option<Self> {
         let messages = [Message::User(needle::USER.to_owned()), Message::Assistant(Answer::content(needle::CONTENT))];
-        [false, true].into_iter().find_map(|always_tools| {
-            let prober = self.always_offering(always_tools);
-            let shows = |request_shape: &RequestShape| {
-                let text = prober.render_in(*request_shape, &messages, &Setting::new(), false);
-                text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
-            };
-            RequestShape::all().find(shows).map(|request_shape| prober.with_shape(request_shape))
-        })
+        let shows = |request_shape: &RequestShape| {
+            let text = self.render_in(*request_shape, &messages, &Setting::new(), false);
+            text.is_some_and(|text| text.contains(needle::CONTENT) && text.contains(needle::USER))
+        };
+        // No id is given, and no tool called, that a remedy could change.
+        let mut ladder = self
+            .request_shape
+            .ladder()
+            .filter(|shape| !shape.long_ids && matches!(shape.offer, Offer::Usual | Offer::Always));
+        ladder.find(shows).map(|request_shape| self.with_shape(request_shape))
     }
 
     /// The texts that the template writes.
@@ -167,13 +167,37 @@ impl<'t> Prober<'t> {
 
     /// Renders in this prober's request shape or, if the template refuses that, in the first one it accepts.
     pub fn render(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Option<String> {
-        self.render_in(self.request_shape, messages, setting, generation_prompt).or_else(|| {
-            RequestShape::all()
-                .filter(|request_shape| {
-                    *request_shape != self.request_shape && request_shape.bare_tools == self.request_shape.bare_tools
-                })
-                .find_map(|request_shape| self.render_in(request_shape, messages, setting, generation_prompt))
+        let render = |shape: RequestShape| self.render_in(shape, messages, setting, generation_prompt);
+        let own = self.request_shape;
+        render(own).or_else(|| {
+            let refused = self.refusal(messages, setting, generation_prompt);
+            if self.memory.hopeless.borrow().contains(&refused) {
+                return None;
+            }
+            let is_other = |shape: &RequestShape| *shape != own && shape.bare_tools == own.bare_tools;
+            let found = own.forms().filter(is_other).chain(own.remedies()).find_map(render);
+            if found.is_none() {
+                self.memory.hopeless.borrow_mut().insert(refused);
+            }
+            found
         })
+    }
+
+    /// A refused conversation as far as refusals depend on it: its setting, its request shape, and the parts of its
+    /// messages. Where no request shape helped one, none is tried for another.
+    fn refusal(&self, messages: &[Message], setting: &Setting, generation_prompt: bool) -> Refusal {
+        let mut hasher = FixedState::default().build_hasher();
+        hash_object(setting, &mut hasher);
+        (self.request_shape, self.offered.is_some(), generation_prompt).hash(&mut hasher);
+        self.reasoning_input.hash(&mut hasher);
+        for message in messages {
+            std::mem::discriminant(message).hash(&mut hasher);
+            if let Message::Assistant(answer) = message {
+                (answer.content.is_some(), answer.reasoning.is_some()).hash(&mut hasher);
+                answer.calls.iter().for_each(|call| call.arguments.len().hash(&mut hasher));
+            }
+        }
+        hasher.finish()
     }
 
     /// Renders in one request shape.
@@ -194,7 +218,7 @@ impl<'t> Prober<'t> {
         }
         self.memory.renders.set(self.memory.renders.get() + 1);
         let text = match self.template.render(&context, &self.options) {
-            Ok(rendered) => Some(rendered.text),
+            Ok(rendered) => Some(request_shape.with_own_ids(rendered.text)),
             Err(error) => {
                 self.memory.exhausted.set(error.kind() == RenderErrorKind::Exhausted);
                 let mut refused = self.memory.refused.borrow_mut();
@@ -206,6 +230,15 @@ impl<'t> Prober<'t> {
         };
         self.memory.known.borrow_mut().insert(key, text.clone());
         text
+    }
+
+    /// The request shapes in which the template accepts a conversation: forms of its own request or, if it refuses them
+    /// all, of the first remedy that it accepts.
+    pub fn accepted(&self, messages: &[Message], setting: &Setting) -> impl Iterator<Item = RequestShape> {
+        let accepts = |shape: &RequestShape| self.render_in(*shape, messages, setting, false).is_some();
+        let mut requests = std::iter::once(self.request_shape).chain(self.request_shape.remedies());
+        let request = requests.find(|request| request.forms().any(|shape| accepts(&shape)));
+        request.into_iter().flat_map(RequestShape::forms).filter(accepts)
     }
 
     /// The keys a render asks the context for; none if the template refuses it.
@@ -226,16 +259,37 @@ impl<'t> Prober<'t> {
     ) -> Object {
         let mut context = self.variables.clone();
         context.insert("messages".to_owned(), request_shape.messages(messages, self.reasoning_input.as_ref()));
-        let mut tools = self.offered.as_deref().cloned().unwrap_or_else(|| request_shape.tools(messages));
-        if self.always_tools && tools == Value::List(Vec::new()) {
-            tools = request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]);
-        }
+        let tools = self.tools(request_shape, messages);
         if tools != Value::List(Vec::new()) {
             context.insert("tools".to_owned(), tools);
         }
         context.insert("add_generation_prompt".to_owned(), generation_prompt.into());
         context.extend(setting.iter().map(|(name, value)| (name.clone(), value.clone())));
         context
+    }
+}
+
+impl Prober<'_> {
+    /// The tools that a request offers.
+    fn tools(&self, request_shape: RequestShape, messages: &[Message]) -> Value {
+        let none = || Value::List(Vec::new());
+        let called = || request_shape.tools(messages);
+        let own = self.offered.as_deref().cloned();
+        match request_shape.offer {
+            Offer::Never => none(),
+            Offer::Usual => own.unwrap_or_else(called),
+            Offer::Always => match own.unwrap_or_else(called) {
+                tools if tools == none() => request_shape.tools(&[Message::Assistant(Answer::calls(vec![call(0, 1)]))]),
+                tools => tools,
+            },
+            Offer::Called => match (own, called()) {
+                (Some(Value::List(mut own)), Value::List(called)) => {
+                    own.extend(called);
+                    Value::List(own)
+                }
+                (_, called) => called,
+            },
+        }
     }
 }
 
@@ -319,7 +373,7 @@ mod tests {
         let table = [
             ("{% for m in messages %}{{ m.content }}{% endfor %}", Some((RequestShape::USUAL, false))),
             (parts, Some((RequestShape { content_parts: true, ..RequestShape::USUAL }, false))),
-            (demanding, Some((RequestShape::USUAL, true))),
+            (demanding, Some((RequestShape { offer: Offer::Always, ..RequestShape::USUAL }, true))),
             // The prompt alone does not do: content has to show, too.
             ("{{ messages[0].content }}", None),
             ("{{ raise_exception('no') }}", None),
@@ -373,6 +427,37 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_request_says_something_else_besides() {
+        let calls = "{{ m.content }}{% for c in m.tool_calls %}{{ c.id }}{% endfor %}";
+        let refuses = |test: &str| {
+            format!("{{% if {test} %}}{{{{ raise_exception('no') }}}}{{% endif %}}{}", chat_template(calls))
+        };
+        let each = |test: &str| {
+            let guard = format!("{{% if {test} %}}{{{{ raise_exception('no') }}}}{{% endif %}}");
+            chat_template(&format!("{calls}{{% for c in m.tool_calls %}}{guard}{{% endfor %}}"))
+        };
+        let named = "c.function.name not in tools | map(attribute='function') | map(attribute='name')";
+        let usual = RequestShape::USUAL;
+        for (source, helps) in [
+            (refuses("tools"), RequestShape { offer: Offer::Never, ..usual }),
+            (refuses("messages[0].role != 'system'"), RequestShape { system: true, ..usual }),
+            (each("c.id | length < 12"), RequestShape { long_ids: true, ..usual }),
+            (each(named), RequestShape { offer: Offer::Called, ..usual }),
+        ] {
+            with_prober(&source, |prober| {
+                let other = usual.tools(&said(Answer::calls(vec![call(2, 1)])));
+                let prober = prober.offering(Some(other));
+                let messages = said(Answer::calls(vec![call(0, 1)]));
+                let shape = prober.accepted(&messages, &Setting::new()).next();
+                assert_eq!(shape, Some(helps), "{source}");
+                // Whatever the template was given, the render has the ids of the conversation.
+                let text = prober.render(&messages, &Setting::new(), false).unwrap();
+                assert!(text.ends_with("<|assistant|>qzId1aaaa<|end|>"), "{text}");
+            });
+        }
+    }
+
+    #[test]
     fn special_tokens_that_a_template_reads_and_nobody_gave_are_unset() {
         let template = ChatTemplate::compile("{{ bos_token }}{{ eos_token }}{{ mode }}").unwrap();
         let variables = Object::from_iter([("eos_token".to_owned(), "</s>".into())]);
@@ -401,9 +486,8 @@ mod tests {
             let called = || Answer::calls(vec![call(1, 1)]);
             assert_eq!(names(prober, Answer::content("Hello")), None, "without a tool the variable is missing");
             assert_eq!(names(prober, called()).as_deref(), Some(needle::NAMES[1]));
-            let demanded = prober.always_offering(true);
-            assert_eq!(names(&demanded, Answer::content("Hello")).as_deref(), Some(needle::NAMES[0]));
-            let offered = demanded.offering(Some(shape.tools(&said(Answer::calls(vec![call(2, 1)])))));
+            let other = shape.tools(&said(Answer::calls(vec![call(2, 1)])));
+            let offered = prober.offering(Some(other));
             assert_eq!(names(&offered, called()).as_deref(), Some(needle::NAMES[2]));
         });
     }

@@ -96,13 +96,11 @@ fn call_shape(prober: &Prober<'_>, setting: &Setting, named_id: bool) -> Option<
     let same = |request_shape: &RequestShape| {
         request_shape.content_parts == base.content_parts && request_shape.bare_tools == base.bare_tools
     };
-    let mut all: Vec<(RequestShape, String)> =
-        RequestShape::all().filter(same).filter_map(|request_shape| shown(&request_shape)).collect();
+    let called = [user(), Message::Assistant(Answer::calls(vec![made.clone()]))];
+    let (usual, other): (Vec<_>, Vec<_>) = prober.accepted(&called, setting).partition(same);
+    let mut all: Vec<(RequestShape, String)> = usual.iter().filter_map(shown).collect();
     if all.is_empty() {
-        all = RequestShape::all()
-            .filter(|request_shape| !same(request_shape))
-            .filter_map(|request_shape| shown(&request_shape))
-            .collect();
+        all = other.iter().filter_map(shown).collect();
     }
     let python = format!("'{}': '{}'", needle::KEYS[0], needle::VALUES[0]);
     let escaped = format!("\\\"{}", needle::KEYS[0]);
