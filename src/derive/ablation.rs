@@ -10,7 +10,9 @@ use std::{env, fs};
 
 use super::compile::{CallRegion, Choices, Guard, Inside, Section, Space, Stray, ThoughtEnd};
 use super::{Options, derive};
+use crate::wire::Reading;
 use crate::wire::marks::Segmentation;
+use crate::wire::turn::Comparison;
 
 type IsIt = fn(&Choices) -> bool;
 
@@ -30,15 +32,15 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
 
 thread_local! {
     static WITHOUT: Cell<Option<IsIt>> = const { Cell::new(None) };
-    static WITHOUT_READING: Cell<Option<Segmentation>> = const { Cell::new(None) };
+    static WITHOUT_READING: Cell<Option<fn(Reading) -> bool>> = const { Cell::new(None) };
 }
 
 pub(super) fn leaves_out(choices: &Choices) -> bool {
     WITHOUT.get().is_some_and(|is_it| is_it(choices))
 }
 
-pub(super) fn leaves_out_segmentation(segmentation: Segmentation) -> bool {
-    WITHOUT_READING.get() == Some(segmentation)
+pub(super) fn leaves_out_reading(reading: Reading) -> bool {
+    WITHOUT_READING.get().is_some_and(|is_it| is_it(reading))
 }
 
 fn templates() -> Vec<PathBuf> {
@@ -87,8 +89,11 @@ fn every_alternative_earns_its_place() {
         WITHOUT.set(None);
     }
     let together = "tokens that only together are a mark, as a role between two signs is";
-    let readings =
-        [("marks: spans of words", Segmentation::Spans, Some(together)), ("marks: signs", Segmentation::Signs, None)];
+    let readings: [(_, fn(Reading) -> bool, _); 3] = [
+        ("marks: spans of words", |reading| reading.segmentation == Segmentation::Spans, Some(together)),
+        ("marks: signs", |reading| reading.segmentation == Segmentation::Signs, None),
+        ("prompts: aligned", |reading| reading.comparison == Comparison::Aligned, None),
+    ];
     for (name, reading, reason) in readings {
         WITHOUT_READING.set(Some(reading));
         rows.push((name, changed(), reason));

@@ -11,7 +11,7 @@ use super::readers::Wish;
 use super::{Attempt, Options, keep};
 use crate::json::Step;
 use crate::wire::probe::needle;
-use crate::wire::{self, marks::Segmentation, structure::WireFormat};
+use crate::wire::{self, Reading, structure::WireFormat};
 
 /// How many candidates are looked at.
 const MOST_PROOFS: usize = 32;
@@ -33,13 +33,13 @@ pub(super) struct Chosen {
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
 pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     let mut best: Option<Chosen> = None;
-    // The boundaries of marks have several readings: the next is tried if those before do not read everything.
-    for segmentation in Segmentation::ordered(proof.prober().literals()) {
+    // What renders leave open has several readings: the next is tried if those before do not read everything.
+    for reading in Reading::ordered(proof.prober().literals()) {
         #[cfg(test)]
-        if super::ablation::leaves_out_segmentation(segmentation) {
+        if super::ablation::leaves_out_reading(reading) {
             continue;
         }
-        let Some(found) = candidate(segmentation, proof, options, wish) else { continue };
+        let Some(found) = candidate(reading, proof, options, wish) else { continue };
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
             best = Some(found);
         }
@@ -50,8 +50,8 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
     best
 }
 
-fn candidate(segmentation: Segmentation, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    let mut wire = wire::infer(proof.prober(), proof.usage(), segmentation)?;
+fn candidate(reading: Reading, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
+    let mut wire = wire::infer(proof.prober(), proof.usage(), reading)?;
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
     // A template cannot name marks that change with the values of a message.

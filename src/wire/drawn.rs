@@ -2,10 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::marks::Segmentation;
 use super::probe::Prober;
 use super::structure::{Arguments, Cut, WireFormat};
-use super::{infer, template_usage};
+use super::{Reading, infer, template_usage};
 use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 
@@ -85,7 +84,7 @@ impl Drawn {
         let variables = Object::new();
         let prober = Prober::new(&template, &variables, None);
         let usage = template_usage::find(&template, &prober, &variables);
-        infer(&prober, &usage, Segmentation::Words).unwrap()
+        infer(&prober, &usage, Reading::default()).unwrap()
     }
 }
 

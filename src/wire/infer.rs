@@ -1,5 +1,6 @@
 //! From renders to the structure, in the order in which one part settles the next.
 
+use super::align;
 use super::calls::{self, Around};
 use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
 use super::hidden;
@@ -9,16 +10,37 @@ use super::shapes;
 use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
 use super::template_usage::TemplateUsage;
 use super::trace::{Kind, Trace};
-use super::turn::{Leads, Turns};
+use super::turn::{Comparison, Leads, Turns};
 use crate::text::slice;
 
-/// Infers how a chat template writes the model's turn, with its marks cut in this way; nothing if it shows no content.
-pub(crate) fn infer(prober: &Prober, usage: &TemplateUsage, segmentation: Segmentation) -> Option<WireFormat> {
+/// One reading of what renders leave open about a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// How texts are cut into marks.
+    pub segmentation: Segmentation,
+    /// How prompts are compared with turns.
+    pub comparison: Comparison,
+}
+
+impl Reading {
+    /// The readings in the order in which to try them, for a template that writes these literals.
+    pub(crate) fn ordered(literals: &[String]) -> impl Iterator<Item = Reading> {
+        let segmentations = Segmentation::ordered(literals);
+        let exact = segmentations.map(|segmentation| Reading { segmentation, comparison: Comparison::Exact });
+        let [first, others @ ..] = exact;
+        [first, Reading { comparison: Comparison::Aligned, ..first }].into_iter().chain(others)
+    }
+}
+
+/// Infers how a chat template writes the model's turn in one reading; nothing if it shows no content.
+pub(crate) fn infer(prober: &Prober, usage: &TemplateUsage, reading: Reading) -> Option<WireFormat> {
+    let Reading { segmentation, comparison } = reading;
     Inference {
         plain: prober.offering(None),
         offering: prober.offering(Some(other_tools(prober.request_shape()))),
         usage,
         segmentation,
+        comparison,
     }
     .wire()
 }
@@ -31,6 +53,7 @@ struct Inference<'p, 't> {
     offering: Prober<'t>,
     usage: &'p TemplateUsage,
     segmentation: Segmentation,
+    comparison: Comparison,
 }
 
 impl<'t> Inference<'_, 't> {
@@ -75,8 +98,10 @@ impl<'t> Inference<'_, 't> {
             .iter_mut()
             .filter(|prompt| !prompt.header_in_prompt_only)
             .for_each(|prompt| begin_at(prompt, &content.open));
+        let trailing = plain.tail().split_once(end.as_str()).filter(|_| !end.trim().is_empty());
+        let trailing = trailing.map_or_else(String::new, |(_, rest)| rest.trim().to_owned());
         let segmentation = self.segmentation;
-        Some(WireFormat { request_shape, segmentation, prompts, reasoning, content, calls, end, stops })
+        Some(WireFormat { request_shape, segmentation, prompts, reasoning, content, calls, end, stops, trailing })
     }
 
     fn turns<'p>(&self, prober: &'p Prober<'t>) -> Turns<'p, 't> {
@@ -127,9 +152,9 @@ impl<'t> Inference<'_, 't> {
             let thought = thought.and_then(|_| thoughts.iter().find_map(|answer| lead(answer, Some(Kind::Reasoning))));
             Leads { all: plain.into_iter().chain(called).collect(), thought }
         };
-        let mut prompts = self.turns(&offering).prompts(&self.usage.settings, leads, close);
+        let mut prompts = self.turns(&offering).prompts(&self.usage.settings, leads, close, self.comparison);
         // A prompt without tools may end otherwise.
-        for prompt in self.turns(&plain).prompts(&self.usage.settings, leads, close) {
+        for prompt in self.turns(&plain).prompts(&self.usage.settings, leads, close, self.comparison) {
             if !prompts.iter().any(|known| known.header == prompt.header && known.prefill == prompt.prefill) {
                 prompts.push(prompt);
             }
@@ -141,9 +166,11 @@ impl<'t> Inference<'_, 't> {
     fn stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
         let mut stops: Vec<String> = Vec::new();
         let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref()), self.usage.eos_token.as_deref()];
-        for text in ends.into_iter().flatten().map(str::trim) {
-            if !text.is_empty() && !stops.iter().any(|known| known == text) {
-                stops.push(text.to_owned());
+        for text in ends.into_iter().flatten() {
+            for stop in self.stops_of(text.trim()) {
+                if !stop.is_empty() && !stops.iter().any(|known| known == stop) {
+                    stops.push(stop.to_owned());
+                }
             }
         }
         if end.trim().is_empty() {
@@ -157,13 +184,26 @@ impl<'t> Inference<'_, 't> {
         stops
     }
 
+    /// The marks of a text that ends turns: an engine may stop at each of them. A text without a mark is one stop.
+    fn stops_of<'e>(&self, text: &'e str) -> Vec<&'e str> {
+        let mut marks = self.segmentation.marks(text);
+        marks.retain(|mark| self.segmentation.is_distinctive(mark));
+        if marks.is_empty() { vec![text] } else { marks }
+    }
+
     /// The start of the turn's own text in a render.
     fn begin_of(&self, trace: &Trace, prompts: &[Prompt]) -> usize {
         let lead = trace.lead();
         let headers = prompts.iter().filter(|prompt| prompt.after == History::User).map(|prompt| {
             let header = if prompt.header_in_prompt_only { "" } else { prompt.header.as_str() };
             let whole = format!("{}{header}", prompt.before);
-            if lead.starts_with(&whole) { whole.len() } else { self.segmentation.shared_start(lead, &whole).len() }
+            match self.comparison {
+                _ if lead.starts_with(&whole) => whole.len(),
+                Comparison::Exact => self.segmentation.shared_start(lead, &whole).len(),
+                Comparison::Aligned => {
+                    align::last_shared(self.segmentation, lead, &whole).map_or(0, |(own, _)| own.end)
+                }
+            }
         });
         headers.max().unwrap_or(0)
     }

@@ -4,6 +4,7 @@
 //! positions of the needles show the text around each value, and shapes that differ in one thing show which text
 //! belongs to it. `structure::WireFormat` is the outcome.
 
+mod align;
 mod calls;
 pub(crate) mod conversation;
 #[cfg(test)]
@@ -20,8 +21,8 @@ pub(crate) mod structure;
 mod support;
 pub(crate) mod template_usage;
 mod trace;
-mod turn;
+pub(crate) mod turn;
 pub(crate) mod written;
 
 pub use found::Wire;
-pub(crate) use infer::infer;
+pub(crate) use infer::{Reading, infer};

@@ -23,6 +23,18 @@ pub(crate) struct WireFormat {
     pub end: String,
     /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
     pub stops: Vec<String>,
+    /// What every render writes after `end`, such as a prompt that nobody asked for; no model writes it.
+    pub trailing: String,
+}
+
+impl WireFormat {
+    /// The text that renders write behind a stop: the rest of the turn's end, and what follows every turn.
+    pub(crate) fn behind(&self, stop: &str) -> String {
+        match self.end.split_once(stop) {
+            Some((_, rest)) => format!("{rest}{}", self.trailing).trim().to_owned(),
+            None => String::new(),
+        }
+    }
 }
 
 /// The messages that the model's turn may follow.

@@ -1,5 +1,6 @@
 //! The turn: the header and the prefill that prompts write of it, and the marks that end it.
 
+use super::align;
 use super::conversation::{Answer, Message};
 use super::marks::Segmentation;
 use super::probe::{Prober, Setting, needle};
@@ -13,6 +14,16 @@ use crate::text::slice;
 pub(crate) struct Turns<'p, 't> {
     pub prober: &'p Prober<'t>,
     pub segmentation: Segmentation,
+}
+
+/// How the end of a prompt is compared with the beginning of a turn, the plainest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// Sign by sign: a turn begins with the header that the prompt ends with.
+    #[default]
+    Exact,
+    /// By the last marks that both have, with any white space and other text around them.
+    Aligned,
 }
 
 /// The end of the last words of a history.
@@ -50,13 +61,18 @@ impl Turns<'_, '_> {
         settings: &[Setting],
         leads: impl Fn(&Self, History, &Setting) -> Leads,
         close: Option<&str>,
+        comparison: Comparison,
     ) -> Vec<Prompt> {
         let mut prompts: Vec<Prompt> = Vec::new();
         let last_only = close.and_then(|_| self.last_only());
         for after in History::ALL {
             for setting in settings {
                 let known = Known { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
-                let Some(found) = self.prompt(after, setting, &known) else { continue };
+                let found = match comparison {
+                    Comparison::Exact => self.prompt(after, setting, &known),
+                    Comparison::Aligned => self.aligned_prompt(after, setting, &known.leads),
+                };
+                let Some(found) = found else { continue };
                 if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
                     prompts.push(found);
                 }
@@ -77,17 +93,48 @@ impl Turns<'_, '_> {
         (!lead.trim().is_empty() && !written.trim().is_empty()).then(|| written.to_owned())
     }
 
-    fn prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
-        let Known { leads, close, last_only } = known;
+    /// The end of a prompt, and where the generation prompt begins in it, if it is known.
+    fn prompt_end(&self, after: History, setting: &Setting) -> Option<(String, Option<usize>)> {
         let history = shapes::history(after);
         let text = self.prober.render(&history, setting, true)?;
         let start = end_of(&text, after)?;
-        let tail = text.get(start..)?;
-        let generated = self
-            .prober
-            .render(&history, setting, false)
-            .filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()))
-            .and_then(|bare| bare.len().checked_sub(start));
+        let bare = self.prober.render(&history, setting, false);
+        let bare = bare.filter(|bare| bare.len() < text.len() && text.starts_with(bare.as_str()));
+        let generated = bare.and_then(|bare| bare.len().checked_sub(start));
+        Some((text.get(start..)?.to_owned(), generated))
+    }
+
+    /// The prompt whose header is the last stretch that its end shares with the beginning of a turn. One kind of turn that
+    /// begins otherwise changes nothing.
+    fn aligned_prompt(&self, after: History, setting: &Setting, leads: &Leads) -> Option<Prompt> {
+        let (tail, generated) = self.prompt_end(after, setting)?;
+        let begin = generated.unwrap_or_else(|| self.end_of_turn(after, &tail));
+        let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
+            let (own, _) = align::last_shared(self.segmentation, &tail, lead)?;
+            (own.end > begin).then_some(own)
+        });
+        let shared = shared.min_by_key(|own| own.end);
+        // White space before and after the header is the prompt's, and part of it.
+        let header = shared.clone().map_or(begin..tail.len(), |own| {
+            let space = |text: &str| text.len() - text.trim_start().len();
+            let before = slice(&tail, begin..own.start.max(begin));
+            let start = own.start.max(begin) - (before.len() - before.trim_end().len());
+            start..own.end + space(slice(&tail, own.end..))
+        });
+        Some(Prompt {
+            after,
+            setting: setting.clone(),
+            before: slice(&tail, ..header.start).to_owned(),
+            header: slice(&tail, header.clone()).to_owned(),
+            prefill: slice(&tail, header.end..).to_owned(),
+            header_in_prompt_only: shared.is_none(),
+        })
+    }
+
+    fn prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
+        let Known { leads, close, last_only } = known;
+        let (tail, generated) = self.prompt_end(after, setting)?;
+        let tail = tail.as_str();
         let shared = leads.all.iter().chain(&leads.thought).fold(tail, |shared, lead| match lead.starts_with(shared) {
             true => shared,
             false => self.segmentation.shared_start(shared, lead),
@@ -228,7 +275,7 @@ mod tests {
                 let lead = |answer: &Answer| turns.trace(after, answer, setting).map(|trace| trace.lead().to_owned());
                 Leads { all: lead(&shapes::content()).into_iter().collect(), thought: thought.and_then(lead) }
             };
-            let prompts = turns(&prober).prompts(&[Setting::new()], leads, close);
+            let prompts = turns(&prober).prompts(&[Setting::new()], leads, close, Comparison::Exact);
             prompts
                 .into_iter()
                 .map(|known| (known.after, known.header, known.prefill, known.header_in_prompt_only))

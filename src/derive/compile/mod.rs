@@ -180,7 +180,14 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
         Delimiter::Literals([open.to_owned()].into_iter().chain(beside).collect()).write(&mut field, "open");
     }
-    let mut patterns: Vec<String> = closes.iter().map(|close| spaced(close)).collect();
+    let ending = |close: &String| match wire.behind(close) {
+        // What renders write behind the stop goes with it.
+        rest if wire.stops.contains(close) && !rest.is_empty() => {
+            format!("{}(?:\\s*{})?", spaced(close), spaced(&rest))
+        }
+        _ => spaced(close),
+    };
+    let mut patterns: Vec<String> = closes.iter().map(ending).collect();
     if !open.is_empty()
         && let Some(calls) = &wire.calls
     {

@@ -13,7 +13,7 @@ fn inferred(source: &str) -> Option<WireFormat> {
     let variables = Object::new();
     let prober = Prober::new(&template, &variables, None).settled()?;
     let usage = template_usage::find(&template, &prober, &variables);
-    infer(&prober, &usage, Segmentation::Words)
+    infer(&prober, &usage, Reading::default())
 }
 
 /// The wire of a template that writes answers with a piece of Jinja about the message `m`.
