@@ -225,8 +225,28 @@ impl ChatTemplate {
     ///
     /// Nothing is filled in: a variable that the context lacks is undefined.
     pub fn render(&self, context: &json::Object, options: &RenderOptions) -> Result<Rendered, RenderError> {
-        let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
-        let run = Run::new(now, options.watch);
+        let run = begin(options)?;
+        let rendered = self.run(&run, context)?;
+        Ok(Rendered { watched: run.recorder.as_ref().map(|recorder| recorder.watched()), ..rendered })
+    }
+
+    /// Renders, and says what the template read until the render ended or failed.
+    pub(crate) fn render_watched(
+        &self,
+        context: &json::Object,
+        options: &RenderOptions,
+    ) -> (Result<Rendered, RenderError>, Watched) {
+        let options = RenderOptions { watch: true, ..options.clone() };
+        match begin(&options) {
+            Ok(run) => {
+                let rendered = self.run(&run, context);
+                (rendered, run.recorder.as_ref().map(|recorder| recorder.watched()).unwrap_or_default())
+            }
+            Err(error) => (Err(error), Watched::default()),
+        }
+    }
+
+    fn run(&self, run: &Run, context: &json::Object) -> Result<Rendered, RenderError> {
         let context = Context::new(&self.program.asked, context, run.recorder.clone())
             .map_err(|problem| RenderError::failed(message(&problem)))?;
         // Room for more than the text costs addresses only, and glibc returns to the system what a render frees if that
@@ -234,7 +254,7 @@ impl ChatTemplate {
         // split and join a text hold it up to six times.
         let room = (self.source.len() + ROOM * context.text).min(limits::MAX_TEXT);
         limits::begin();
-        let mut evaluator = Evaluator::new(&self.program, &context, &run, room);
+        let mut evaluator = Evaluator::new(&self.program, &context, run, room);
         match catch_unwind(AssertUnwindSafe(|| evaluator.template())) {
             Ok(Ok(())) => {}
             Ok(Err(problem)) => {
@@ -247,9 +267,14 @@ impl ChatTemplate {
             Err(_) => return Err(RenderError::failed("the template engine failed on this template")),
         }
         let (text, assistant_spans) = evaluator.into_rendered();
-        let watched = run.recorder.as_ref().map(|recorder| recorder.watched());
-        Ok(Rendered { text, assistant_spans, watched })
+        Ok(Rendered { text, assistant_spans, watched: None })
     }
+}
+
+/// The state of one render.
+fn begin(options: &RenderOptions) -> Result<Run, RenderError> {
+    let now = options.now.as_deref().map(now::parse).transpose().map_err(RenderError::failed)?;
+    Ok(Run::new(now, options.watch))
 }
 
 /// The message of an error, without the kind that goes before it.

@@ -66,7 +66,7 @@ impl Prove {
             .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
         let template = opened.loaded.template;
         let source = source::open(&self.chat_template, self.template_name.as_deref()).map_err(source_failure)?;
-        let source = source.for_tools();
+        let source = source.for_tools().with_tokens_beside();
         let mut variables = Object::new();
         for (name, text) in &source.special_tokens {
             variables.insert(name.clone(), text.clone());

@@ -16,7 +16,7 @@ use crate::wire::structure::{
 
 /// A chat template with reasoning, calls and a stop: every part between marks of its own.
 pub(super) const CHAT: &str = "{% for m in messages %}<{{ m.role }}>\
-    {% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}\
+    {% if m.reasoning_content %}<weigh>{{ m.reasoning_content }}</weigh>{% endif %}{{ m.content }}\
     {% for c in m.tool_calls or [] %}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
     {{ c.function.arguments | tojson }}}</call>{% endfor %}<end>{% endfor %}\
     {% if add_generation_prompt %}<assistant>{% endif %}";
@@ -26,7 +26,7 @@ pub(super) const ANSWER: &str = r#"{
     "defaults": {"role": "assistant"},
     "start_anchor": "<assistant>",
     "fields": {
-        "reasoning_content": {"open": "<think>", "close": "</think>", "content": "text"},
+        "reasoning_content": {"open": "<weigh>", "close": "</weigh>", "content": "text"},
         "tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json", "transform":
             {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}},
         "content": {"close": "<end>", "content": "text"}

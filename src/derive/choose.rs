@@ -166,7 +166,7 @@ mod tests {
         let about = |from: &str, to: &str| with_attempt(&ANSWER.replace(from, to), topics);
         assert_eq!(about("<never>", ""), []);
         assert_eq!(about("<call>", "<never>"), [Topic::Calls]);
-        assert!(about("</think>", "</never>").contains(&Topic::Reasoning));
+        assert!(about("</weigh>", "</never>").contains(&Topic::Reasoning));
         assert_eq!(about("<end>", "<never>"), [Topic::Content]);
     }
 
@@ -174,7 +174,7 @@ mod tests {
     fn searched(texts: [&str; 5]) -> (Attempt, usize) {
         let mut wire = wire_with(texts, object_body());
         wire.prompts = vec![prompt("<assistant>")];
-        wire.reasoning = Some(reasoning("<think>", "</think>"));
+        wire.reasoning = Some(reasoning("<weigh>", "</weigh>"));
         with_proof(CHAT, |proof| {
             let found = search(&wire, &proof, &Options::default(), &Wish::of(&[]), "reasoning_content");
             (found.unwrap(), proof.tried().len())

@@ -119,6 +119,7 @@ impl Derivation {
             writeln!(page, "\n- Lost by the wire format: {}.", escape(&loss.describe()))?;
             writeln!(page, "  - text: {}", code(&shortened(&loss.example, EXCERPT)))?;
         }
+        self.readers_section(page)?;
         self.notes(page)?;
         if !found.refused.is_empty() {
             writeln!(page, "\n## Refused probes\n")?;
@@ -162,6 +163,20 @@ impl Derivation {
             if let Some(hint) = failure.hint() {
                 writeln!(page, "  - to fix: {}", escape(&hint))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The verdict of each reader, what it costs there, and the target whose draft costs less.
+    fn readers_section(&self, page: &mut String) -> std::fmt::Result {
+        if self.readers.is_empty() {
+            return Ok(());
+        }
+        writeln!(page, "\n## Readers\n")?;
+        for reading in &self.readers {
+            let other =
+                reading.other.map_or_else(String::new, |(target, effect)| format!("; `--target {target}` {effect}"));
+            writeln!(page, "- {}{other}.", escape(&reading.describe()))?;
         }
         Ok(())
     }
@@ -377,7 +392,7 @@ mod tests {
         let page = derivation.explain("a\u{1b}b.jinja");
         assert!(page.starts_with("# Response template for a\\u{1b}b.jinja\n\nProved: content"), "{page}");
         for part in [
-            "\n- reasoning: `<think>` to `</think>`, rendered",
+            "\n- reasoning: `<weigh>` to `</weigh>`, rendered",
             "\n```json\n{",
             "\n## Evidence\n",
             "### Calls",

@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn the_findings_name_the_marks_of_every_part() {
         let findings = derive(CHAT, &Options::default()).findings;
-        assert_eq!(findings.reasoning(), Some(("<think>", "</think>")));
+        assert_eq!(findings.reasoning(), Some(("<weigh>", "</weigh>")));
         assert_eq!(findings.stops(), ["<end>"]);
         let found = findings.to_value();
         let tools = found.get("tools").unwrap();

@@ -19,7 +19,9 @@ mod proof;
 mod prove;
 mod readers;
 mod recorded;
+mod remedies;
 mod report;
+mod summary;
 
 pub use crate::targets::Target;
 pub(crate) use compile::value_end;
@@ -42,6 +44,8 @@ pub(crate) use readers::Reading;
 pub use readers::rewrite;
 pub(crate) use recorded::Explained;
 pub use recorded::Sample;
+#[cfg(feature = "cli")]
+pub(crate) use report::Remedy;
 pub use report::{Derivation, Status};
 
 use crate::chat::ChatTemplate;
@@ -52,6 +56,7 @@ use crate::template::Template;
 use crate::wire::Wire;
 use crate::wire::probe::Prober;
 use choose::Chosen;
+use needed::Gaps;
 use proof::Proof;
 use readers::{Fitted, Wish};
 use recorded::Lessons;
@@ -114,8 +119,13 @@ impl Options {
 /// The keys for which every draft has a field or a default.
 const TAKEN: [&str; 3] = ["content", "tool_calls", "role"];
 
-/// Derives a response template from the source of a chat template.
+/// Derives a response template from the source of a chat template. If the draft is not proved, remedies are tried and
+/// the best is taken.
 pub fn derive(source: &str, options: &Options) -> Derivation {
+    remedies::apply(derive_as_asked(source, options), options, |options| derive_as_asked(source, options))
+}
+
+fn derive_as_asked(source: &str, options: &Options) -> Derivation {
     let derived = || {
         let template = ChatTemplate::compile(source).map_err(|error| error.diagnostic(source, ""))?;
         derive_and(&template, source, options, |chosen, proof, options, wish| {
@@ -123,10 +133,7 @@ pub fn derive(source: &str, options: &Options) -> Derivation {
         })
     };
     match derived() {
-        Ok((mut derivation, filled)) => {
-            derivation.diagnostics.splice(0..0, filled);
-            derivation
-        }
+        Ok((derivation, gaps)) => derivation.with_gaps(&gaps),
         Err(diagnostic) => Derivation::failed(diagnostic),
     }
 }
@@ -155,29 +162,23 @@ impl Wire {
 }
 
 /// Derives, and makes something of the draft while the proof is there, which knows the template's renders; with it, the
-/// note on the variables that were filled for it.
+/// variables that nobody gave.
 fn derive_and<T>(
     template: &ChatTemplate,
     source: &str,
     options: &Options,
     make: impl Fn(Chosen, &Proof<'_>, &Options, &Wish) -> T,
-) -> Result<(T, Option<Diagnostic>), Diagnostic> {
+) -> Result<(T, Gaps), Diagnostic> {
     if let Some(name) = options.reasoning_field.as_deref().filter(|name| TAKEN.contains(name)) {
         let message = format!("the reasoning cannot be called `{name}`: that key of the message has another meaning");
         let help = "choose another name, such as `reasoning_content` or `thinking`".to_owned();
         return Err(problem("derive-name-taken", &message, Some(help)));
     }
-    if let Some(made) = attempt(template, options, &make) {
-        return Ok((made, None));
-    }
-    let filled = needed::fill(template, options);
-    let made = filled.and_then(|(options, names)| Some((attempt(template, &options, &make)?, needed::note(&names))));
-    match made {
-        Some((made, note)) => Ok((made, Some(note))),
-        None => {
-            let prober = Prober::new(template, &options.variables, options.now.clone());
-            Err(no_content(template, source, &prober))
-        }
+    let gaps = Gaps::of(template, options);
+    let options = gaps.options.as_ref().unwrap_or(options);
+    match attempt(template, options, &make) {
+        Some(made) => Ok((made, gaps)),
+        None => Err(no_content(template, source, &Prober::new(template, &options.variables, options.now.clone()))),
     }
 }
 

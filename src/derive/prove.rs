@@ -1,8 +1,9 @@
 //! The proof of a response template that somebody wrote or edited, against the chat template it is for.
 
+use super::needed::Gaps;
 use super::proof::{Proof, ReadableTurns, Verdict};
 use super::recorded::Explained;
-use super::{Options, Status, needed};
+use super::{Options, Status};
 use crate::chat::ChatTemplate;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
@@ -52,17 +53,15 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
         Ok(chat_template) => chat_template,
         Err(error) => return failed(error.diagnostic(source, "")),
     };
-    let proof = |options: &Options| hold_against(&chat_template, template, options);
-    let found = proof(options).or_else(|| {
-        let (options, names) = needed::fill(&chat_template, options)?;
-        let mut proven = proof(&options)?;
-        proven.diagnostics.insert(0, needed::note(&names));
-        Some(proven)
-    });
-    found.unwrap_or_else(|| {
-        let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
-        failed(super::no_content(&chat_template, source, &prober))
-    })
+    let gaps = Gaps::of(&chat_template, options);
+    let options = gaps.options.as_ref().unwrap_or(options);
+    match hold_against(&chat_template, template, options) {
+        Some(proven) => proven.with_gaps(&gaps),
+        None => {
+            let prober = Prober::new(&chat_template, &options.variables, options.now.clone());
+            failed(super::no_content(&chat_template, source, &prober))
+        }
+    }
 }
 
 /// Proves with these variables; nothing if no answer leaves a trace.
@@ -82,6 +81,16 @@ fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Opt
 }
 
 impl Proven {
+    /// Names the variables that nobody gave; without one that the model's turn needs, nothing is proved.
+    fn with_gaps(mut self, gaps: &Gaps) -> Self {
+        let missing = gaps.missing(None);
+        if missing.is_some() {
+            self.status = Status::Partial;
+        }
+        self.diagnostics.splice(0..0, gaps.notes(missing.as_ref()));
+        self
+    }
+
     /// The machine-readable report, in the form of that of `derive`.
     pub fn to_value(&self) -> Value {
         Value::from([

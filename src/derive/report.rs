@@ -4,9 +4,12 @@ use std::collections::HashSet;
 
 use super::choose::Chosen;
 use super::findings::{Findings, Found};
+use super::needed::{Gaps, Missing};
 use super::proof::{Proof, Tried};
 use super::readers::{self, Reading, Wish};
 use super::{Attempt, Explained, Options, Verdict, evidence, inexpressible};
+#[cfg(feature = "cli")]
+use crate::chat::source::Source as ChatSource;
 use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::doctor;
 use crate::json::Value;
@@ -38,6 +41,15 @@ impl Status {
     }
 }
 
+/// Other options that make a draft whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Another name of the reasoning, which the chat template reads as well. It is taken.
+    ReasoningField(String),
+    /// No target. It is named, as the target was asked for.
+    NoTarget,
+}
+
 /// The result of a derivation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -60,6 +72,10 @@ pub struct Derivation {
     pub diagnostics: Vec<Diagnostic>,
     /// The candidates that were refuted before the draft was chosen.
     tried: Vec<Tried>,
+    /// A value that the turn needs and nobody gave.
+    pub(super) missing: Option<Missing>,
+    /// What makes the draft better than the options as they were given.
+    pub(super) remedy: Option<Remedy>,
 }
 
 impl Derivation {
@@ -73,7 +89,39 @@ impl Derivation {
             readers: Vec::new(),
             diagnostics: vec![diagnostic],
             tried: Vec::new(),
+            missing: None,
+            remedy: None,
         }
+    }
+
+    /// Names the variables that nobody gave; without one that the model's turn needs, nothing is proved.
+    pub(super) fn with_gaps(mut self, gaps: &Gaps) -> Self {
+        self.missing = gaps.missing(self.response_template.as_ref());
+        if self.missing.is_some() {
+            self.status = Status::Partial;
+        }
+        self.diagnostics.splice(0..0, gaps.notes(self.missing.as_ref()));
+        self
+    }
+
+    /// Names the special tokens that came from files next to the chat template.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_tokens_of(mut self, source: &ChatSource) -> Self {
+        let found = source.tokens_beside().iter().map(|(name, file)| {
+            let token = source.special_tokens.get(name).map_or_else(String::new, Value::to_string);
+            format!("`{name}` = {token} from {file}")
+        });
+        let found: Vec<String> = found.collect();
+        if !found.is_empty() {
+            self.diagnostics.insert(0, Diagnostic::new(Severity::Note, "derive-took", found.join(", ")));
+        }
+        self
+    }
+
+    /// What makes the draft better than the options as they were given.
+    #[cfg(feature = "cli")]
+    pub(crate) fn remedy(&self) -> Option<&Remedy> {
+        self.remedy.as_ref()
     }
 
     pub(super) fn tried(&self) -> &[Tried] {
@@ -251,6 +299,8 @@ pub(super) fn report(chosen: Chosen, proof: &Proof<'_>, source: &str, options: &
         readers: of_readers.readings,
         diagnostics,
         tried,
+        missing: None,
+        remedy: None,
     }
 }
 

@@ -25,14 +25,76 @@ fn the_draft_goes_to_standard_output_and_the_report_to_standard_error() {
 }
 
 #[test]
-fn a_template_that_is_not_proved_is_given_out_only_when_asked_for() {
-    let source = "tests/derive/arguments_as_text.jinja";
-    let output = backchat(&["derive", source]);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
-    assert!(text(&output.stderr).contains("--partial"), "{}", text(&output.stderr));
-    let output = backchat(&["derive", source, "--partial"]);
+fn a_draft_that_is_not_proved_is_given_out_too_and_the_exit_code_says_so() {
+    let output = backchat(&["derive", "tests/derive/arguments_as_text.jinja"]);
     assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("partial: ") && said.contains("\n  unread     "), "{said}");
     assert!(json::read(text(&output.stdout)).unwrap().get("fields").is_some());
+    // A model's own config keeps what it has.
+    let folder = model("derive_partial");
+    fs::copy(root().join("tests/derive/arguments_as_text.jinja"), folder.join("chat_template.jinja")).unwrap();
+    let before = fs::read_to_string(folder.join("tokenizer_config.json")).unwrap();
+    let output = backchat(&["derive", folder.to_str().unwrap(), "--write"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert!(text(&output.stderr).contains("`--partial` writes it anyway"), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(folder.join("tokenizer_config.json")).unwrap(), before);
+    backchat(&["derive", folder.to_str().unwrap(), "--write", "--partial"]);
+    assert_ne!(fs::read_to_string(folder.join("tokenizer_config.json")).unwrap(), before);
+}
+
+#[test]
+fn the_report_fits_a_screen() {
+    let mut sources: Vec<String> = ["tests/derive", "chat_templates"]
+        .iter()
+        .flat_map(|folder| fs::read_dir(root().join(folder)).unwrap())
+        .map(|entry| entry.unwrap().path().to_string_lossy().into_owned())
+        .filter(|file| file.ends_with(".jinja") && !file.ends_with("runs_forever.jinja"))
+        .collect();
+    sources.sort();
+    for source in sources.iter().step_by(9) {
+        let said = text(&backchat(&["derive", source]).stderr).to_owned();
+        assert!(said.lines().count() <= 23, "{source}: {said}");
+        // The command that comes next is one line, to be copied.
+        let too_wide: Vec<&str> =
+            said.lines().filter(|line| line.chars().count() > 80 && !line.starts_with("Next: ")).collect();
+        assert!(too_wide.is_empty() || said.starts_with("error"), "{source}: {too_wide:?}");
+    }
+}
+
+#[test]
+fn a_special_token_of_the_turn_is_looked_for_beside_the_template_and_asked_for() {
+    let folder = empty_folder("derive_tokens");
+    let file = folder.join("x.jinja");
+    fs::write(&file, "{%- for m in messages %}{{- '<|' + m.role + '|>' + m.content + eos_token }}{%- endfor %}")
+        .unwrap();
+    let derive = || backchat(&["derive", file.to_str().unwrap()]);
+    let output = derive();
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with("partial: the model's turn prints `eos_token`") && said.contains("--set eos_token=TEXT"),
+        "{said}"
+    );
+    fs::write(folder.join("generation_config.json"), r#"{"eos_token_id": 7}"#).unwrap();
+    fs::write(folder.join("tokenizer.json"), r#"{"added_tokens": [{"id": 7, "content": "<|stop|>"}]}"#).unwrap();
+    let output = derive();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("took       `eos_token` = \"<|stop|>\" from generation_config.json"), "{said}");
+    assert!(text(&output.stdout).contains("stop"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_target_that_costs_conversations_ends_with_the_command_that_is_proved() {
+    let source = "examples/choice/chat_template.jinja";
+    let said = text(&backchat(&["derive", source, "--target", "smg"]).stderr).to_owned();
+    assert_eq!(
+        said.lines().last(),
+        Some(format!("Next: backchat derive {source}, which is proved").as_str()),
+        "{said}"
+    );
+    assert_eq!(backchat(&["derive", source]).status.code(), Some(0));
 }
 
 #[test]
@@ -130,13 +192,13 @@ fn the_command_that_comes_next_keeps_the_options() {
 fn a_template_that_refuses_everything_says_where_and_why() {
     let folder = empty_folder("derive_refused");
     let file = folder.join("x.jinja");
-    fs::write(&file, "{%- for m in messages %}\n{{- '<|' + m.role + '|>' + m.content + eos_token }}{%- endfor %}")
+    fs::write(&file, "{%- for m in messages %}\n{{- '<|' + m.role + '|>' + m.content + today() }}{%- endfor %}")
         .unwrap();
     let output = backchat(&["derive", file.to_str().unwrap()]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("the chat template refused every conversation"), "{said}");
-    assert!(said.contains("x.jinja:2:") && said.contains("--set eos_token="), "{said}");
+    assert!(said.contains("x.jinja:2:"), "{said}");
 }
 
 #[test]
@@ -146,7 +208,7 @@ fn samples_are_counted() {
     fs::write(&file, "{\"text\": \"Hi.<|im_end|>\"}\n{\"text\": \"<tool_call>{</tool_call>\"}\n").unwrap();
     let output = backchat(&["derive", "chat_templates/hermes.jinja", "--samples", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("samples: 1 of 2 explained"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("samples    1 of 2 explained"), "{}", text(&output.stderr));
 }
 
 #[test]

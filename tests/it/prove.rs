@@ -303,6 +303,14 @@ fn many_sources_are_derived_in_order() {
     assert_eq!(written.len(), 3);
     let alone = backchat(&["derive", "chat_templates/qwen3.jinja"]);
     assert_eq!(fs::read_to_string(drafts.join("qwen3.json")).unwrap(), text(&alone.stdout));
+    // What is there already can be left alone.
+    fs::write(drafts.join("qwen3.json"), "mine").unwrap();
+    fs::remove_file(drafts.join("hermes.json")).unwrap();
+    let output = backchat(&["derive", folder.to_str().unwrap(), "-o", drafts.to_str().unwrap(), "--resume"]);
+    assert!(text(&output.stderr).contains("2 drafts are already in"), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 2, "{}", text(&output.stdout));
+    assert_eq!(fs::read_to_string(drafts.join("qwen3.json")).unwrap(), "mine");
+    assert!(drafts.join("hermes.json").exists());
     let output = backchat(&["derive", folder.to_str().unwrap(), "--write"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("`--write` takes one source"), "{}", text(&output.stderr));
@@ -338,10 +346,32 @@ fn rows_of_chat_templates_give_rows_of_reports() {
 }
 
 #[test]
+fn two_drafts_never_go_to_one_file() {
+    let folder = empty_folder("derive_twins");
+    let mut twins = Vec::new();
+    for name in ["a", "b"] {
+        fs::create_dir_all(folder.join(name)).unwrap();
+        twins.push(folder.join(name).join("x.jinja"));
+        fs::copy(root().join("chat_templates/gemma_2.jinja"), &twins[twins.len() - 1]).unwrap();
+    }
+    let [a, b] = [0, 1].map(|at| twins[at].to_str().unwrap());
+    let drafts = folder.join("drafts");
+    let output = backchat(&["derive", a, b, "-o", drafts.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains(a) && said.contains(b) && said.contains("would both be written to this file"), "{said}");
+    assert!(!drafts.exists(), "nothing is derived before that is settled");
+    // A folder's tree is kept.
+    let output = backchat(&["derive", folder.to_str().unwrap(), "-o", drafts.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(drafts.join("a/x.json").exists() && drafts.join("b/x.json").exists());
+}
+
+#[test]
 fn variables_that_nobody_gave_are_filled_and_named() {
     let chat = format!("{{{{ 'In ' + place }}}}{CHAT}");
     let proven = prove(&chat, &template(&[]), &Options::default());
     assert_eq!(proven.status, Status::Proved, "{}", proven.headline());
     let filled = &proven.diagnostics[0];
-    assert_eq!((filled.id, filled.help.as_deref()), ("derive-filled", Some("pass the real value: `--set place=…`")));
+    assert_eq!((filled.id, filled.help.as_deref()), ("derive-filled", Some("pass the real values: --set place=TEXT")));
 }

@@ -77,7 +77,7 @@ fn own_files(folder: &Path) -> Result<Vec<Named>, SourceError> {
 }
 
 /// The name and text of a file; `None` if there is no such file.
-fn text_of(path: &Path) -> Result<Option<(String, String)>, SourceError> {
+pub(super) fn text_of(path: &Path) -> Result<Option<(String, String)>, SourceError> {
     if !path.is_file() {
         return Ok(None);
     }

@@ -1,5 +1,6 @@
 //! Reads chat templates from Jinja files, tokenizer configs, model folders, GGUF files and the Hugging Face cache.
 
+mod beside;
 mod config;
 mod folder;
 mod gguf;
@@ -34,6 +35,8 @@ pub struct Source {
     pub special_tokens: Object,
     /// The template transformers would take if there are tools, unless that is the same one.
     for_tools: Option<Named>,
+    /// The special tokens that came from a file next to it.
+    tokens_beside: Vec<(String, &'static str)>,
 }
 
 /// One of several templates.
@@ -254,6 +257,7 @@ fn choose(place: &str, found: Found, wanted: Option<&str>) -> Result<Source, Sou
         other_names,
         special_tokens,
         for_tools,
+        tokens_beside: Vec::new(),
     })
 }
 

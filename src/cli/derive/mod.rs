@@ -1,5 +1,6 @@
 //! `derive`: the draft goes to stdout or into a file, everything said about it to stderr.
 
+mod screen;
 mod several;
 
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use super::report::Report;
 use super::{Failure, Global, input};
 use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
-use crate::derive::{self, Derivation, Options, Sample, Status};
+use crate::derive::{self, Derivation, Options, Remedy, Sample, Status};
 use crate::diagnostic::diff::unified;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape, shell_word};
 use crate::json::{self, Object, Value};
@@ -31,7 +32,10 @@ use crate::template::Template;
   backchat derive models/mine --target vllm
   backchat derive --jsonl templates.jsonl > drafts.jsonl
 
-The draft goes to stdout, the report to stderr. A sample is a row
+The draft goes to stdout, the report to stderr; a draft that is not proved is given out,
+too, and the exit code says so. The special tokens are those of the source, of the files
+next to it (tokenizer_config.json, special_tokens_map.json, generation_config.json,
+tokenizer.json), and of --set. A sample is a row
 {\"text\", \"prefix\"?, \"message\"?, \"tools\"?, \"id\"?}, or a whole file that is not JSON Lines.
 
 Exit codes: 0 proved, 1 partial or inexpressible, 2 no draft; with several sources, the worst.
@@ -47,7 +51,7 @@ pub struct Derive {
     /// Derive from rows of a JSON Lines file: {"id", "chat_template" or "template", "bos_token"?, "eos_token"?, "set"?}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sources", "output", "write", "samples", "explain", "report"])]
     jsonl: Option<String>,
-    /// Write the draft to a file; with several sources, write each draft into this folder
+    /// Write the draft to a file; with several sources, write each draft into this folder as soon as it is ready
     #[arg(short, long, value_name = "FILE", conflicts_with = "write")]
     output: Option<String>,
     /// Write the draft into the source's own tokenizer_config.json
@@ -63,9 +67,12 @@ pub struct Derive {
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with_all = ["output", "write", "format", "explain"])]
     replay: bool,
-    /// Print or write the draft even if it is not proved
+    /// With --write, write the draft even if it is not proved
     #[arg(long)]
     partial: bool,
+    /// With several sources, skip those whose draft is already in the folder
+    #[arg(long, requires = "output")]
+    resume: bool,
     /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
@@ -100,10 +107,12 @@ impl Derive {
         }
         let sources = several::expand(&self.sources)?;
         match sources.as_slice() {
-            [source] => Self { source: source.clone(), ..self.clone() }.one(global),
+            [item] if self.sources.contains(&item.source) => {
+                Self { source: item.source.clone(), ..self.clone() }.one(global)
+            }
             _ => {
                 self.check_many()?;
-                several::sources(self, &sources, global)
+                several::sources(self, sources, global)
             }
         }
     }
@@ -135,6 +144,10 @@ impl Derive {
     }
 
     fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
+        if self.resume {
+            let diagnostic = Diagnostic::error("one-source", "`--resume` takes several sources, or a folder of them");
+            return Err(diagnostic.help("leave it out: one draft is always derived anew").into());
+        }
         let source = self.open(global)?;
         if let Some(file) = self.output.as_deref().filter(|file| is_same_file(file, &source.file)) {
             let message = format!("the draft would replace {}, which it is derived from", escape(file));
@@ -142,7 +155,7 @@ impl Derive {
             return Err(Diagnostic::error("output-is-source", message).help(help).into());
         }
         let options = self.options(&source)?;
-        let derivation = derive::derive(&source.template, &options);
+        let derivation = derive::derive(&source.template, &options).with_tokens_of(&source);
         self.page.write(global, || report::derivation(&source.file, &source.template, &derivation, &options))?;
         if derivation.status == Status::Failed && self.format == OutputFormat::Text {
             return Err(failed(derivation, &source));
@@ -168,7 +181,7 @@ impl Derive {
     }
 
     fn open(&self, global: &Global) -> Result<Source, Failure> {
-        let source = source::open(&self.source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let source = self.source_of(&self.source)?;
         if let (Some(name), None, false) = (&source.name, &self.template_name, global.is_quiet())
             && !source.other_names.is_empty()
         {
@@ -183,9 +196,15 @@ impl Derive {
 
     /// One of several sources, opened, and the options for it.
     pub(super) fn of(&self, source: &str) -> Result<(Source, Options), Failure> {
-        let opened = source::open(source, self.template_name.as_deref()).map_err(source_failure)?.for_tools();
+        let opened = self.source_of(source)?;
         let options = self.options(&opened)?;
         Ok((opened, options))
+    }
+
+    /// A source, with the special tokens of the files next to it.
+    fn source_of(&self, name: &str) -> Result<Source, Failure> {
+        let opened = source::open(name, self.template_name.as_deref()).map_err(source_failure)?;
+        Ok(opened.for_tools().with_tokens_beside())
     }
 
     /// The options of a row, before what it says itself.
@@ -203,8 +222,8 @@ impl Derive {
         self.output.as_deref()
     }
 
-    pub(super) fn takes_partial(&self) -> bool {
-        self.partial
+    pub(super) fn resumes(&self) -> bool {
+        self.resume
     }
 
     pub(super) fn format(&self) -> OutputFormat {
@@ -233,17 +252,11 @@ impl Derive {
         let known = existing(&self.source);
         self.report(derivation, known.as_ref(), global);
         let Some(draft) = &derivation.response_template else { return Ok(()) };
-        if derivation.status != Status::Proved && !self.partial {
-            self.say(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
-            let has_failed = !derivation.verdict.failures.is_empty() || !derivation.explained.departures.is_empty();
-            if self.source != "-" {
-                let look = if cfg!(feature = "tui") && has_failed { "--replay" } else { "--explain" };
-                self.next(global, &self.again(&[look]), ", to see what it does not read");
-            }
-            return Ok(());
-        }
+        let is_proved = derivation.status == Status::Proved;
         let text = format!("{}\n", draft.to_pretty("  "));
-        if self.write {
+        if self.write && !is_proved && !self.partial {
+            self.say(global, "The draft is not proved and was not written; `--partial` writes it anyway.");
+        } else if self.write {
             let template = match Template::from_value(draft) {
                 Ok(loaded) => loaded.template,
                 Err(error) => {
@@ -256,24 +269,47 @@ impl Derive {
                     .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
                 self.say(global, &format!("Wrote `response_template` into {}.", escape(&target)));
             }
-            if derivation.status == Status::Proved {
-                self.next(global, &self.again(&["--explain"]), ", for the pull request");
-            }
         } else if let Some(file) = &self.output {
             super::signals::uninterrupted(|| crate::template::source::replace_file(Path::new(file), text.as_bytes()))
                 .map_err(|error| input::cannot_write(file, &error))?;
             self.say(global, &format!("Wrote {}.", escape(file)));
-            self.next(global, &format!("backchat lint {}", shell_word(file)), "");
         } else {
             out.write_all(text.as_bytes())?;
-            match config_beside(&self.source) {
-                // A pipe cannot be read a second time, and a failed draft is not to be published.
-                _ if self.source == "-" || derivation.status != Status::Proved => {}
-                Ok(_) => self.next(global, &self.again(&["--write"]), ""),
-                Err(_) => self.next(global, &self.again(&["-o", "response_template.json"]), ""),
-            }
+        }
+        match is_proved {
+            true => self.after_success(global),
+            false => self.after_failure(derivation, global),
         }
         Ok(())
+    }
+
+    /// The command that follows a proved draft.
+    fn after_success(&self, global: &Global) {
+        if self.write {
+            self.next(global, &self.again(&["--explain"]), ", for the pull request");
+        } else if let Some(file) = &self.output {
+            self.next(global, &format!("backchat lint {}", shell_word(file)), "");
+        } else if self.source == "-" {
+            // A pipe cannot be read a second time.
+        } else if config_beside(&self.source).is_ok() {
+            self.next(global, &self.again(&["--write"]), "");
+        } else {
+            self.next(global, &self.again(&["-o", "response_template.json"]), "");
+        }
+    }
+
+    /// The command that follows a draft that is not proved: one that was tried and is, or a look at what is not read.
+    fn after_failure(&self, derivation: &Derivation, global: &Global) {
+        if self.source == "-" {
+            return;
+        }
+        if derivation.remedy() == Some(&Remedy::NoTarget) {
+            let free = Self { target: Vec::new(), ..self.clone() };
+            return self.next(global, &free.again(&[]), ", which is proved");
+        }
+        let has_failed = !derivation.verdict.failures.is_empty() || !derivation.explained.departures.is_empty();
+        let look = if cfg!(feature = "tui") && has_failed { "--replay" } else { "--explain" };
+        self.next(global, &self.again(&[look]), ", to see what it does not read");
     }
 
     /// Puts on the workbench what the draft does not read as it should.
@@ -291,8 +327,7 @@ impl Derive {
             command: self.again(&["--replay"]),
             derive: Box::new(move || {
                 let problem = |failure: Failure| crate::session::Problem::from(failure);
-                let source = source::open(&again.source, again.template_name.as_deref()).map_err(source_failure);
-                let source = source.map_err(problem)?.for_tools();
+                let source = again.source_of(&again.source).map_err(problem)?;
                 let options = again.options(&source).map_err(problem)?;
                 Ok(crate::session::derived(&derive::derive(&source.template, &options)))
             }),
@@ -328,20 +363,6 @@ impl Derive {
         words.join(" ")
     }
 
-    /// The verdict of each reader on the draft, and the command for the alternative draft.
-    fn readers(&self, derivation: &Derivation) {
-        for reading in &derivation.readers {
-            super::say!("  {}", escape(&reading.describe()));
-        }
-        let mut shown = Vec::new();
-        for (target, effect) in derivation.readers.iter().filter_map(|reading| reading.other) {
-            if self.source != "-" && !shown.contains(&effect) {
-                super::say!("  `{}` {effect}", self.again(&["--target", target]));
-                shown.push(effect);
-            }
-        }
-    }
-
     fn next(&self, global: &Global, command: &str, why: &str) {
         self.say(global, &format!("Next: {command}{why}"));
     }
@@ -357,18 +378,7 @@ impl Derive {
         if global.is_quiet() && derivation.status == Status::Proved {
             return;
         }
-        super::say!("{}", derivation.headline());
-        for line in derivation.summary() {
-            super::say!("  {line}");
-        }
-        if let Some(samples) = derivation.samples_line() {
-            super::say!("  {samples}");
-        }
-        self.readers(derivation);
-        for diagnostic in &derivation.diagnostics {
-            let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-            super::say!("{}: {}{}", diagnostic.severity.name(), escape(&diagnostic.message), escape(&help));
-        }
+        screen::report(derivation).iter().for_each(|line| super::say!("{line}"));
         if let (Some(known), Some(draft)) = (known, &derivation.response_template) {
             let lines = differences(known, draft);
             if lines.is_empty() {

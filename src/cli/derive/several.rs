@@ -1,6 +1,7 @@
-//! `backchat derive` over many chat templates: on all cores, a row or a table line per template, in order.
+//! `backchat derive` over many chat templates: on all cores, a draft and a line per template, in order, each as soon as
+//! it is ready.
 
-use std::fmt::Write as _;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -24,32 +25,105 @@ const DEPTH: usize = 8;
 /// The files of a model folder that hold a chat template.
 const MODEL_FILES: [&str; 4] = ["chat_template.jinja", "chat_template.json", "tokenizer_config.json", "chat_templates"];
 
+/// A chat template among several.
+pub(super) struct Item {
+    /// The source, as it is opened and named.
+    pub source: String,
+    /// Where its draft goes below the output folder, without an ending: its place in the folder that was searched, or
+    /// its own name.
+    place: PathBuf,
+}
+
 /// Every source of the arguments: a folder that is not a model means the chat templates in it.
-pub(super) fn expand(sources: &[String]) -> Result<Vec<String>, Failure> {
+pub(super) fn expand(sources: &[String]) -> Result<Vec<Item>, Failure> {
     let mut found = Vec::new();
     for source in sources {
         let path = Path::new(source);
         if !path.is_dir() || is_model(path) {
-            found.push(source.clone());
+            found.push(Item { source: source.clone(), place: PathBuf::from(own_name(path)) });
             continue;
         }
-        let before = found.len();
-        collect(path, DEPTH, &mut found).map_err(|error| input::cannot_read(source, &error))?;
-        if found.len() == before {
+        let mut inside = Vec::new();
+        collect(path, DEPTH, &mut inside).map_err(|error| input::cannot_read(source, &error))?;
+        if inside.is_empty() {
             return Err(Diagnostic::error("no-chat-templates", "this folder has no chat templates")
                 .at(Place::file(source.as_str()))
                 .help("pass .jinja or .gguf files, or a folder that contains them or model folders")
                 .into());
         }
+        found.extend(
+            inside
+                .into_iter()
+                .map(|file| Item { place: place_in(path, &file), source: file.to_string_lossy().into_owned() }),
+        );
     }
     Ok(found)
+}
+
+/// The name of a draft: that of its source, or of the folder around a file that is called the same in every model.
+fn own_name(source: &Path) -> String {
+    let stem = without_ending(source);
+    let is_generic = ["chat_template", "tokenizer_config"].contains(&stem.as_str());
+    let folder = source.parent().map(without_ending).filter(|name| is_generic && !name.is_empty());
+    folder.unwrap_or(stem)
+}
+
+/// The name of a file or folder without the ending of a chat template. Other dots belong to the name.
+fn without_ending(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let ends = [".jinja", ".json", ".gguf"];
+    ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
+}
+
+/// The place of a draft in the tree below the folder that was searched.
+fn place_in(folder: &Path, file: &Path) -> PathBuf {
+    let inside = file.strip_prefix(folder).unwrap_or(file);
+    let parent = inside.parent().unwrap_or_else(|| Path::new(""));
+    match without_ending(file).as_str() {
+        "chat_template" if parent != Path::new("") => parent.to_owned(),
+        name => parent.join(name),
+    }
+}
+
+/// The file of a draft.
+fn draft_file(folder: &Path, item: &Item) -> PathBuf {
+    let name = item.place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    folder.join(item.place.with_file_name(format!("{name}.json")))
+}
+
+/// Two sources whose drafts would go to one file, which is known before anything is derived.
+fn check_places(folder: &Path, items: &[Item]) -> Result<(), Failure> {
+    let mut known: HashMap<PathBuf, &str> = HashMap::new();
+    for item in items {
+        let file = draft_file(folder, item);
+        let shown = file.to_string_lossy().into_owned();
+        let problem = |message: String, help: &str| {
+            Failure::from(Diagnostic::error("output-taken", message).at(Place::file(shown.clone())).help(help))
+        };
+        if super::is_same_file(&shown, &item.source) {
+            let message = format!("the draft would replace {}, which it is derived from", escape(&item.source));
+            return Err(problem(message, "name another folder"));
+        }
+        if let Some(other) = known.insert(file.clone(), &item.source) {
+            let message = format!(
+                "the drafts of {} and {} would both be written to this file",
+                escape(other),
+                escape(&item.source)
+            );
+            return Err(problem(
+                message,
+                "pass the folder that contains both, so that its tree is kept, or derive them one by one",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn is_model(folder: &Path) -> bool {
     MODEL_FILES.iter().any(|name| folder.join(name).exists())
 }
 
-fn collect(folder: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<()> {
+fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut entries: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         entries.push(entry?.path());
@@ -58,7 +132,7 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<(
     for path in entries {
         let is_template = path.extension().is_some_and(|end| end == "jinja" || end == "gguf");
         if path.is_dir() && is_model(&path) || path.is_file() && is_template {
-            found.push(path.to_string_lossy().into_owned());
+            found.push(path);
         } else if path.is_dir() && depth > 0 {
             collect(&path, depth - 1, found)?;
         }
@@ -66,30 +140,43 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<String>) -> io::Result<(
     Ok(())
 }
 
-/// Derives from several sources.
-pub(super) fn sources(command: &Derive, sources: &[String], global: &Global) -> Result<ExitCode, Failure> {
-    let derivations = on_all_cores(sources, global, |source| {
-        match command.of(source).map(|(opened, options)| derive::derive(&opened.template, &options)) {
-            Ok(derivation) => derivation,
-            Err(failure) => unreadable(failure),
+/// Derives from several sources. Each draft is written as soon as it is ready, and each line printed as soon as those
+/// before it are.
+pub(super) fn sources(command: &Derive, mut items: Vec<Item>, global: &Global) -> Result<ExitCode, Failure> {
+    let folder = command.output().map(Path::new);
+    if let Some(folder) = folder {
+        check_places(folder, &items)?;
+        let before = items.len();
+        items.retain(|item| !command.resumes() || !draft_file(folder, item).exists());
+        if items.len() < before && !global.is_quiet() {
+            say!("{} drafts are already in {}.", before - items.len(), escape(&folder.to_string_lossy()));
         }
-    });
+    }
+    let width = items.iter().map(|item| item.source.chars().count()).max().unwrap_or(0);
     let mut out = io::stdout().lock();
-    let named: Vec<(&str, &Derivation)> = sources.iter().map(String::as_str).zip(&derivations).collect();
-    if let Some(folder) = command.output() {
-        write_drafts(Path::new(folder), &named, command.takes_partial())?;
-    }
-    match command.format() {
-        OutputFormat::Json => {
-            for (source, derivation) in &named {
-                writeln!(out, "{}", with_id((*source).into(), derivation))?;
-            }
+    let mut statuses = Vec::new();
+    let mut worst = 0;
+    let derive = |item: &Item| {
+        let derivation = match command.of(&item.source) {
+            Ok((opened, options)) => derive::derive(&opened.template, &options).with_tokens_of(&opened),
+            Err(failure) => unreadable(failure),
+        };
+        let written = folder.map_or(Ok(()), |folder| write_draft(&draft_file(folder, item), &derivation));
+        written.map(|()| derivation)
+    };
+    on_all_cores(&items, global, derive, |item, derivation| {
+        let derivation = derivation?;
+        match command.format() {
+            OutputFormat::Json => writeln!(out, "{}", with_id(item.source.as_str().into(), &derivation))?,
+            OutputFormat::Text => out.write_all(line(&item.source, width, &derivation).as_bytes())?,
         }
-        OutputFormat::Text => out.write_all(table(&named).as_bytes())?,
-    }
-    out.flush()?;
-    summarize(derivations.iter().map(|derivation| derivation.status), global);
-    Ok(ExitCode::from(derivations.iter().map(exit_code).max().unwrap_or(0)))
+        out.flush()?;
+        worst = worst.max(exit_code(&derivation));
+        statuses.push(derivation.status);
+        Ok(())
+    })?;
+    summarize(statuses.into_iter(), global);
+    Ok(ExitCode::from(worst))
 }
 
 /// Answers rows of JSON lines.
@@ -141,7 +228,7 @@ fn row(command: &Derive, line: &[u8]) -> (Value, Derivation) {
         (Some(Value::String(text)), _) => text.clone(),
         (None, Some(Value::String(path))) => match source::open(path, None) {
             Ok(opened) => {
-                let opened = opened.for_tools();
+                let opened = opened.for_tools().with_tokens_beside();
                 add(&mut options, &opened.special_tokens);
                 opened.template
             }
@@ -188,78 +275,72 @@ fn with_id(id: Value, derivation: &Derivation) -> Value {
     Value::Object(row)
 }
 
-/// Runs a job for every source, in no order, and gives the results in order.
-fn on_all_cores<R: Send>(sources: &[String], global: &Global, job: impl Fn(&str) -> R + Sync) -> Vec<R> {
-    let (count, next) = (sources.len(), AtomicUsize::new(0));
+/// Runs a job for every source, in no order, and hands over the results in order, each as soon as it is its turn. The
+/// first problem ends it.
+fn on_all_cores<R: Send>(
+    items: &[Item],
+    global: &Global,
+    job: impl Fn(&Item) -> R + Sync,
+    mut take: impl FnMut(&Item, R) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (count, next) = (items.len(), AtomicUsize::new(0));
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(count.max(1));
     let mut progress = Progress::new(global, "templates", u64::try_from(count).ok());
     let (send, receive) = channel();
-    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+    let taken = thread::scope(|scope| {
         for _ in 0..workers {
             let (send, next, job) = (send.clone(), &next, &job);
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(source) = sources.get(at) else { return };
-                    if send.send((at, job(source))).is_err() {
+                    let Some(item) = items.get(at) else { return };
+                    // Nobody takes results any more after a problem.
+                    if send.send((at, job(item))).is_err() {
                         return;
                     }
                 }
             });
         }
         drop(send);
-        let mut done = Vec::new();
-        for result in receive {
-            done.push(result);
-            progress.advance(1, u64::try_from(done.len()).unwrap_or(0));
+        let mut waiting: HashMap<usize, R> = HashMap::new();
+        let mut done = 0;
+        for (at, result) in receive {
+            waiting.insert(at, result);
+            while let Some((item, result)) = items.get(done).zip(waiting.remove(&done)) {
+                progress.make_room();
+                take(item, result)?;
+                done += 1;
+            }
+            progress.advance(1, u64::try_from(done + waiting.len()).unwrap_or(0));
         }
-        done
+        Ok(())
     });
     progress.finish();
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
+    taken
 }
 
-/// Writes each draft into a folder, under the name of its source. A draft that was not proved is left out unless
-/// wanted.
-fn write_drafts(folder: &Path, named: &[(&str, &Derivation)], partial: bool) -> Result<(), Failure> {
-    let shown = folder.to_string_lossy().into_owned();
-    std::fs::create_dir_all(folder).map_err(|error| input::cannot_write(&shown, &error))?;
-    for (source, derivation) in named {
-        let Some(draft) = &derivation.response_template else { continue };
-        if derivation.status != Status::Proved && !partial {
-            continue;
-        }
-        let path = Path::new(source);
-        let is_generic = path.file_stem().is_some_and(|stem| stem == "chat_template" || stem == "tokenizer_config");
-        let named = if is_generic { path.parent().and_then(Path::file_name) } else { path.file_stem() };
-        let name = named.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file = folder.join(format!("{name}.json"));
-        let text = format!("{}\n", draft.to_pretty("  "));
-        crate::template::source::replace_file(&file, text.as_bytes())
-            .map_err(|error| input::cannot_write(&file.to_string_lossy(), &error))?;
-    }
-    Ok(())
+/// Writes a draft to its file.
+fn write_draft(file: &Path, derivation: &Derivation) -> Result<(), Failure> {
+    let Some(draft) = &derivation.response_template else { return Ok(()) };
+    let shown = file.to_string_lossy();
+    let written = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let text = format!("{}\n", draft.to_pretty("  "));
+    let replace = || crate::template::source::replace_file(file, text.as_bytes());
+    let written = written.and_then(|()| crate::cli::signals::uninterrupted(replace));
+    written.map_err(|error| input::cannot_write(&shown, &error).into())
 }
 
-/// A line for each source: how far it got, and the first cause of failure.
-fn table(named: &[(&str, &Derivation)]) -> String {
-    let mut text = String::new();
-    let width = named.iter().map(|(source, _)| source.chars().count()).max().unwrap_or(0);
-    for (source, derivation) in named {
-        let verdict = &derivation.verdict;
-        let lost =
-            if verdict.lost() > 0 { format!(", {} lost by the wire format", verdict.lost()) } else { String::new() };
-        let counts = format!("{}/{}{lost}", verdict.passed, verdict.cases);
-        let cause = match derivation.status {
-            Status::Proved => verdict.scope.proved.join(", "),
-            _ => derivation.diagnostics.first().map(|diagnostic| diagnostic.message.clone()).unwrap_or_default(),
-        };
-        let (status, cause) = (derivation.status.name(), shortened(&cause, 120).into_owned());
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{status:<13}  {:<width$}  {counts:<7}  {}", escape(source), escape(&cause));
-    }
-    text
+/// The line of a source: how far it got, and the first cause of failure.
+fn line(source: &str, width: usize, derivation: &Derivation) -> String {
+    let verdict = &derivation.verdict;
+    let lost = if verdict.lost() > 0 { format!(", {} lost by the wire format", verdict.lost()) } else { String::new() };
+    let counts = format!("{}/{}{lost}", verdict.passed, verdict.cases);
+    let cause = match derivation.status {
+        Status::Proved => verdict.scope.proved.join(", "),
+        _ => derivation.diagnostics.first().map(|diagnostic| diagnostic.message.clone()).unwrap_or_default(),
+    };
+    let (status, cause) = (derivation.status.name(), shortened(&cause, 120).into_owned());
+    format!("{status:<13}  {:<width$}  {counts:<7}  {}\n", escape(source), escape(&cause))
 }
 
 fn summarize(statuses: impl Iterator<Item = Status>, global: &Global) {

@@ -340,7 +340,7 @@ mod tests {
         };
         let right = ANSWER.to_owned();
         let without_calls = right.replace("<call>", "<never>");
-        let early = right.replace("</think>", ".");
+        let early = right.replace("</weigh>", ".");
         let one = calls_answer(&[("f", r#"{"a": 1}"#)]);
         let called = "<call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</call><end>";
         let table = [
@@ -353,7 +353,7 @@ mod tests {
             (&say("</say>"), "Yes.", content("Yes."), "`content` should contain the text at byte 0; no field does"),
             (
                 &early,
-                "<think>a.b</think>Yes.<end>",
+                "<weigh>a.b</weigh>Yes.<end>",
                 content("Yes.").with_reasoning("a.b"),
                 "`content` should begin at byte 18; it began at byte 9",
             ),

@@ -50,7 +50,7 @@ pub(crate) fn conversations(source: &str, template: &Template, options: &Options
         proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
         Some(proof.listed(template))
     };
-    let listed = list(options).or_else(|| list(&needed::fill(&chat_template, options)?.0));
+    let listed = list(needed::Gaps::of(&chat_template, options).options.as_ref().unwrap_or(options));
     // A chat template that shows no answer has no conversations.
     listed.into_iter().flatten().collect()
 }
@@ -116,7 +116,7 @@ mod tests {
             .replace("{{ m.content }}", "{{ m.content | replace('- ', '* ') }}")
             .replace("{{ m.reasoning_content }}", "{{ m.reasoning_content | replace('- ', '* ') }}");
         let renamed = ANSWER.replace("\"reasoning_content\"", "\"notes\"");
-        let wrong = ANSWER.replace("</think>", "</other>");
+        let wrong = ANSWER.replace("</weigh>", "</other>");
         for (chat_template, answer) in
             [(CHAT, ANSWER), (&lossy, ANSWER), (CHAT, &wrong), (CHAT, &renamed), (&lossy, &renamed)]
         {

@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn a_refuted_template_is_remembered_with_its_smallest_failure() {
         with_proof(CHAT, |proof| {
-            let wrong = template(&ANSWER.replace("</think>", "</other>"));
+            let wrong = template(&ANSWER.replace("</weigh>", "</other>"));
             let verdict = proof.judge(&wrong);
             let shortest = verdict.failures.iter().map(|failure| failure.text.len()).min();
             assert_eq!(verdict.failures.first().map(|failure| failure.text.len()), shortest);

@@ -224,11 +224,11 @@ mod tests {
     fn a_sample_is_explained_if_no_text_is_left_over() {
         let after = |text: &str| sample(text).prefix("<assistant>".to_owned());
         for (text, why) in [
-            ("<think>Hm.</think>Yes.<end>", None),
+            ("<weigh>Hm.</weigh>Yes.<end>", None),
             ("Yes.", None),
-            ("Yes.</think><end>", Some((4, "the marker \"</think>\" was not recognized: it is left in `content`"))),
+            ("Yes.</weigh><end>", Some((4, "the marker \"</weigh>\" was not recognized: it is left in `content`"))),
             // A marker in quotes is only mentioned.
-            ("Write `</think>` there.<end>", None),
+            ("Write `</weigh>` there.<end>", None),
         ] {
             let found = explained(&[after(text)], &[]);
             let departure = found.departures.first().map(|departure| (departure.at, departure.why.as_str()));
@@ -249,12 +249,12 @@ mod tests {
 
     #[test]
     fn a_sample_without_a_prompt_is_tried_after_each_until_one_fits() {
-        let found = explained(&[sample("Hm.</think>Yes.<end>")], &["<assistant>", "<assistant><think>"]);
-        assert_eq!(found.assumed, [("<assistant><think>".to_owned(), 1)]);
-        let line = "samples: 1 of 1 explained; 1 without a prompt, read as if after \"<assistant><think>\"";
+        let found = explained(&[sample("Hm.</weigh>Yes.<end>")], &["<assistant>", "<assistant><weigh>"]);
+        assert_eq!(found.assumed, [("<assistant><weigh>".to_owned(), 1)]);
+        let line = "samples: 1 of 1 explained; 1 without a prompt, read as if after \"<assistant><weigh>\"";
         assert_eq!(found.describe().as_deref(), Some(line));
         // Under a prompt that opens reasoning any text could be a thought: one without an end is none.
-        let found = explained(&[sample("Yes.")], &["<assistant><think>"]);
+        let found = explained(&[sample("Yes.")], &["<assistant><weigh>"]);
         assert_eq!(found.departures[0].why, "`reasoning_content` never ends");
         assert_eq!(explained(&[], &[]).describe(), None);
     }

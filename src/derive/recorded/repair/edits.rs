@@ -289,13 +289,13 @@ mod tests {
             assert_eq!(edit.marks, ["<plan>", "</plan>"]);
             assert_eq!(read(&edit.template, text).get("reasoning_content"), Some(&"Hm.".into()));
             assert_eq!(
-                read(&edit.template, "<think>Hm.</think>Yes.<end>").get("reasoning_content"),
+                read(&edit.template, "<weigh>Hm.</weigh>Yes.<end>").get("reasoning_content"),
                 Some(&"Hm.".into())
             );
         }
         // From the strictest close to the plainest.
         let closes = |edit: &Edit| fields(&edit.template).unwrap()["reasoning_content"].get("close_pattern").cloned();
-        assert_eq!(closes(edits.last().unwrap()), Some("</plan>|</think>".into()));
+        assert_eq!(closes(edits.last().unwrap()), Some("</plan>|</weigh>".into()));
         assert_eq!(edits.len(), 2);
         assert!(made(reasoning, "Yes.<end>", r#"{"content": "Yes."}"#, 0).is_empty());
     }

@@ -430,7 +430,7 @@ mod tests {
     fn a_call_inside_a_thought_or_after_the_stop_teaches_nothing() {
         // The same thought twice: its last end is after the call.
         let thought = CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#);
-        let text = r#"<think>Hm.</think><tool>f({"a": "x"})</tool><think>Hm.</think><end>"#;
+        let text = r#"<weigh>Hm.</weigh><tool>f({"a": "x"})</tool><weigh>Hm.</weigh><end>"#;
         assert!(learned(&[sample(text, &thought)], 0).0.is_none());
         // The value ends with the white space that ends the text.
         let message = CALLED.replace("\"x\"", "\"x\\n\"");
