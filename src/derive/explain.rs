@@ -115,7 +115,7 @@ impl Derivation {
                 self.verdict.recut
             )?;
         }
-        for loss in &self.verdict.losses {
+        for loss in self.verdict.losses.iter().filter(|loss| !loss.is_assumed) {
             writeln!(page, "\n- Lost by the wire format: {}.", escape(&loss.describe()))?;
             writeln!(page, "  - text: {}", code(&shortened(&loss.example, EXCERPT)))?;
         }

@@ -70,8 +70,7 @@ fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Opt
     proof.any_reasoning_name = options.reasoning_field.is_some();
     let verdict = proof.judge(template);
     let explained = proof.explain(&options.samples, template);
-    let saw_calls = template.field("tool_calls").is_none() || !verdict.scope.not_shown.contains(&"calls");
-    let status = match verdict.holds() && saw_calls && explained.departures.is_empty() {
+    let status = match verdict.holds() && proof.saw_calls(template, &verdict) && explained.departures.is_empty() {
         true => Status::Proved,
         false => Status::Partial,
     };

@@ -183,9 +183,12 @@ impl Verdict {
             diagnostics.push(Diagnostic::new(Severity::Warning, "derive-unproved", failure.describe()).help(help));
         }
         for loss in &self.losses {
-            let message = format!("the wire format loses {}", loss.describe());
+            let (id, message) = match loss.is_assumed {
+                true => ("derive-assumed", loss.describe()),
+                false => ("derive-loss", format!("the wire format loses {}", loss.describe())),
+            };
             let help = format!("the smallest example: {:?}", shortened(&loss.example, 160));
-            diagnostics.push(Diagnostic::new(Severity::Note, "derive-loss", message).help(help));
+            diagnostics.push(Diagnostic::new(Severity::Note, id, message).help(help));
         }
         for claim in &self.unverified {
             let message = format!("not verified: {}", claim.message);

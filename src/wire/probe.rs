@@ -105,6 +105,15 @@ impl<'t> Prober<'t> {
         self.request_shape
     }
 
+    /// The tools that are offered instead of those that the conversation calls.
+    pub fn offered(&self) -> Option<&Value> {
+        self.offered.as_deref()
+    }
+
+    pub fn reasoning_input(&self) -> Option<&ReasoningInput> {
+        self.reasoning_input.as_ref()
+    }
+
     /// Whether every request offers a tool.
     pub fn always_tools(&self) -> bool {
         self.request_shape.offer == Offer::Always

@@ -119,13 +119,16 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     let said = Message::Assistant(Answer::content(needle::CONTENT));
     let called = Message::Assistant(Answer { calls: vec![call(0, 1)], ..Answer::content(needle::CONTENT) });
     let later = Message::User(needle::LATER.to_owned());
+    let bare = Message::Assistant(Answer::calls(vec![call(0, 1)]));
+    let said = vec![user.clone(), said];
+    let conversations = [said, vec![user.clone(), called, later.clone()], vec![user, bare, later]];
     let parts = RequestShape { content_parts: true, ..prober.request_shape() };
     let mut keys: Vec<String> = Vec::new();
     let mut blocks: Vec<String> = Vec::new();
     for setting in settings {
-        for messages in [vec![user.clone(), said.clone()], vec![user.clone(), called.clone(), later.clone()]] {
+        for messages in &conversations {
             for request_shape in [prober.request_shape(), parts] {
-                for path in prober.paths(request_shape, &messages, setting) {
+                for path in prober.paths(request_shape, messages, setting) {
                     let Some(key) = path.strip_prefix("messages[].") else { continue };
                     if let Some(key) = key.strip_prefix("content[].") {
                         push_unique(&mut blocks, key);
@@ -174,6 +177,18 @@ fn literals(template: &ChatTemplate) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_only_calls_without_content_show_are_known() {
+        let source = "{% for m in messages %}<{{ m.role }}>\
+            {% if m.tool_calls and m.content %}{{ raise_exception('calls stand alone') }}{% endif %}\
+            {% if m.tool_calls %}{{ m.plan }}{% endif %}{{ m.content }}{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let inputs = find(&template, &prober, &variables).reasoning_inputs;
+        assert!(inputs.contains(&ReasoningInput::Key("plan".to_owned())), "{inputs:?}");
+    }
 
     #[test]
     fn a_value_that_is_refused_whatever_is_said_is_not_a_setting() {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::conversations::{History, Reach, Said};
-use super::ground::{Cut, Ground, shows};
+use super::ground::{Cut, Ground, Tokens, shows};
 use super::request::Request;
 use crate::derive::recorded::Prompt;
 use crate::wire::conversation::{Answer, Message};
@@ -42,7 +42,7 @@ pub(super) struct Cutter<'p, 't> {
     pub offering: &'p Prober<'t>,
     pub request: &'p Request,
     pub histories: Vec<History>,
-    pub eos_token: Option<String>,
+    pub tokens: Tokens<'p>,
     pub grounds: Grounds,
 }
 
@@ -60,10 +60,10 @@ impl<'p, 't> Cutter<'p, 't> {
         offering: &'p Prober<'t>,
         request: &'p Request,
         histories: Vec<History>,
-        eos_token: Option<String>,
+        tokens: Tokens<'p>,
         grounds: Grounds,
     ) -> Self {
-        let mut cutter = Self { plain, offering, request, histories, eos_token, grounds };
+        let mut cutter = Self { plain, offering, request, histories, tokens, grounds };
         if cutter.grounds.openings.is_none() {
             // The opening of reasoning under one setting is needed to judge the prompts of others.
             for setting in 0..cutter.request.usage.settings.len() {
@@ -150,7 +150,8 @@ impl<'p, 't> Cutter<'p, 't> {
             None => {
                 let prober = if offers { self.offering } else { self.plain };
                 let (known, values) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
-                let ground = Ground::find(prober, known, values, self.grounds.openings.get_or_insert_default());
+                let ground =
+                    Ground::find(prober, known, values, &self.tokens, self.grounds.openings.get_or_insert_default());
                 self.grounds.known.push((history, setting, offers, ground));
                 self.grounds.known.len() - 1
             }
@@ -179,7 +180,7 @@ impl<'p, 't> Cutter<'p, 't> {
             name: format!("{} {}", said.name, history.name),
             said: said.answer.clone(),
             setting: setting.clone(),
-            unstopped: ground.without_stop(&piece.text, self.eos_token.as_deref()).map(str::to_owned),
+            unstopped: ground.without_stop(&piece.text, self.tokens.eos).map(str::to_owned),
             drops_content: said.answer.content.is_some() && expected.content.is_none(),
             prefix: piece.prefix,
             text: piece.text,

@@ -1,7 +1,7 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
-use crate::text::{common_start, slice};
+use crate::text::{common_end, common_start, slice};
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
 use crate::wire::marks::Segmentation;
 use crate::wire::probe::{Prober, Setting, call, needle};
@@ -11,6 +11,10 @@ pub(super) struct Ground {
     pub prompt: String,
     /// The end of the history's own words in the prompt.
     pub said: usize,
+    /// The text after them, without what no turn shows before its header.
+    tail: String,
+    /// The text that is left out there, and its position.
+    left_out: (usize, usize),
     /// How much of the prompt's end every plain turn shows as well.
     pub shared: usize,
     pub state: State,
@@ -20,6 +24,10 @@ pub(super) struct Ground {
     bares_thought: bool,
     /// The text that the generation prompt adds; empty if it is not known.
     generated: String,
+    /// The text that prompts add elsewhere, if this one adds none.
+    missing: String,
+    /// The text that ends every render, such as a prompt that nobody asked for; empty if there is none.
+    trailer: String,
 }
 
 /// The effect of the part of the prompt that plain turns lack.
@@ -58,32 +66,55 @@ pub(in crate::derive) enum Cut {
     Deviating,
 }
 
+/// What a user says next, to show the text between two turns.
+const NEXT: &str = "Quokkas blink, then.";
+
 /// The plain answers that show the start and the end of a turn; they share neither their first sign nor their last.
 const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
 
 impl Ground {
     /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
     /// leaves out the history's last words.
-    pub fn find(prober: &Prober<'_>, history: &History, setting: &Setting, openings: &mut Vec<String>) -> Option<Self> {
+    pub fn find(
+        prober: &Prober<'_>,
+        history: &History,
+        setting: &Setting,
+        tokens: &Tokens<'_>,
+        openings: &mut Vec<String>,
+    ) -> Option<Self> {
         let prompt = prober.render(&history.messages, setting, true)?;
         let said = prompt.rfind(history.last)? + history.last.len();
-        let tail = prompt.get(said..)?;
+        let mut turns = Vec::new();
+        for text in PLAIN {
+            turns.push((text, turn(prober, history, setting, &Answer::content(text))?.1));
+        }
+        let (text, first) = turns.first()?;
+        let (tail, left_out) = aligned(prompt.get(said..)?, before(first, text));
+        let tail = tail.as_str();
         let mut shared = tail;
         let mut is_exact = true;
         let mut stops = Vec::new();
-        for text in PLAIN {
-            let (_, turn) = turn(prober, history, setting, &Answer::content(text))?;
-            shared = common_start(shared, &turn);
+        for (text, turn) in &turns {
+            shared = common_start(shared, turn);
             is_exact &= turn.starts_with(tail);
             // An answer whose signs are spelled otherwise does not show where it ends.
-            stops.push(turn.rsplit_once(text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
+            stops.push(turn.rsplit_once(*text).map_or_else(String::new, |(_, stop)| stop.to_owned()));
         }
-        let generated = generated(prober, history, setting);
-        if generated.is_empty() && !self::generated(prober, history, &Setting::new()).is_empty() {
+        let generated = generated(prober, &history.messages, setting);
+        if generated.is_empty() && !self::generated(prober, &history.messages, &Setting::new()).is_empty() {
             // Under an odd setting the template ignores that a prompt was asked for.
             return None;
         }
+        let missing = match generated.is_empty() {
+            true => self::generated(prober, &[Message::User(NEXT.to_owned())], setting),
+            false => String::new(),
+        };
+        if first.strip_prefix(tail).is_some_and(|turn| begins_with(turn, &missing)) {
+            return None;
+        }
         let mut stop = common_start(stops.first()?, stops.last()?).to_owned();
+        let trailer = trailer(prober, history, setting, tokens, &stop, tail).unwrap_or_default();
+        stop.truncate(stop.len() - trailer.len());
         stop.truncate(next_turn(&stop, &generated));
         let thought = thought(prober, history, setting);
         if let Some(thought) = thought.as_deref().filter(|_| !is_exact) {
@@ -99,7 +130,8 @@ impl Ground {
                 .as_deref()
                 .and_then(|turn| turn.strip_prefix(tail))
                 .is_some_and(|rest| rest.trim_start().starts_with(needle::REASONING));
-        Some(Self { said, shared, state, stop, bares_thought, generated, prompt })
+        let (shared, tail) = (shared.min(tail.len()), tail.to_owned());
+        Some(Self { said, tail, left_out, shared, state, stop, bares_thought, generated, missing, trailer, prompt })
     }
 
     /// The end of the prompt, from the end of the history's own words on.
@@ -120,6 +152,10 @@ impl Ground {
         let whole = format!("{head}{turn}");
         let shows_reasoning = answer.reasoning.as_deref().is_some_and(|thought| shows(&turn, thought));
         let mut piece = self.split(&head, &turn, shows_reasoning)?;
+        if begins_with(&piece.text, &self.missing) {
+            // No prompt leads up to this turn.
+            return None;
+        }
         if shows_reasoning && self.bares_thought && openings.iter().any(String::is_empty) {
             // Other prompts open it, and this template leaves that to them.
             piece.cut = Cut::Unled;
@@ -128,13 +164,25 @@ impl Ground {
         Some((piece, whole))
     }
 
+    /// The prompt up to a place in its aligned end.
+    fn up_to(&self, at: usize) -> Option<&str> {
+        let (from, length) = self.left_out;
+        self.prompt.get(..self.said + at + if at > from { length } else { 0 })
+    }
+
     fn split(&self, head: &str, turn: &str, shows_reasoning: bool) -> Option<Piece> {
-        let tail = self.prompt.get(self.said..)?;
+        let tail = self.tail.as_str();
         let piece =
             |prefix: &str, text: &str, cut| Some(Piece { prefix: prefix.to_owned(), text: text.to_owned(), cut });
+        let is_same = self.prompt.get(..self.said) == Some(head);
+        let after_all = |text: &str, cut: Cut| {
+            piece(&format!("{head}{}", self.prompted()), text, if is_same { cut } else { cut.max(Cut::History) })
+        };
+        if let Some(text) = turn.strip_prefix(self.prompted()) {
+            return after_all(text, Cut::Exact);
+        }
         if let Some(text) = turn.strip_prefix(tail) {
-            let is_same = self.prompt.get(..self.said) == Some(head);
-            return piece(&format!("{head}{tail}"), text, if is_same { Cut::Exact } else { Cut::History });
+            return after_all(text, Cut::Shared);
         }
         let start = common_start(tail, turn);
         let at = start.len();
@@ -142,12 +190,12 @@ impl Ground {
             // A turn of this kind begins otherwise than plain ones do.
             let rest = turn.get(at..)?;
             let splits_word = start.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
-            let prefix = self.prompt.get(..self.said + at)?;
+            let prefix = self.up_to(at)?;
             return if splits_word { None } else { piece(prefix, rest, Cut::Deviating) };
         }
         let surplus = tail.get(self.shared..)?;
         let rest = turn.get(self.shared..)?;
-        let before = self.prompt.get(..self.said + self.shared)?;
+        let before = self.up_to(self.shared)?;
         let repeated = repeated(surplus, rest);
         let after_prompt = || piece(&self.prompt, rest.get(repeated..)?, Cut::Shared);
         match (&self.state, shows_reasoning) {
@@ -168,11 +216,12 @@ impl Ground {
         }
     }
 
-    /// The end of the model's own turn: before the turn that the template opens next, and at its last sign, since no
-    /// model writes the white space that only parts it from the next turn.
+    /// The end of the model's own turn: before the text that ends every render and the turn that the template opens
+    /// next, and at its last sign, since no model writes the white space that only parts it from the next turn.
     fn end(&self, text: &str, answer: &Answer) -> usize {
         let parts = answer.content.iter().chain(&answer.reasoning).map(String::as_str);
         let parts = parts.chain(answer.calls.iter().map(|call| call.name.as_str()));
+        let text = text.strip_suffix(&self.trailer).unwrap_or(text);
         let last = parts.filter_map(|part| text.rfind(part).map(|at| at + part.len())).max().unwrap_or(text.len());
         let end = last + next_turn(slice(text, last..), &self.generated);
         let text = text.get(..end).unwrap_or(text);
@@ -191,10 +240,70 @@ impl Ground {
     }
 }
 
+/// The special tokens that were given, as far as they bound a turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tokens<'p> {
+    pub bos: Option<&'p str>,
+    pub eos: Option<&'p str>,
+}
+
+/// The text that ends every render and does not belong to a turn, such as a prompt that is written whether or not it is
+/// asked for: `tail`, the text after a plain answer, from where it deviates from the text between two turns on. The stop
+/// token bounds it, and so does the text before the first message.
+fn trailer(
+    prober: &Prober<'_>,
+    history: &History,
+    setting: &Setting,
+    tokens: &Tokens<'_>,
+    tail: &str,
+    prompted: &str,
+) -> Option<String> {
+    let next = Message::User(NEXT.to_owned());
+    let bare = prober.render(&history.messages, setting, false)?;
+    let [answer, _] = PLAIN;
+    let mut messages = history.messages.clone();
+    messages.push(Message::Assistant(Answer::content(answer)));
+    messages.push(next.clone());
+    let rendered = prober.render(&messages, setting, false);
+    let between = rendered.as_deref().and_then(|text| text.rsplit_once(NEXT)?.0.rsplit_once(answer));
+    let shared = between.map_or(tail, |(_, between)| common_start(tail, between));
+    if shared.len() == tail.len() && between.is_some() {
+        return None;
+    }
+    let stopped = tokens.eos.filter(|eos| !eos.is_empty()).and_then(|eos| Some(tail.find(eos)? + eos.len()));
+    let own = stopped.unwrap_or_else(|| {
+        // A marker that begins every message, also the first, does not end a turn.
+        let first = tokens.bos.and_then(|bos| bare.trim_start().strip_prefix(bos)).unwrap_or(&bare).trim_start();
+        let header = between.map_or("", |(before, between)| common_end(before_first(before, history), between));
+        let bound = between.map_or(tail.len(), |(_, between)| between.len() - header.len());
+        let bounded = slice(shared, ..bound.min(shared.len()));
+        let bounded = if bounded.trim().is_empty() { shared } else { bounded };
+        whole_marks(tail, bounded.len() - overlap(bounded, first))
+    });
+    let (stop, trailer) = tail.split_at_checked(own)?;
+    let ends_all = || {
+        let alone = prober.render(std::slice::from_ref(&next), setting, false);
+        bare.ends_with(trailer) || alone.is_some_and(|alone| alone.ends_with(trailer))
+    };
+    // Text after the stop token is not part of the turn; other text is not if it ends every render and is not the stop.
+    let is_written =
+        stopped.is_some() || (ends_all() && (!stop.trim().is_empty() || prompted.contains(trailer.trim())));
+    (is_written && !trailer.trim().is_empty()).then(|| trailer.to_owned())
+}
+
+/// The text of a render before the first words of a history.
+fn before_first<'t>(text: &'t str, history: &History) -> &'t str {
+    let first = match history.messages.first() {
+        Some(Message::User(words) | Message::System(words)) => words.as_str(),
+        _ => "",
+    };
+    before(text, first)
+}
+
 /// The text that the generation prompt adds to a render; empty if either is refused, or the prompt is written
 /// otherwise.
-fn generated(prober: &Prober<'_>, history: &History, setting: &Setting) -> String {
-    let render = |asks| prober.render(&history.messages, setting, asks);
+fn generated(prober: &Prober<'_>, history: &[Message], setting: &Setting) -> String {
+    let render = |asks| prober.render(history, setting, asks);
     let (Some(prompt), Some(bare)) = (render(true), render(false)) else { return String::new() };
     prompt.strip_prefix(&bare).map_or_else(String::new, str::to_owned)
 }
@@ -268,6 +377,34 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
         (true, true) => State::Closed(String::new()),
         (true, false) => State::Open(String::new()),
     }
+}
+
+/// The longest header that is looked for in a prompt.
+const LONGEST_HEADER: usize = 200;
+
+/// A prompt's end without the text that no turn shows before its header, such as a reminder or other white space, with
+/// the position and length of that text. `lead` begins a turn: what of it deviates stands later in the prompt.
+fn aligned(tail: &str, lead: &str) -> (String, (usize, usize)) {
+    let shared = whole_marks(tail, common_start(tail, lead).len());
+    let (surplus, rest) = (slice(tail, shared..), lead.get(shared..).unwrap_or(""));
+    let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
+    let ends = ends.filter(|end| *end <= LONGEST_HEADER && whole_marks(rest, *end) == *end);
+    let mut found = ends.filter_map(|end| {
+        let header = rest.get(..end).filter(|header| !header.trim().is_empty())?;
+        let at = surplus.rfind(header)?;
+        (whole_marks(slice(surplus, at..), end) == end).then_some(at)
+    });
+    match found.next() {
+        Some(length) => (format!("{}{}", slice(tail, ..shared), slice(surplus, length..)), (shared, length)),
+        None => (tail.to_owned(), (tail.len(), 0)),
+    }
+}
+
+/// Whether a turn begins with whole marks of a header.
+fn begins_with(turn: &str, header: &str) -> bool {
+    let header = header.trim_start();
+    let shared = common_start(header, turn.trim_start());
+    !slice(shared, ..whole_marks(header, shared.len())).trim().is_empty()
 }
 
 /// A text up to a mark, or all of it.
@@ -387,7 +524,8 @@ mod tests {
         let input = crate::wire::conversation::ReasoningInput::Key("reasoning_content".to_owned());
         let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
         let mut openings = Vec::new();
-        let found = Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &mut openings);
+        let found =
+            Ground::find(&prober, &histories(false, false)[0], &Setting::new(), &Tokens::default(), &mut openings);
         (found, openings)
     }
 
@@ -441,7 +579,7 @@ mod tests {
             let prober = Prober::new(&template, &variables, None).with_reasoning(Some(&input));
             let history = &histories(false, false)[0];
             let mut openings = Vec::new();
-            let ground = Ground::find(&prober, history, &Setting::new(), &mut openings)?;
+            let ground = Ground::find(&prober, history, &Setting::new(), &Tokens::default(), &mut openings)?;
             let (piece, _) = ground.cut(&prober, history, &Setting::new(), answer, &openings)?;
             Some((piece.cut, piece.prefix.rsplit_once("<end>")?.1.to_owned(), piece.text))
         };
@@ -455,6 +593,96 @@ mod tests {
         // Such a prompt asks for a turn without reasoning.
         assert_eq!(cut("<think></think>", &thought), None);
         assert_eq!(cut("<think></think>", &plain), piece(Cut::Shared, "<assistant><think></think>", "Yes.<end>"));
+    }
+
+    #[test]
+    fn text_that_ends_every_render_belongs_to_no_turn() {
+        let ends = |source: &str, eos: Option<&str>| {
+            let template = ChatTemplate::compile(source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None);
+            let history = &histories(false, false)[0];
+            let tokens = Tokens { bos: None, eos };
+            let ground = Ground::find(&prober, history, &Setting::new(), &tokens, &mut Vec::new()).unwrap();
+            let said = Answer::content("Yes.");
+            let (piece, _) = ground.cut(&prober, history, &Setting::new(), &said, &[]).unwrap();
+            (piece.text, ground.stop, ground.trailer)
+        };
+        let turns = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+        let asked = "{% if add_generation_prompt %}<assistant>{% endif %}";
+        let lines = turns.replace("<end>", "\n").replace("<{{ m.role }}>", "### {{ m.role }}: ");
+        for (source, eos, text, stop, trailer) in [
+            (format!("{turns}{asked}"), None, "Yes.<end>", "<end>", ""),
+            // A prompt that is always written, also where a stop or the first message has to bound it.
+            (format!("{turns}<assistant>"), None, "Yes.<end>", "<end>", "<assistant>"),
+            (format!("{turns}<user><assistant>"), Some("<end>"), "Yes.<end>", "<end>", "<user><assistant>"),
+            (format!("{lines}### assistant: "), None, "Yes.\n", "\n", "### assistant: "),
+            (
+                format!("{}### assistant: ", lines.replace("\n", "<end>\n")),
+                None,
+                "Yes.<end>",
+                "<end>\n",
+                "### assistant: ",
+            ),
+            // A footer, before a prompt or without one; a token that only ends the text.
+            (format!("{turns}[be brief]{asked}"), None, "Yes.<end>", "<end>", "[be brief]"),
+            (
+                format!("{turns}{{% if add_generation_prompt %}}<assistant>{{% else %}}<eos>{{% endif %}}"),
+                None,
+                "Yes.<end>",
+                "<end>",
+                "<eos>",
+            ),
+            // The last turn alone ends like this: that is how it ends.
+            (
+                turns.replace("<end>", "{{ '<fin>' if loop.last and loop.length > 1 else '<end>' }}") + asked,
+                None,
+                "Yes.<fin>",
+                "<fin>",
+                "",
+            ),
+            // Text after the stop token does not belong to the turn.
+            (
+                format!("{turns}{{% if messages | length > 1 %}}<last>{{% endif %}}{asked}"),
+                Some("<end>"),
+                "Yes.<end>",
+                "<end>",
+                "<last>",
+            ),
+        ] {
+            let expected = (text.to_owned(), stop.to_owned(), trailer.to_owned());
+            assert_eq!(ends(&source, eos), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_aligned_with_the_header_of_a_turn() {
+        for (tail, lead, aligned_tail, left_out) in [
+            ("?<end><bot>", "?<end><bot>", "?<end><bot>", (11, 0)),
+            ("?<end>[be brief]<bot>", "?<end><bot>", "?<end><bot>", (6, 10)),
+            ("?    <bot><think>", "?<bot></think>", "?<bot><think>", (1, 4)),
+            // The header of prompts alone, and the thought that they open.
+            ("?<end><reply>", "?<end><turn>", "?<end><reply>", (13, 0)),
+            ("?<bot><think>", "?<bot>", "?<bot><think>", (13, 0)),
+            ("?Assistant says: ", "?A: ", "?Assistant says: ", (17, 0)),
+        ] {
+            assert_eq!(aligned(tail, lead), (aligned_tail.to_owned(), left_out), "{tail} {lead}");
+        }
+    }
+
+    #[test]
+    fn a_history_without_a_prompt_has_no_ground() {
+        let silent = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}\
+                      {% if add_generation_prompt and messages | length == 1 %}<assistant>{% endif %}";
+        let grounds = |source: &str| {
+            let template = ChatTemplate::compile(source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None);
+            let find = |history| Ground::find(&prober, history, &Setting::new(), &Tokens::default(), &mut Vec::new());
+            histories(false, false).iter().take(2).map(|history| find(history).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(grounds(silent), [true, false]);
+        assert_eq!(grounds(&silent.replace(" and messages | length == 1", "")), [true, true]);
     }
 
     #[test]

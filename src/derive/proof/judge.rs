@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::boundary::{self, Boundary};
 use super::case::Case;
 use super::conversations::tools;
-use super::reading::{Part, answer_of, changed_argument, difference, message_of, reasoning_field};
+use super::reading::{Part, answer_of, changed_argument, difference, is_moved, message_of, reasoning_field};
 use super::verdict::{Failure, Loss};
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
@@ -57,7 +57,8 @@ impl<'a, 't> Judge<'a, 't> {
             let part = difference(&case.expected, &message, self.reasoning, &case.prompted);
             let is_same = part.is_none();
             if let Some(part) = part.or(broken) {
-                let loss = || self.loss(case, part, &message).filter(|_| !is_same);
+                let is_opened = self.is_opened_by_prompt(&events, offset);
+                let loss = || self.loss(case, part, &message, is_opened).filter(|_| !is_same);
                 match loss().or_else(|| unreadable(case, part, &events).filter(|_| !is_same)) {
                     Some(loss) => lost = Some(loss),
                     None => {
@@ -137,9 +138,21 @@ impl<'a, 't> Judge<'a, 't> {
         Ok((finished.message, events, offset))
     }
 
+    /// Whether the prompt opened the reasoning that the text goes on with.
+    fn is_opened_by_prompt(&self, events: &[Event], offset: usize) -> bool {
+        events.iter().any(|event| {
+            matches!(event, Event::Open { field, span, .. } if Some(&**field) == self.reasoning && span.start < offset)
+        })
+    }
+
     /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
-    fn loss(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+    fn loss(&self, case: &Case, part: Part, message: &Object, is_opened: bool) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
+        let is_moved = is_moved(&case.expected, answer.content.as_deref(), answer.reasoning.as_deref());
+        if is_moved && is_opened && self.plain.reasoning_input().is_none() {
+            // The prompt opens reasoning, and the template has but one text for it and the answer.
+            answer.content = answer.reasoning.take();
+        }
         // A part that the text does not show belongs to the conversation, not to the message.
         for (call, said) in answer.calls.iter_mut().zip(&case.said.calls) {
             if call.id.is_empty() {
@@ -159,9 +172,11 @@ impl<'a, 't> Judge<'a, 't> {
             (Part::Arguments, Some((_, wanted, got))) => {
                 format!("{} and {} are written alike", described(wanted), described(got))
             }
+            (Part::Arguments, None) => "null and an absent value are written alike".to_owned(),
+            _ if is_moved => "content and reasoning are written alike".to_owned(),
             _ => format!("another {} is written alike", part.name()),
         };
-        Some(Loss { part, count: 1, message, example: case.text.clone() })
+        Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
     }
 }
 
@@ -178,7 +193,7 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = spelled.filter(|_| part == Part::Calls && is_malformed)?;
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
-    Some(Loss { part, count: 1, message, example: case.text.clone() })
+    Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
 }
 
 /// A value with the name of its type.
@@ -257,6 +272,36 @@ mod tests {
                 panic!("the template itself writes another sign")
             };
             assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "another content is written alike"));
+        });
+    }
+
+    #[test]
+    fn content_that_is_written_like_reasoning_is_lost_by_the_wire() {
+        let planned = "{% for m in messages %}<{{ m.role }}>{% if m.tool_calls %}<think>{{ m.thinking or m.content }}</think>\
+                       {% for c in m.tool_calls %}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
+                       {{ c.function.arguments | tojson }}}</call>{% endfor %}{% else %}{{ m.content }}{% endif %}<end>\
+                       {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
+        with_proof(planned, |proof| {
+            let answer = ANSWER.replace("\"reasoning_content\"", "\"thinking\"");
+            let Outcome::Lost(loss) = outcome(&proof, &answer, "an answer and a call after a question") else {
+                panic!("the template writes content beside a call where it writes reasoning")
+            };
+            assert_eq!((loss.part, loss.message.as_str()), (Part::Content, "content and reasoning are written alike"));
+        });
+    }
+
+    #[test]
+    fn content_after_a_prompt_that_opens_reasoning_is_lost_if_no_render_has_reasoning() {
+        let opens = "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<think>{% endif %}{{ m.content }}<end>\
+                     {% endfor %}{% if add_generation_prompt %}<assistant><think>{% endif %}";
+        let answer = ANSWER.replace("\"close\": \"</think>\"", "\"close\": [\"</think>\", \"<end>\"]");
+        with_proof(opens, |proof| {
+            assert!(matches!(outcome(&proof, &answer, "signs after a question"), Outcome::Lost(_)));
+        });
+        // Renders that have reasoning tell the two apart.
+        let closes = "{% if m.thinking %}{{ m.thinking }}</think>{% endif %}{{ m.content }}";
+        with_proof(&opens.replace("{{ m.content }}", closes), |proof| {
+            failed(outcome(&proof, &answer, "signs after a question"));
         });
     }
 

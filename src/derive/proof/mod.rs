@@ -17,6 +17,7 @@
 //! template avoids: the message that came back has no less structure and renders to the same bytes. Rank candidates by
 //! [`Verdict::failed`], then by [`Verdict::lost`].
 
+mod assumptions;
 mod boundary;
 mod case;
 mod conversations;
@@ -43,8 +44,10 @@ use crate::template::Template;
 use crate::wire::conversation::{Message, ReasoningInput, RequestShape};
 use crate::wire::probe::Prober;
 use crate::wire::template_usage::TemplateUsage;
+use assumptions::{Assumption, Setup};
 use case::{Case, Cutter, Grounds};
 use conversations::Marks;
+use ground::Tokens;
 use judge::{Judge, Outcome};
 use request::Request;
 
@@ -78,8 +81,9 @@ pub(super) struct Proof<'t> {
     offering: Prober<'t>,
     request: Request,
     cases: Vec<Case>,
+    assumptions: Vec<Assumption>,
     tools: Arc<Tools>,
-    eos_token: Option<String>,
+    tokens: Tokens<'t>,
     /// The prompts that end differently, the usual one first, once somebody asks.
     prompts: OnceCell<Vec<Prompt>>,
     /// The candidates refuted so far, in order.
@@ -98,6 +102,20 @@ impl<'t> Proof<'t> {
         let said = conversations::answers(proof.request.calls.named_ids, &foreign);
         let mut cases = proof.cut(|cutter| cutter.cases(&said, &mut HashSet::new()));
         cases.truncate(MOST_CASES);
+        proof.assumptions = proof.cut(|cutter| {
+            let Some(history) = cutter.histories.first() else { return Vec::new() };
+            let setup = Setup {
+                template,
+                variables,
+                plain: cutter.plain,
+                offering: cutter.offering,
+                request: cutter.request,
+                histories: &cutter.histories,
+                history,
+                tokens: proof.tokens,
+            };
+            setup.find(&said, &cases)
+        });
         proof.cases = cases;
         Some(proof)
     }
@@ -108,7 +126,8 @@ impl<'t> Proof<'t> {
         let request = request::find(template, &settled, variables);
         let plain = settled.with_shape(request.request_shape).with_reasoning(request.reasoning_input.as_ref());
         let offering = plain.offering(Some(offered_as(request.request_shape, tools())));
-        let eos_token = variables.get("eos_token").and_then(Value::as_str).map(str::to_owned);
+        let token = |name: &str| variables.get(name).and_then(Value::as_str);
+        let tokens = Tokens { bos: token("bos_token"), eos: token("eos_token") };
         let tools = judge::parser_tools()?;
         Some(Self {
             settled,
@@ -116,8 +135,9 @@ impl<'t> Proof<'t> {
             offering,
             request,
             cases: Vec::new(),
+            assumptions: Vec::new(),
             tools,
-            eos_token,
+            tokens,
             prompts: OnceCell::new(),
             tried: RefCell::default(),
             any_reasoning_name: false,
@@ -139,9 +159,8 @@ impl<'t> Proof<'t> {
     fn cut<T>(&self, work: impl FnOnce(&mut Cutter<'_, 't>) -> T) -> T {
         let calls = self.request.calls;
         let histories = conversations::histories(calls.named_ids, calls.several);
-        let eos_token = self.eos_token.clone();
         let grounds = self.grounds.take();
-        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, eos_token, grounds);
+        let mut cutter = Cutter::new(&self.plain, &self.offering, &self.request, histories, self.tokens, grounds);
         let done = work(&mut cutter);
         self.grounds.replace(cutter.grounds);
         done
@@ -161,6 +180,11 @@ impl<'t> Proof<'t> {
 
     fn prompts(&self) -> &[Prompt] {
         self.prompts.get_or_init(|| self.cut(|cutter| cutter.prompts()))
+    }
+
+    /// Whether turns with calls were among the conversations, if renders show any or a template claims to read them.
+    pub fn saw_calls(&self, template: &Template, verdict: &Verdict) -> bool {
+        !verdict.scope.not_shown.contains(&"calls") || (template.field("tool_calls").is_none() && !self.shows_calls())
     }
 
     /// Whether calls leave a trace in renders.
@@ -227,6 +251,7 @@ impl<'t> Proof<'t> {
         verdict.losses.sort_by(|a, b| (a.part, &a.message).cmp(&(b.part, &b.message)));
         (verdict.scope, verdict.unverified) = scope::find(template, &self.request, &self.cases, &passed);
         if verdict.holds() {
+            verdict.losses.extend(self.assumptions.iter().flat_map(|assumption| assumption.losses(&judge)));
             verdict.tolerance = deviations::find(&judge, &passed);
         }
         if let Some(failure) = verdict.failures.first() {
@@ -237,25 +262,27 @@ impl<'t> Proof<'t> {
     }
 }
 
-/// Names of reasoning that transformers copies to one another before it renders.
+/// Names of reasoning that transformers copies before it renders, and those that it copies them to.
 const ALIASES: [&str; 3] = ["reasoning_content", "thinking", "reasoning"];
+const COPIES: [&str; 2] = ["reasoning_content", "thinking"];
 
 impl Proof<'_> {
     /// The failure of a template that gives reasoning a name under which the chat template does not read it.
     fn unread_name(&self, template: &Template, passed: &[&Case]) -> Option<Failure> {
         let Some(ReasoningInput::Key(key)) = &self.request.reasoning_input else { return None };
         let field = reading::reasoning_field(template).filter(|field| !self.any_reasoning_name && field != key)?;
-        if ALIASES.contains(&field) && ["reasoning_content", "thinking"].contains(&key.as_str()) {
-            return None;
-        }
         let mut cases = passed.iter().filter(|case| case.expected.reasoning.is_some());
         let first = cases.clone().min_by_key(|case| case.text.len())?;
-        // The template may read several keys: the turn as it is with this one settles it.
+        // The template may read several keys, and each reads this field: the turn as it is with one settles it.
+        let copies: &[&str] = if ALIASES.contains(&field) { &COPIES } else { &[] };
         let prober = if first.offers_tools { &self.offering } else { &self.plain };
-        let prober = prober.with_reasoning(Some(&ReasoningInput::Key(field.to_owned())));
         let mut messages = first.history.clone();
         messages.push(Message::Assistant(first.said.clone()));
-        if prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole) {
+        let is_read = std::iter::once(&field).chain(copies).any(|name| {
+            let prober = prober.with_reasoning(Some(&ReasoningInput::Key((*name).to_owned())));
+            prober.render(&messages, &first.setting, false).is_some_and(|text| text == first.whole)
+        });
+        if is_read {
             return None;
         }
         Some(Failure {
@@ -363,6 +390,27 @@ mod tests {
         // Programs copy these names to one another; and someone may have asked for another.
         assert!(verdict("thinking", false).holds());
         assert!(verdict("notes", true).holds());
+        // The first key that a template reads need not be the one under which a program hands the reasoning over.
+        let several = CHAT.replace("m.reasoning_content", "(m.thought or m.reasoning_content)");
+        let named = |name: &str| ANSWER.replace("\"reasoning_content\"", &format!("\"{name}\""));
+        let holds = |name: &str| with_proof(&several, |proof| proof.judge(&template(&named(name))).holds());
+        assert_eq!(["thought", "thinking", "reasoning", "notes"].map(holds), [true, true, true, false]);
+    }
+
+    #[test]
+    fn calls_that_renders_show_and_no_conversation_had_are_not_proved() {
+        let saw = |chat_template: &str, answer: &str, not_shown: &[&'static str]| {
+            with_proof(chat_template, |proof| {
+                let mut verdict = Verdict::default();
+                verdict.scope.not_shown = not_shown.to_vec();
+                proof.saw_calls(&template(answer), &verdict)
+            })
+        };
+        let plain = r#"{"start_anchor": "<assistant>", "fields": {"content": {"close": "<end>"}}}"#;
+        let silent = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+        assert!(saw(CHAT, ANSWER, &[]) && saw(silent, plain, &["calls"]));
+        assert!(!saw(CHAT, plain, &["calls"]), "renders show calls");
+        assert!(!saw(silent, ANSWER, &["calls"]), "the template claims to read calls");
     }
 
     #[test]
@@ -394,7 +442,8 @@ mod tests {
         assert_eq!(kept, [(3, "short"), (1, "x")]);
         for example in ["longer", "short"] {
             let message = "alike".to_owned();
-            verdict.lose(Loss { part: Part::Content, count: 1, message, example: example.to_owned() });
+            let example = example.to_owned();
+            verdict.lose(Loss { part: Part::Content, count: 1, message, example, is_assumed: false });
         }
         assert_eq!(
             (verdict.losses.len(), verdict.losses[0].count, verdict.losses[0].example.as_str()),

@@ -115,8 +115,8 @@ impl Proof<'_> {
             is_main: true,
             is_brief: false,
         };
-        let (eos_token, grounds) = (self.eos_token.clone(), Grounds::default());
-        let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], eos_token, grounds);
+        let grounds = Grounds::default();
+        let mut cutter = Cutter::new(&self.plain, &offering, &request, vec![history], self.tokens, grounds);
         let known_tools = Tools::new(&tools).map(Arc::new).ok()?;
         let judge = Judge::new(template, known_tools.clone(), &self.plain, &offering);
         let mut turns = Vec::new();

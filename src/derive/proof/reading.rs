@@ -84,26 +84,33 @@ pub(super) fn difference(expected: &Answer, message: &Object, reasoning: Option<
 }
 
 /// The answer that a message amounts to, to render it again; nothing if it has less structure than the expected one.
+/// A null that the message lacks is no structure, nor is the channel of a text if the answer has but one text.
 pub(super) fn answer_of(expected: &Answer, message: &Object, reasoning: Option<&str>) -> Option<Answer> {
     let text = |key: &str| message.get(key).map(|value| text_of(Some(value))).filter(|text| !text.is_empty());
     let thought = reasoning.and_then(text);
     let content = text("content");
     let calls = calls_of(message);
-    let is_whole = thought.is_some() == expected.reasoning.is_some()
-        && content.is_some() == expected.content.is_some()
-        && calls.len() == expected.calls.len();
+    let has_texts = (thought.is_some(), content.is_some())
+        == (expected.reasoning.is_some(), expected.content.is_some())
+        || is_moved(expected, content.as_deref(), thought.as_deref());
     let mut read = Vec::new();
     for (got, call) in calls.iter().zip(&expected.calls) {
         let arguments = arguments_of(got)?;
-        let has_keys =
-            arguments.len() == call.arguments.len() && call.arguments.keys().all(|k| arguments.contains_key(k));
+        let has_keys = arguments.keys().all(|key| call.arguments.contains_key(key))
+            && call.arguments.iter().all(|(key, value)| arguments.contains_key(key) || *value == Value::Null);
         if !has_keys {
             return None;
         }
         let id = got.get("id").and_then(Value::as_str).map_or_else(String::new, str::to_owned);
         read.push(Call { id, name: name_of(got)?.to_owned(), arguments: arguments.clone() });
     }
-    is_whole.then_some(Answer { content, reasoning: thought, calls: read })
+    (has_texts && calls.len() == expected.calls.len()).then_some(Answer { content, reasoning: thought, calls: read })
+}
+
+/// Whether the only text of an answer, its content, came back as reasoning.
+pub(super) fn is_moved(expected: &Answer, content: Option<&str>, thought: Option<&str>) -> bool {
+    let said = expected.content.as_deref().filter(|_| expected.reasoning.is_none());
+    content.is_none() && said.is_some() && said.map(str::trim) == thought.map(str::trim)
 }
 
 pub(super) fn calls_of(message: &Object) -> &[Value] {
@@ -234,6 +241,21 @@ mod tests {
         {
             assert!(again(&less).is_none(), "{less}");
         }
+    }
+
+    #[test]
+    fn neither_an_absent_null_nor_the_channel_of_the_only_text_is_structure() {
+        let nulled = calls_answer(&[("f", r#"{"a": 1, "b": null}"#)]);
+        let again = |said: &Answer, message: &str| answer_of(said, &object(message), Some("thinking"));
+        assert!(again(&nulled, &one_call("", "f", r#"{"a": 1}"#)).is_some());
+        assert!(again(&nulled, &one_call("", "f", r#"{"b": null}"#)).is_none(), "another value is missing");
+        let plain = Answer::content("Yes.");
+        let moved = again(&plain, r#"{"thinking": "Yes."}"#).unwrap();
+        assert_eq!((moved.content, moved.reasoning.as_deref()), (None, Some("Yes.")));
+        assert!(again(&plain, r#"{"thinking": "No."}"#).is_none());
+        // Reasoning that came back as content is never a loss.
+        let thought = Answer::default().with_reasoning("Hm.");
+        assert!(again(&thought, r#"{"content": "Hm."}"#).is_none());
     }
 
     #[test]

@@ -71,7 +71,8 @@ pub struct Failure {
     pub got: Value,
 }
 
-/// A difference that no response template can avoid: the message that came back renders to the same bytes.
+/// A difference that no response template can avoid, since the message that came back renders to the same bytes; or an
+/// assumption of the template, with the turns that it misreads if that does not hold.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Loss {
@@ -83,6 +84,8 @@ pub struct Loss {
     pub message: String,
     /// The shortest turn that shows it.
     pub example: String,
+    /// Whether it is an assumption; its turns are not among the conversations of the verdict.
+    pub is_assumed: bool,
 }
 
 /// Something a response template claims to read that no conversation exercised.
@@ -200,6 +203,9 @@ impl UnreadTurn {
 impl Loss {
     /// The loss in one line.
     pub fn describe(&self) -> String {
+        if self.is_assumed {
+            return format!("assumption: {}", self.message);
+        }
         format!("{} of {}: {}", self.count, self.part.name(), self.message)
     }
 
@@ -267,7 +273,8 @@ mod tests {
 
     #[test]
     fn every_conversation_passed_lost_something_or_failed() {
-        let loss = Loss { part: Part::Arguments, count: 2, message: String::new(), example: String::new() };
+        let (message, example) = (String::new(), String::new());
+        let loss = Loss { part: Part::Arguments, count: 2, message, example, is_assumed: false };
         let lossy = Verdict { cases: 10, passed: 8, losses: vec![loss], ..Verdict::default() };
         assert_eq!((lossy.holds(), lossy.failed(), lossy.lost()), (true, 0, 2), "losses are the wire's");
         let wrong = Verdict { failures: vec![failure(3), failure(1)], passed: 4, ..lossy };
