@@ -18,6 +18,8 @@ pub(crate) struct Around<'w> {
     /// Everything up to the first text of the turn itself.
     pub header: &'w dyn Fn(&Trace) -> usize,
     pub end: &'w str,
+    /// What renders write behind every turn.
+    pub trailing: &'w str,
     pub thought: Option<&'w Reasoning>,
 }
 
@@ -34,7 +36,8 @@ pub(crate) fn find(
             let answer = Answer::calls(calls(1, ids_hold_names));
             let called = [Message::User(needle::USER.to_owned()), Message::Assistant(answer.clone())];
             for request_shape in prober.accepted(&called, setting) {
-                let turns = Turns { prober: &prober.with_shape(request_shape), segmentation };
+                let turns =
+                    Turns { prober: &prober.with_shape(request_shape), segmentation, trailing: around.trailing };
                 let Some(rank) = shows(turns, setting, &answer, ids_hold_names) else { continue };
                 if best.as_ref().is_none_or(|(known, ..)| rank < *known) {
                     best = Some((rank, request_shape, setting.clone(), ids_hold_names));
@@ -52,7 +55,7 @@ pub(crate) fn find(
         }
     }
     let (_, request_shape, setting, ids_hold_names) = best?;
-    let turns = Turns { prober: &prober.with_shape(request_shape), segmentation };
+    let turns = Turns { prober: &prober.with_shape(request_shape), segmentation, trailing: around.trailing };
     Finder { turns, setting, ids_hold_names, around }.find(request_shape)
 }
 

@@ -75,6 +75,8 @@ impl<'t> Inference<'_, 't> {
         if let Some(rest) = end.strip_prefix(content.close.as_str()) {
             end = rest.to_owned();
         }
+        let trailing = plain.tail().split_once(end.as_str()).filter(|_| !end.trim().is_empty());
+        let trailing = trailing.map_or_else(String::new, |(_, rest)| rest.trim().to_owned());
         // Text that the prompt writes anyway opens nothing.
         let is_written =
             |prompt: &Prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(content.open.trim());
@@ -82,7 +84,7 @@ impl<'t> Inference<'_, 't> {
             content.open.clear();
         }
         let thinking = self.offering.with_reasoning(reasoning.as_ref().and_then(Reasoning::first_input));
-        let around = Around { header: &begin, end: &end, thought: reasoning.as_ref() };
+        let around = Around { header: &begin, end: &end, trailing: &trailing, thought: reasoning.as_ref() };
         let mut calls = calls::find(&thinking, self.segmentation, &self.usage.settings, &around);
         let request_shape = calls.as_ref().map_or(self.plain.request_shape(), |calls| calls.request_shape);
         let called = thinking.with_shape(request_shape);
@@ -98,14 +100,12 @@ impl<'t> Inference<'_, 't> {
             .iter_mut()
             .filter(|prompt| !prompt.header_in_prompt_only)
             .for_each(|prompt| begin_at(prompt, &content.open));
-        let trailing = plain.tail().split_once(end.as_str()).filter(|_| !end.trim().is_empty());
-        let trailing = trailing.map_or_else(String::new, |(_, rest)| rest.trim().to_owned());
         let segmentation = self.segmentation;
         Some(WireFormat { request_shape, segmentation, prompts, reasoning, content, calls, end, stops, trailing })
     }
 
     fn turns<'p>(&self, prober: &'p Prober<'t>) -> Turns<'p, 't> {
-        Turns { prober, segmentation: self.segmentation }
+        Turns { prober, segmentation: self.segmentation, trailing: "" }
     }
 
     /// The end of a turn with content; text after the stop token begins the next turn, except for white space.

@@ -14,6 +14,8 @@ use crate::text::slice;
 pub(crate) struct Turns<'p, 't> {
     pub prober: &'p Prober<'t>,
     pub segmentation: Segmentation,
+    /// What renders write behind every turn: no trace holds it.
+    pub trailing: &'p str,
 }
 
 /// How the end of a prompt is compared with the beginning of a turn, the plainest first.
@@ -52,7 +54,9 @@ impl Turns<'_, '_> {
         let mut messages = shapes::history(after);
         messages.push(Message::Assistant(answer.clone()));
         let text = self.prober.render(&messages, setting, false)?;
-        Some(Trace::new(text.get(end_of(&text, after)?..)?, answer))
+        let turn = text.get(end_of(&text, after)?..)?;
+        let own = turn.trim_end().strip_suffix(self.trailing).filter(|_| !self.trailing.is_empty());
+        Some(Trace::new(own.unwrap_or(turn), answer))
     }
 
     /// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
@@ -263,7 +267,7 @@ mod tests {
     use super::*;
 
     fn turns<'p, 't>(prober: &'p Prober<'t>) -> Turns<'p, 't> {
-        Turns { prober, segmentation: Segmentation::Words }
+        Turns { prober, segmentation: Segmentation::Words, trailing: "" }
     }
 
     /// The header and the prefill of a template's prompts, with leads as renders of plain content give them.

@@ -91,7 +91,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     }
     let Some(calls) = &wire.calls else { return written };
     let prober = wire.prober(prober).with_shape(calls.request_shape);
-    let turns = Turns { prober: &prober, segmentation: wire.segmentation };
+    let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
     let turned = |arguments: Object| -> Option<Trace> {
         let answer = Answer::calls(vec![call_with(0, arguments)]);
         turns.trace(History::User, &answer, &calls.setting)
@@ -184,7 +184,7 @@ fn group(prober: &Prober, wire: &WireFormat, after: History, setting: &Setting) 
                     _ => wire.request_shape,
                 };
                 let prober = prober.with_shape(request_shape).with_reasoning(thought);
-                let turns = Turns { prober: &prober, segmentation: wire.segmentation };
+                let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
                 let Some(trace) = turns.trace(after, &answer, setting) else { continue };
                 let Some(shape) = shape(&trace, &answer, wire) else { continue };
                 if !shapes.contains(&shape) {
