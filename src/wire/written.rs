@@ -1,11 +1,15 @@
 //! Facts about the model's turn that only renders show: the parts and their order, word for word, and
 //! how values of each type are spelled.
 
+mod ids;
+
+pub(crate) use ids::Ids;
+
 use super::conversation::{Answer, json_type};
 use super::infer::other_tools;
 use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
-use super::structure::{Arguments, Encoding, History, Reasoning, WireFormat};
+use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Kind, Slot, Trace};
 use super::turn::Turns;
 use crate::json::{self, Object, Value};
@@ -28,6 +32,8 @@ pub(crate) struct Written {
     pub braced: Option<(String, String, String)>,
     /// Whether JSON is written without anything but ASCII.
     pub ascii: bool,
+    /// The ids of calls that the template takes, if it shows them.
+    pub ids: Ids,
 }
 
 /// One way a prompt can end, and the turns that can follow.
@@ -92,6 +98,9 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     let Some(calls) = &wire.calls else { return written };
     let prober = wire.prober(prober).with_shape(calls.request_shape);
     let turns = Turns { prober: &prober, segmentation: wire.segmentation };
+    if calls.body.head.iter().chain(&calls.body.tail).any(|part| *part == CallPart::Id) {
+        written.ids = ids::find(&prober, calls);
+    }
     let turned = |arguments: Object| -> Option<Trace> {
         let answer = Answer::calls(vec![call_with(0, arguments)]);
         turns.trace(History::User, &answer, &calls.setting)
