@@ -121,6 +121,8 @@ impl<'m> Builder<'m> {
             notes.push(Note::new(Effect::Assumed, message));
         }
         let mut rules = Rules::default();
+        // A value inside is indented further than the one that was seen.
+        rules.most_blanks = u32::try_from(written.widest).unwrap_or(0).saturating_mul(2);
         let (tools, wants) = request::tools(request, &mut notes)?;
         let mut call_nodes = Vec::new();
         let mut faults = Vec::new();

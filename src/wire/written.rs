@@ -32,6 +32,8 @@ pub(crate) struct Written {
     pub braced: Option<(String, String, String)>,
     /// Whether JSON is written without anything but ASCII.
     pub ascii: bool,
+    /// The longest white space between two tokens of a call's arguments.
+    pub widest: usize,
     /// The ids of calls that the template takes, if it shows them.
     pub ids: Ids,
 }
@@ -112,6 +114,11 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     let inner = Value::from([("qzb", "Qzitemq".into()), ("qza", "Qzitemq".into())]);
     if let Some(trace) = turned([(shapes::key(0, 0), inner)].into_iter().collect()) {
         written.sorted_inside = trace.text.find("qza") < trace.text.find("qzb");
+        let places = [shapes::key(0, 0).as_str(), "qza", "qzb"].map(|key| trace.text.find(key));
+        if let (Some(from), Some(to)) = (places.iter().flatten().min(), places.iter().flatten().max()) {
+            let blanks = trace.get(*from..*to).split(|c: char| !c.is_whitespace());
+            written.widest = blanks.map(str::len).max().unwrap_or(0);
+        }
     }
     if let Some(trace) = turned([(shapes::key(0, 0), "Qzé".into())].into_iter().collect()) {
         written.ascii = !trace.text.contains("Qzé") && trace.text.contains("Qz\\u00e9");

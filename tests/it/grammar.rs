@@ -356,6 +356,53 @@ fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
     assert_eq!(verdict(&grammar, call), "accept");
 }
 
+/// A chat template whose answers begin with an empty thought, and whose prompt writes this.
+fn thinking(empty: &str, prompt: &str) -> String {
+    format!(
+        "{{%- for m in messages %}}<|begin|>{{{{ m.role }}}}\n{{% if m.role == 'assistant' %}}{{% if m.thinking %}}<think>\n\
+         {{{{ m.thinking }}}}\n</think>\n\n{{% else %}}{empty}{{% endif %}}{{% endif %}}{{{{ m.content }}}}<|end|>\n{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|begin|>assistant\n{prompt}{{% endif %}}"
+    )
+}
+
+#[test]
+fn the_text_after_a_thought_is_what_the_prompt_leaves_to_the_model() {
+    let table: [(&str, &str, &[&str], &[&str]); 3] = [
+        // The prompt leaves the thought open: it may be closed at once, and as renders close it.
+        ("", "<think>\n", &["</think>Yes.", "Hm.</think>Yes.", "Hm.\n</think>\n\nYes."], &["Hm."]),
+        // The prompt writes another empty thought than renders do, and nothing after it.
+        ("<think></think>\n\n", "<think>\n</think>", &["\n\nYes."], &["</think>Yes."]),
+        ("<think></think>\n\n", "<think>\n</think>\n", &["\nYes."], &["</think>Yes."]),
+    ];
+    for (empty, prompt, taken, refused) in table {
+        let model = written(&thinking(empty, prompt));
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::None, &tools(), Some(&prompt));
+        for (texts, is_taken) in [(taken, true), (refused, false)] {
+            for text in texts {
+                assert_eq!(verdict(&grammar, text) == "accept", is_taken, "{prompt:?}: {text:?}");
+            }
+        }
+    }
+}
+
+/// A lone mark after the calls is where the model stops, unless it says a word of the mark that opens them.
+#[test]
+fn a_lone_mark_after_a_call_is_its_close_or_the_stop() {
+    for (call, mark, stops) in [
+        ("[CALL]{{ c.function.name }}[ARGS]{{ c.function.arguments | tojson }}", "<|yield|>", true),
+        ("<|call|>{{ c.function.name }}<|args|>{{ c.function.arguments | tojson }}", "<|/call|>", false),
+    ] {
+        let source = turns_of(call).replace("{% endfor %}{% else %}", &format!("{{% endfor %}}{mark}{{% else %}}"));
+        let source = source.replace("{% endif %}<|end|>", "<|end|>{% endif %}");
+        let model = written(&source);
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+        assert_eq!(grammar.stop().iter().any(|(stop, _)| stop == mark), stops, "{mark}: {:?}", grammar.stop());
+        assert_eq!(grammar.preserved_tokens().iter().any(|known| known == mark), !stops, "{mark}");
+    }
+}
+
 /// A value without quotes ends at its mark, even inside a string of the JSON it holds.
 #[test]
 fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
