@@ -3,6 +3,7 @@
 //! Markers between the pieces of the source show where each piece writes; the pieces whose markers are at the ends of
 //! the masked spans get the tags. Nothing is printed that was not rendered and compared.
 
+mod reason;
 mod several;
 mod source;
 
@@ -153,7 +154,7 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     let traces = trace(&pieces, source, &cases, options)
         .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
     let singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip));
-    let mut message = "no place in the source begins and ends with the assistant's text".to_owned();
+    let mut message = None;
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
     // One block for each span if possible, else several in a row.
     for pairs in singles.chain(several::choose(&pieces, &cases, &traces)) {
@@ -163,11 +164,11 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
         let Some(patched) = build(&pieces, &pairs) else { continue };
         match prove(&patched.template, &cases, options, false) {
             Ok(conversations) => return Ok(Patched { conversations, ..patched }),
-            Err(why) => message = why,
+            Err(why) => message = Some(why),
         }
         refuted.push(pairs);
     }
-    Err(not(message))
+    Err(not(message.unwrap_or_else(|| reason::why(&cases, &traces))))
 }
 
 fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Vec<Case> {
