@@ -7,7 +7,7 @@ use crate::template::Template;
 const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
     "thinking": {"open": "<t>", "close": "</t>"},
     "content": {"close": "<end>"},
-    "tool_calls": {"open_pattern": "<c>(?P<name>\\w+):", "close": "</c>", "repeats": true, "content": "json"}
+    "tool_calls": {"open": "<c>", "close": "</c>", "repeats": true, "content": "json"}
 }}"#;
 
 /// The message, and all texts of chunks by their field, at every cut of the text into two.
@@ -49,17 +49,14 @@ fn read(prefix: &str, text: &str, options: &Options) -> (String, String) {
 
 #[test]
 fn regions_are_read_or_left_in_the_content_or_left_out() {
-    let text = "<t>Hm.</t>Yes. <c>f:{}</c> Done.<end>";
+    let text = "<t>Hm.</t>Yes. <c>{}</c> Done.<end>";
     let options = Options::default;
     let table = [
-        (options().reasoning(Reasoning::Dropped), r#"{"content": " Done.", "tool_calls": [{}]}"#),
+        (options().reasoning(Reasoning::Dropped), r#"{"content": "Done.", "tool_calls": [{}]}"#),
         (options().reasoning(Reasoning::InContent), r#"{"content": "<t>Hm.</t>Yes.  Done.", "tool_calls": [{}]}"#),
-        (options().tools_off(true), r#"{"thinking": "Hm.", "content": "Yes. <c>f:{}</c> Done."}"#),
-        (
-            options().tools_off(true).reasoning(Reasoning::InContent),
-            r#"{"content": "<t>Hm.</t>Yes. <c>f:{}</c> Done."}"#,
-        ),
-        (options().tools_off(true).reasoning(Reasoning::Dropped), r#"{"content": "Yes. <c>f:{}</c> Done."}"#),
+        (options().tools_off(true), r#"{"thinking": "Hm.", "content": "Yes. <c>{}</c> Done."}"#),
+        (options().tools_off(true).reasoning(Reasoning::InContent), r#"{"content": "<t>Hm.</t>Yes. <c>{}</c> Done."}"#),
+        (options().tools_off(true).reasoning(Reasoning::Dropped), r#"{"content": "Yes. <c>{}</c> Done."}"#),
     ];
     for (options, wanted) in table {
         assert_eq!(read("<bot>", text, &options).0, wanted, "{options:?}");
@@ -77,9 +74,9 @@ fn events_say_what_the_message_says() {
 
 #[test]
 fn a_mark_of_a_call_inside_a_thought_is_no_call_wherever_the_thought_goes() {
-    let text = "<t>Use <c>f:{}</c>?</t>No.<end>";
+    let text = "<t>Use <c>{}</c>?</t>No.<end>";
     for (reasoning, wanted) in [
-        (Reasoning::InContent, r#"{"content": "<t>Use <c>f:{}</c>?</t>No."}"#),
+        (Reasoning::InContent, r#"{"content": "<t>Use <c>{}</c>?</t>No."}"#),
         (Reasoning::Dropped, r#"{"content": "No."}"#),
     ] {
         assert_eq!(read("<bot>", text, &Options::default().reasoning(reasoning)).0, wanted);

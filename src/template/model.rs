@@ -134,6 +134,10 @@ impl Template {
             if is_more || field.name == "content" {
                 field.repeats = true;
                 field.join.get_or_insert_default();
+                // The white space between two pieces is theirs.
+                if let ContentSpec::Text { strip } = &mut field.content {
+                    *strip = false;
+                }
             }
             if is_more {
                 field.name = "content".to_owned();
