@@ -62,6 +62,8 @@ class ResponseParser:
         errors: Literal["event", "raise"] = "event",
         spans: bool = False,
         closers_in_strings: Literal["ends", "text"] = "ends",
+        reasoning: Literal["kept", "in-content", "dropped"] = "kept",
+        tools_off: bool = False,
     ) -> Self: ...
     @property
     def initial_events(self) -> list[dict[str, Any]]: ...

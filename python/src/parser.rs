@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backchat::json::Object;
-use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Span, Tools};
+use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Reasoning, Span, Tools};
 use backchat::{Parser, Template};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
@@ -192,7 +192,7 @@ fn missing(finished: &Finished) -> Option<String> {
 #[pymethods]
 impl ResponseParser {
     #[new]
-    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends"))]
+    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -203,6 +203,8 @@ impl ResponseParser {
         errors: &str,
         spans: bool,
         closers_in_strings: &str,
+        reasoning: &str,
+        tools_off: bool,
     ) -> PyResult<Self> {
         let template = template::of(template)?;
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?.to_str()?;
@@ -212,6 +214,15 @@ impl ResponseParser {
             "text" => ClosersInStrings::Text,
             other => {
                 let message = format!("`closers_in_strings` is \"ends\" or \"text\", not {other:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        });
+        let options = options.tools_off(tools_off).reasoning(match reasoning {
+            "kept" => Reasoning::Kept,
+            "in-content" => Reasoning::InContent,
+            "dropped" => Reasoning::Dropped,
+            other => {
+                let message = format!("`reasoning` is \"kept\", \"in-content\" or \"dropped\", not {other:?}");
                 return Err(PyValueError::new_err(message));
             }
         });

@@ -116,6 +116,8 @@ struct Work<'w> {
     header: Option<String>,
     /// The text that a generation prompt adds to a user's message.
     prompt: Option<String>,
+    /// The marker that opens every turn, the user's and the assistant's.
+    turn_marker: Option<String>,
     /// The text that opens a tool result after a call, if the result is not a turn of its own.
     result_header: Option<String>,
     problems: Vec<String>,
@@ -141,6 +143,7 @@ impl<'w> Work<'w> {
             hits: Vec::new(),
             header: None,
             prompt: None,
+            turn_marker: None,
             result_header: None,
             problems: Vec::new(),
         }
@@ -190,6 +193,7 @@ impl<'w> Work<'w> {
         self.hits.sort_by_key(|hit| hit.real);
         self.header = self.user_header();
         self.prompt = self.generation_prompt();
+        self.turn_marker = self.turn_marker();
         self.result_header = self.result_header();
     }
 
@@ -260,6 +264,12 @@ impl<'w> Work<'w> {
         }
         let stop = between.strip_suffix(header)?;
         (!stop.trim().is_empty() && !header.trim().is_empty()).then(|| header.to_owned())
+    }
+
+    /// The marker that both the header of a user and the generation prompt begin with.
+    fn turn_marker(&self) -> Option<String> {
+        let [user, assistant] = [self.header.as_deref(), self.prompt.as_deref()].map(|text| leading_marker(text?));
+        (user?.trim() == assistant?.trim()).then(|| user.unwrap_or_default().trim().to_owned())
     }
 
     fn generation_prompt(&self) -> Option<String> {
@@ -378,12 +388,34 @@ impl<'w> Work<'w> {
         let alone = alone.as_deref().and_then(|alone| self.after(alone, last)).map(str::to_owned);
         let followed = if next.is_none() { self.followed(last) } else { None };
         for other in [alone, followed].into_iter().flatten() {
-            stop = slice(stop, ..whole_marks(stop, common_start(stop, &other).len(), &other));
+            let shared = slice(stop, ..whole_marks(stop, common_start(stop, &other).len(), &other));
+            stop = match self.other_stop(stop, &other) {
+                Some(own) if shared.trim().is_empty() => own,
+                _ => shared,
+            };
+        }
+        if let Some(marker) = &self.turn_marker
+            && let Some(at) = stop.get(1..).and_then(|rest| rest.find(marker.as_str()))
+        {
+            stop = slice(stop, ..at + 1);
         }
         for header in [&self.header, &self.result_header].into_iter().flatten() {
             stop = without_header(stop, header);
         }
         stop.trim_end().len()
+    }
+
+    /// The stop of this text, if another render ends the same turn with another one: some templates write one stop in
+    /// history and another at the end of all.
+    fn other_stop<'s>(&self, text: &'s str, other: &str) -> Option<&'s str> {
+        let (own, other) = (leading_marker(text)?, leading_marker(other)?);
+        // The marker that opens a turn is no stop, and needs none before it.
+        let opens = |marker: &str| {
+            self.turn_marker.as_deref() == Some(marker)
+                || self.prompt.as_deref().is_some_and(|prompt| prompt.contains(marker))
+                || [&self.header, &self.result_header].into_iter().flatten().any(|header| header.contains(marker))
+        };
+        (own != other && !opens(own.trim_start()) && !opens(other.trim_start())).then_some(own)
     }
 
     /// The text after this one in a render, up to the next one.
@@ -487,6 +519,13 @@ fn first_marker(render: &str) -> Option<&str> {
     let open = render.find(['<', '['])?;
     let length = render.get(open..)?.find(['>', ']'])?;
     render.get(open..=open + length)
+}
+
+/// The marker that a text begins with, and the white space before it.
+fn leading_marker(text: &str) -> Option<&str> {
+    let blank = text.len() - text.trim_start().len();
+    let marker = first_marker(text).filter(|marker| slice(text, blank..).starts_with(marker))?;
+    text.get(..blank + marker.len())
 }
 
 /// A text without the beginning of a header at its end.

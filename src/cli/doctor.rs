@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, OutputFormat, assignment, source_failure, template_name, time};
+use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::report::Report as Page;
 use super::{Failure, Global, chat_rows, rows};
 use crate::chat::source::{self, Source};
@@ -20,6 +20,7 @@ use crate::report::{self, Examined};
   backchat doctor models/mine
   backchat doctor chat_template.jinja --explain prefix_tool
   backchat doctor chat_template.jinja --require tools --require prefix_tool
+  backchat doctor models/mine --format json-schema > input.schema.json
   backchat doctor --jsonl rows.jsonl
 
 A row is {\"id\", \"template\": path, \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer
@@ -31,9 +32,9 @@ pub struct Doctor {
     /// Face cache, or `-`
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
-    /// Select the output format
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text, conflicts_with = "jsonl")]
-    format: OutputFormat,
+    /// Select the output: a screen of text, the facts as JSON, or a JSON Schema of the template's input
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "jsonl")]
+    format: Format,
     /// Show the renders that decided a fact, or every fact if none is named
     #[arg(long, value_name = "FACT", num_args = 0.., conflicts_with_all = ["jsonl", "format"])]
     explain: Option<Vec<String>>,
@@ -54,6 +55,13 @@ pub struct Doctor {
     template_name: Option<String>,
     #[command(flatten)]
     page: Page,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    JsonSchema,
 }
 
 impl Doctor {
@@ -80,8 +88,9 @@ impl Doctor {
         })?;
         let mut out = io::stdout().lock();
         let text = match self.format {
-            OutputFormat::Json => format!("{}\n", json(&report, blocks(&template, &options))),
-            OutputFormat::Text => self.text(&report, &template, &options, &source),
+            Format::Json => format!("{}\n", json(&report, blocks(&template, &options))),
+            Format::JsonSchema => format!("{}\n", doctor::input_schema(&template, &options).to_pretty("  ")),
+            Format::Text => self.text(&report, &template, &options, &source),
         };
         out.write_all(Global::printable(&text, &out).as_bytes())?;
         out.flush()?;

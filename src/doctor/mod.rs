@@ -8,6 +8,7 @@ mod explain;
 mod facts;
 pub(crate) mod messages;
 mod probe;
+mod schema;
 pub(crate) mod traps;
 
 use std::rc::Rc;
@@ -18,6 +19,7 @@ use crate::json::{Object, Value};
 pub(crate) use explain::{departure, value_words, words};
 pub use explain::{explain, summary};
 pub use probe::Exhibit;
+pub use schema::input_schema;
 pub use traps::traps;
 
 /// Options of an examination.

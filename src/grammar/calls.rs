@@ -12,7 +12,7 @@ use super::style::{Space, Style, unquoted_json};
 use crate::json::{self, Value};
 use crate::pattern::Regular;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, KEY_AGAIN, Pairs};
-use crate::wire::written::{Spelling, Written};
+use crate::wire::written::{Ids, Spelling, Written};
 
 /// A tool of the request.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ pub(crate) fn call<'r>(
     let mut parts = Vec::new();
     for pieces in [&calls.body.head, &calls.body.tail] {
         for piece in pieces {
-            parts.push(self::piece(rules, piece, tool, in_json, clear));
+            parts.push(self::piece(rules, piece, tool, in_json, &written.ids, clear));
         }
         if std::ptr::eq(pieces, &calls.body.head) {
             parts.push(arguments.clone());
@@ -91,7 +91,7 @@ fn forbidden_name<'n>(name: &'n str, clear: &Clear) -> Option<&'n str> {
     (!clear.value.accepts(name) || name.chars().any(char::is_control)).then_some(name)
 }
 
-fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, clear: &Clear) -> Node {
+fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, ids: &Ids, clear: &Clear) -> Node {
     let class = |ranges: &[(char, char)]| {
         let mut ranges: Vec<(u32, u32)> =
             ranges.iter().map(|(low, high)| (u32::from(*low), u32::from(*high))).collect();
@@ -104,8 +104,9 @@ fn piece(rules: &mut Rules, piece: &CallPart, tool: &Tool, in_json: bool, clear:
         CallPart::Name | CallPart::NameAgain if in_json => Node::literal(unquoted_json(&tool.name)),
         CallPart::Name | CallPart::NameAgain => Node::literal(tool.name.as_str()),
         CallPart::Id => {
-            let word = class(&[('0', '9'), ('A', 'Z'), ('a', 'z'), ('_', '_'), ('-', '-')]);
-            let id = Automaton::of(&Regular::Repeat { node: Box::new(word), min: 1, max: None });
+            let Ids { alphabet, least, most } = ids;
+            let id = Regular::Repeat { node: Box::new(class(alphabet)), min: *least, max: *most };
+            let id = Automaton::of(&id);
             let id = id.and_then(|id| id.both(&clear.value)).unwrap_or_else(Automaton::nothing);
             rules.text("id", id)
         }

@@ -14,6 +14,7 @@ mod marks;
 mod notes;
 mod number;
 mod plain;
+mod preserved;
 mod reads;
 mod request;
 mod rules;
@@ -120,6 +121,8 @@ impl<'m> Builder<'m> {
             notes.push(Note::new(Effect::Assumed, message));
         }
         let mut rules = Rules::default();
+        // A value inside is indented further than the one that was seen.
+        rules.most_blanks = u32::try_from(written.widest).unwrap_or(0).saturating_mul(2);
         let (tools, wants) = request::tools(request, &mut notes)?;
         let mut call_nodes = Vec::new();
         let mut faults = Vec::new();
@@ -180,35 +183,9 @@ impl<'m> Builder<'m> {
         notes.sort();
         notes.dedup();
         let stop = written.stops.iter().map(|stop| (stop.clone(), ends(structure, stop))).collect();
-        let mut grammar = Grammar { rules, root, start, notes, stop, preserved: Vec::new(), special: Vec::new(), lazy };
-        grammar.preserved = preserved(structure);
-        Ok(grammar)
+        let preserved = preserved::preserved(structure, written);
+        Ok(Grammar { rules, root, start, notes, stop, preserved, special: Vec::new(), lazy })
     }
-}
-
-/// The marks that a server must leave in the output because the parser needs them.
-fn preserved(wire: &crate::wire::structure::WireFormat) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut add = |text: &str| {
-        for mark in wire.segmentation.marks(text) {
-            let mark = mark.trim();
-            if wire.segmentation.is_distinctive(mark) && !found.iter().any(|known| known == mark) {
-                found.push(mark.to_owned());
-            }
-        }
-    };
-    if let Some(reasoning) = &wire.reasoning {
-        add(&reasoning.open);
-        add(&reasoning.close);
-    }
-    add(&wire.content.open);
-    add(&wire.content.close);
-    if let Some(cut) = wire.calls.as_ref().and_then(|calls| calls.cuts.first()) {
-        [&cut.section, &cut.open, &cut.separator, &cut.close, &cut.section_close]
-            .into_iter()
-            .for_each(|text| add(text));
-    }
-    found
 }
 
 impl Grammar {

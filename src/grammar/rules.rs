@@ -57,6 +57,8 @@ pub(crate) struct Rules {
     known: HashTable<(u64, usize)>,
     /// Quoted texts of any content.
     pub free_strings: Vec<FreeString>,
+    /// How much white space two tokens may have between them, if renders indent more than is usual.
+    pub most_blanks: u32,
     /// White space between two tokens, outside of a JSON string and inside.
     pub spaces: [Option<Node>; 2],
 }

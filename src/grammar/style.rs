@@ -122,7 +122,7 @@ impl Style {
         let blanks = if self.inside { vec![(32, 32)] } else { vec![(9, 10), (13, 13), (32, 32)] };
         let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
         let blank = rules.text("blank", blank);
-        let space = rules.add("space", blank.repeat(0, Some(MOST_BLANKS)));
+        let space = rules.add("space", blank.repeat(0, Some(MOST_BLANKS.max(rules.most_blanks))));
         let [outside, within] = &mut rules.spaces;
         *(if self.inside { within } else { outside }) = Some(space.clone());
         space

@@ -94,8 +94,10 @@ impl Turn<'_> {
                     others.push(shape);
                 }
             }
-            // Renders of some kinds of turns may lack what the prompt writes.
-            others.retain(|shape| !kinds.contains(&kind(shape)));
+            // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
+            // other renders show what may follow its bare close.
+            let thinks = self.start(group, &tail).inside.is_some();
+            others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
             let own = after(rules, &factored(&alive), &tail).unwrap_or_else(Node::never);
             let more = self.beyond(rules, group, &others, &tail, &content, &thought).unwrap_or_else(Node::never);
             let after = Node::choice([own, more]);
@@ -234,9 +236,15 @@ impl Turn<'_> {
             let own = common_start(tail, lead).len().min(group.header.len());
             if let Some(first) = parts.first_mut() {
                 let rest = slice(lead, own..);
-                // A thought shown as empty was written by the prompt already.
+                // A thought shown as empty was written by the prompt already, and what it wrote after that.
                 let rest = self.clear.thought.as_ref().map_or(rest, |(_, close)| match rest.find(close.as_str()) {
-                    Some(at) => slice(rest, at + close.len()..).trim_start(),
+                    Some(at) => {
+                        let rest = slice(rest, at + close.len()..);
+                        match begun.rsplit_once(close.as_str()) {
+                            Some((_, after)) => slice(rest, common_start(rest, after).len()..),
+                            None => rest.trim_start(),
+                        }
+                    }
                     None => rest,
                 });
                 *first = Node::literal(rest);

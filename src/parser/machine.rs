@@ -6,14 +6,14 @@ use super::calls::{Growth, News};
 use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef, Span};
 use super::message::Message;
-use super::plan::{DelimiterPlan, Plan, Watch};
+use super::plan::{DelimiterPlan, FieldPlan, Plan, Watch};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
 use super::strings::Strings;
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};
 use crate::json::Object;
-use crate::template::{ContentSpec, Field, Template};
+use crate::template::{ContentSpec, Field, Regions, Template};
 
 /// How to parse: `Options::default().grow_calls(true)`.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Options {
     pub(crate) tools: Option<Arc<Tools>>,
     pub(crate) closers_in_strings: ClosersInStrings,
     pub(crate) grow_calls: bool,
+    pub(crate) reasoning: Reasoning,
+    pub(crate) tools_off: bool,
 }
 
 impl Options {
@@ -46,6 +48,30 @@ impl Options {
         self
     }
 
+    /// What becomes of the reasoning: the fields `reasoning_content`, `reasoning` and `thinking`.
+    #[must_use]
+    pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
+        self.reasoning = reasoning;
+        self
+    }
+
+    /// Whether calls stay in the content, as the model wrote them.
+    #[must_use]
+    pub fn tools_off(mut self, off: bool) -> Self {
+        self.tools_off = off;
+        self
+    }
+
+    /// What a parser does with the regions of a field.
+    fn regions_of(&self, field: &Field) -> Regions {
+        match (field.name.as_str(), self.reasoning) {
+            ("tool_calls", _) if self.tools_off => Regions::AsWritten,
+            ("reasoning_content" | "reasoning" | "thinking", Reasoning::InContent) => Regions::AsWritten,
+            ("reasoning_content" | "reasoning" | "thinking", Reasoning::Dropped) => Regions::Dropped,
+            _ => Regions::Read,
+        }
+    }
+
     /// Whether events report calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
     /// piece by piece. A call that cannot be reported early comes whole, before its region closes.
     #[must_use]
@@ -63,6 +89,18 @@ pub enum ClosersInStrings {
     Ends,
     /// It is part of the string.
     Text,
+}
+
+/// What becomes of the model's reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reasoning {
+    /// It is a field of the message.
+    #[default]
+    Kept,
+    /// It is part of the content, as the model wrote it, with its delimiters.
+    InContent,
+    /// It is in neither the message nor the events.
+    Dropped,
 }
 
 /// Reads one message of a model, piece by piece.
@@ -154,6 +192,9 @@ impl Parser {
     /// Begins a message. `prefix` is the prompt the model was given, up to where it wrote; the text after the last
     /// start anchor in it belongs to the message.
     pub fn new(template: &Template, prefix: &str, options: Options) -> Result<Self, ParseError> {
+        let is_plain = options.reasoning == Reasoning::Kept && !options.tools_off;
+        let treated = (!is_plain).then(|| template.treating(|field| options.regions_of(field)));
+        let template = treated.as_ref().unwrap_or(template);
         let plan = template.prepared(Plan::new);
         let (prefix, anchored) = plan.anchor.rest(prefix)?;
         let mut parser = Self {
@@ -186,6 +227,9 @@ impl Parser {
             let mut events = Vec::new();
             parser.buffer.push(prefix);
             parser.step(false, &mut |event| events.push(event.to_owned()))?;
+            if !is_plain {
+                parser.leave_prefix(&mut events);
+            }
             // A push makes room for several, and there is rarely more than one.
             events.shrink_to_fit();
             parser.initial_events = events;
@@ -355,12 +399,16 @@ impl Parser {
             return Ok(());
         }
         let span = Span::new(next.start, next.end);
+        let is_as_written = self.plan.fields.get(field).is_some_and(|plan| plan.regions == Regions::AsWritten);
+        if is_as_written {
+            return self.commit_as_written(field, opens, span, sink);
+        }
         let captures = if opens { self.captures(next) } else { Vec::new() };
         self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
         (self.position, self.from) = (next.end, next.end);
         if opens {
             let mut growth = None;
-            if let Some(plan) = self.plan.fields.get(field) {
+            if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
                 growth = self.growth_of(field, &captures);
                 if let Some(growth) = &mut growth {
@@ -370,6 +418,53 @@ impl Parser {
             self.region = Some(Region { field, body: next.end, captures, strings: Strings::default(), growth });
         }
         Ok(())
+    }
+
+    /// Acts on a delimiter that is part of the region's text.
+    fn commit_as_written(
+        &mut self,
+        field: usize,
+        opens: bool,
+        span: Span,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        if opens {
+            self.close(Span::new(span.start, span.start), sink)?;
+            let region =
+                Region { field, body: span.start, captures: Vec::new(), strings: Strings::default(), growth: None };
+            self.region = Some(region);
+            if let Some(plan) = self.plan.fields.get(field) {
+                sink(EventRef::Open { field: &plan.name, captures: &[], span });
+            }
+            self.release(span.end, sink);
+        } else {
+            self.release(span.end, sink);
+            self.close(Span::new(span.end, span.end), sink)?;
+        }
+        (self.position, self.from) = (span.end, span.end);
+        Ok(())
+    }
+
+    /// Leaves out what the prefix wrote of regions that are taken as the model writes them. One that is open begins here.
+    fn leave_prefix(&mut self, events: &mut Vec<Event>) {
+        let mut is_left_out = false;
+        events.retain(|event| {
+            if let Event::Open { field, span, .. } = event {
+                let is_as_written = |plan: &&FieldPlan| {
+                    plan.regions == Regions::AsWritten && plan.name == *field && span.start < span.end
+                };
+                is_left_out = self.plan.fields.iter().any(|plan| is_as_written(&plan));
+            }
+            !is_left_out
+        });
+        if let Some(region) = &mut self.region
+            && let Some(plan) = self.plan.fields.get(region.field)
+            && plan.regions == Regions::AsWritten
+        {
+            region.body = self.position;
+            let span = Span::new(self.position, self.position);
+            events.push(Event::Open { field: plan.name.clone(), captures: Vec::new(), span });
+        }
     }
 
     /// Whether the body of the region so far ends inside a string in which closing marks are text.
@@ -435,14 +530,14 @@ impl Parser {
                     strings: Strings::default(),
                     growth: None,
                 });
-                if let Some(field) = self.plan.fields.get(field) {
+                if let Some(field) = self.plan.shown.get(field) {
                     sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
                 }
                 field
             }
             (None, None) => return,
         };
-        if let Some(field) = self.plan.fields.get(index) {
+        if let Some(field) = self.plan.shown.get(index) {
             let text = self.buffer.slice(start, place);
             sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span: Span::new(start, place) });
             if self.grow_calls {
@@ -470,6 +565,15 @@ impl Parser {
         else {
             return Ok(());
         };
+        let is_left_out = match known.regions {
+            Regions::Read => false,
+            // The model did not write the prompt.
+            Regions::AsWritten => self.stage == Stage::Prefix,
+            Regions::Dropped => true,
+        };
+        if is_left_out {
+            return Ok(());
+        }
         let body = Span::new(region.body, self.position);
         let text = self.buffer.slice(body.start, body.end);
         if plan.implicit == Some(region.field) {

@@ -34,6 +34,8 @@ mod machine;
 mod message;
 mod part;
 mod plan;
+#[cfg(test)]
+mod reading_less;
 mod scan;
 mod signals;
 mod strings;
@@ -46,7 +48,7 @@ pub use chunks::{Chunks, cut};
 pub(crate) use error::{Cause, Stage};
 pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef, Span};
-pub use machine::{ClosersInStrings, Finished, Options, Parser};
+pub use machine::{ClosersInStrings, Finished, Options, Parser, Reasoning};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]
 pub use machine::{Held, Pending};

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use super::anchor::Anchor;
 use super::calls::CallShape;
 use crate::pattern::Pattern;
-use crate::template::{Delimiter, Template};
+use crate::template::{Delimiter, Regions, Template};
 
 /// What a template asks the parser to watch for, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub anchor: Anchor,
     pub fields: Vec<FieldPlan>,
+    /// How the text of fields is shown: of the first ones, as those come last that are left out.
+    pub shown: Vec<Shown>,
     pub delimiters: Vec<DelimiterPlan>,
     /// What is watched outside of explicit regions.
     pub outside: Watch,
@@ -21,11 +23,21 @@ pub(super) struct Plan {
     pub reach_behind: Option<usize>,
 }
 
+/// How the text of a field is shown.
 #[derive(Clone, Debug)]
-pub(super) struct FieldPlan {
+pub(super) struct Shown {
     pub name: Arc<str>,
     /// Whether chunks are raw text of a structured value.
     pub dirty: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FieldPlan {
+    pub name: Arc<str>,
+    /// Whether its text is of a structured value.
+    pub dirty: bool,
+    /// What is done with its regions.
+    pub regions: Regions,
     /// What is watched inside.
     pub inside: Watch,
     /// Where the parts of its calls are, if they can be reported before a region is whole.
@@ -112,12 +124,16 @@ impl Plan {
         let fields = template.fields().iter().zip(insides).map(|(field, inside)| FieldPlan {
             name: field.name.as_str().into(),
             dirty: field.content.is_structured(),
+            regions: field.regions,
             inside: Watch::new(inside, &delimiters),
             calls: CallShape::of(field),
         });
         let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());
+        let fields: Vec<FieldPlan> = fields.collect();
+        let shown = fields.iter().take_while(|field| field.regions != Regions::Dropped);
         Self {
-            fields: fields.collect(),
+            shown: shown.map(|field| Shown { name: field.name.clone(), dirty: field.dirty }).collect(),
+            fields,
             outside: Watch::new(outside, &delimiters),
             implicit,
             reach_behind: reaches.into_iter().try_fold(0, |most, reach| Some(most.max(reach?))),

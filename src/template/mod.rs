@@ -15,6 +15,7 @@ pub use content::{ContentParser, ContentSpec, JsonArgs, KvLinesArgs, XmlInlineAr
 pub use load::{LoadError, LoadErrorKind, Loaded};
 #[doc(hidden)]
 pub use model::Delimiter;
+pub(crate) use model::Regions;
 pub use model::{Field, Template};
 #[doc(hidden)]
 pub use schema::schema;

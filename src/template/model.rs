@@ -61,6 +61,20 @@ pub struct Field {
     pub transform: Option<Transform>,
     /// The arguments of `content` as they were written.
     pub(super) content_args: Value,
+    /// What a parser does with its regions.
+    pub(crate) regions: Regions,
+}
+
+/// What a parser does with the regions of a field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Regions {
+    /// It reads their values.
+    #[default]
+    Read,
+    /// It takes them as they are written, with their delimiters.
+    AsWritten,
+    /// It leaves them out.
+    Dropped,
 }
 
 /// A compiled delimiter.
@@ -103,6 +117,40 @@ impl Template {
     pub(crate) fn prepared<P: Any + Send + Sync>(&self, make: impl Fn(&Self) -> P) -> Arc<P> {
         let prepared = self.parts.prepared.get_or_init(|| Arc::new(make(self)));
         prepared.clone().downcast().unwrap_or_else(|_| Arc::new(make(self)))
+    }
+
+    /// The same template for a parser that treats some regions differently. Those that are taken as they are written
+    /// join the text of `content`.
+    pub(crate) fn treating(&self, regions: impl Fn(&Field) -> Regions) -> Self {
+        let mut fields = self.parts.fields.clone();
+        let mut takes_more = false;
+        for field in &mut fields {
+            field.regions = regions(field);
+            takes_more |= field.regions == Regions::AsWritten;
+            field.optional |= field.regions != Regions::Read;
+        }
+        for field in fields.iter_mut().filter(|_| takes_more) {
+            let is_more = field.regions == Regions::AsWritten;
+            if is_more || field.name == "content" {
+                field.repeats = true;
+                field.join.get_or_insert_default();
+                // The white space between two pieces is theirs.
+                if let ContentSpec::Text { strip } = &mut field.content {
+                    *strip = false;
+                }
+            }
+            if is_more {
+                field.name = "content".to_owned();
+                field.join = Some(String::new());
+                field.content = ContentSpec::Text { strip: false };
+                field.transform = None;
+            }
+        }
+        // The parser shows the text of the first fields alone.
+        fields.sort_by_key(|field| field.regions == Regions::Dropped);
+        let Parts { defaults, start_anchor, .. } = &*self.parts;
+        let (defaults, start_anchor) = (defaults.clone(), start_anchor.clone());
+        Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
     }
 
     /// Values present in every message.

@@ -133,7 +133,7 @@ impl Finder<'_, '_> {
             Some((two, mid)) => {
                 // One call alone may go without the mark that ends several.
                 if let Some(mut after) = self.after_last(two, 2, pairs.as_ref()) {
-                    own_end(self.turns.segmentation, &mut after, self.around.end);
+                    own_end(self.turns.segmentation, &mut after, &pre, self.around.end);
                     if after.len() > post.len() && after.starts_with(&post) {
                         post = after;
                     }
@@ -167,7 +167,7 @@ impl Finder<'_, '_> {
         let start = (self.around.header)(one).min(located.range.start);
         let mut pre = one.get(start..located.range.start).to_owned();
         let mut post = one.get(located.range.end..one.text.len()).to_owned();
-        let end = own_end(self.turns.segmentation, &mut post, self.around.end);
+        let end = own_end(self.turns.segmentation, &mut post, &pre, self.around.end);
         let call = calls(1, self.ids_hold_names);
         let spoken = Answer { calls: call.clone(), ..shapes::content() };
         let thought = Answer { calls: call, ..Answer::default().with_reasoning(needle::REASONING) };
@@ -445,8 +445,9 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     gap.get(located.range.end - last..).unwrap_or(gap)
 }
 
-/// Removes the end of the turn from the text after the last call; gives the marker that replaces it there, if any.
-fn own_end(segmentation: Segmentation, post: &mut String, end: &str) -> Option<String> {
+/// Removes the end of the turn from the text after the last call; gives the marker that replaces it there, if any. A lone
+/// marker closes the calls only if it says a word of the text that opens them.
+fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
         return None;
@@ -465,7 +466,9 @@ fn own_end(segmentation: Segmentation, post: &mut String, end: &str) -> Option<S
     }
     let last = segmentation.last(post).filter(|mark| segmentation.is_distinctive(mark))?.to_owned();
     let others = post.trim_end().strip_suffix(last.as_str())?;
-    if mark.is_empty() || others.trim().is_empty() && post.trim() == last {
+    let is_lone = others.trim().is_empty() && post.trim() == last;
+    if mark.is_empty() || is_lone && segmentation.marks(open).iter().any(|open| segmentation.share_a_word(open, &last))
+    {
         return None;
     }
     *post = others.to_owned();

@@ -1,11 +1,15 @@
 //! Facts about the model's turn that only renders show: the parts and their order, word for word, and
 //! how values of each type are spelled.
 
+mod ids;
+
+pub(crate) use ids::Ids;
+
 use super::conversation::{Answer, json_type};
 use super::infer::other_tools;
 use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
-use super::structure::{Arguments, Encoding, History, Reasoning, WireFormat};
+use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
 use super::trace::{Kind, Slot, Trace};
 use super::turn::Turns;
 use crate::json::{self, Object, Value};
@@ -28,6 +32,10 @@ pub(crate) struct Written {
     pub braced: Option<(String, String, String)>,
     /// Whether JSON is written without anything but ASCII.
     pub ascii: bool,
+    /// The longest white space between two tokens of a call's arguments.
+    pub widest: usize,
+    /// The ids of calls that the template takes, if it shows them.
+    pub ids: Ids,
 }
 
 /// One way a prompt can end, and the turns that can follow.
@@ -92,6 +100,9 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     let Some(calls) = &wire.calls else { return written };
     let prober = wire.prober(prober).with_shape(calls.request_shape);
     let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
+    if calls.body.head.iter().chain(&calls.body.tail).any(|part| *part == CallPart::Id) {
+        written.ids = ids::find(&prober, calls);
+    }
     let turned = |arguments: Object| -> Option<Trace> {
         let answer = Answer::calls(vec![call_with(0, arguments)]);
         turns.trace(History::User, &answer, &calls.setting)
@@ -103,6 +114,11 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
     let inner = Value::from([("qzb", "Qzitemq".into()), ("qza", "Qzitemq".into())]);
     if let Some(trace) = turned([(shapes::key(0, 0), inner)].into_iter().collect()) {
         written.sorted_inside = trace.text.find("qza") < trace.text.find("qzb");
+        let places = [shapes::key(0, 0).as_str(), "qza", "qzb"].map(|key| trace.text.find(key));
+        if let (Some(from), Some(to)) = (places.iter().flatten().min(), places.iter().flatten().max()) {
+            let blanks = trace.get(*from..*to).split(|c: char| !c.is_whitespace());
+            written.widest = blanks.map(str::len).max().unwrap_or(0);
+        }
     }
     if let Some(trace) = turned([(shapes::key(0, 0), "Qzé".into())].into_iter().collect()) {
         written.ascii = !trace.text.contains("Qzé") && trace.text.contains("Qz\\u00e9");

@@ -85,6 +85,138 @@ fn a_mask_begins_after_the_prompt_and_ends_with_the_stop() {
 }
 
 #[test]
+fn each_turn_ends_with_its_own_stop_and_no_line_break_after_it() {
+    let said = r#"[{"role": "user", "content": "a"}, {"role": "assistant", "content": "One."},
+                   {"role": "user", "content": "b"}, {"role": "assistant", "content": "Two."}]"#;
+    // History writes another stop than the end of all; every turn begins with one marker.
+    let two_stops = "{% for m in messages %}<|start|>{{ m.role }}<|text|>{{ m.content }}\
+                     {{ '<|done|>' if loop.last and m.role == 'assistant' else '<|end|>' }}{% endfor %}\
+                     {% if add_generation_prompt %}<|start|>assistant<|text|>{% endif %}";
+    // The next prompt is always there.
+    let prompted = "{% for m in messages %}{% if m.role == 'user' %}<|start|>user\n{{ m.content }}<|end|>\n\
+                    <|start|>assistant\n{% else %}{{ m.content }}<|end|>\n{% endif %}{% endfor %}";
+    for (source, wanted) in [
+        (two_stops, ["One.<|end|>", "Two.<|done|>"]),
+        (prompted, ["One.<|end|>", "Two.<|end|>"]),
+        (TURNS, ["One.<|end|>", "Two.<|end|>"]),
+    ] {
+        let spans = |text: &str, spans: &[(usize, usize)]| -> Vec<String> {
+            spans.iter().map(|(start, end)| text[*start..*end].to_owned()).collect()
+        };
+        let chat = context(&format!("{{\"messages\": {said}}}"));
+        let masked = mask(&compiled(source), &chat, &RenderOptions::default()).unwrap();
+        assert_eq!(spans(&masked.text, &masked.spans), wanted, "{source}");
+        let patched = add_generation_blocks(source, &Object::new(), &RenderOptions::default());
+        // One expression may write what cannot be divided.
+        let Ok(patched) = patched else { continue };
+        let rendered = compiled(&patched.template).render(&chat, &RenderOptions::default()).unwrap();
+        assert_eq!(spans(&rendered.text, &rendered.assistant_spans), wanted, "{}", patched.template);
+    }
+}
+
+#[test]
+fn a_template_that_gets_no_blocks_says_which_text_is_in_the_way() {
+    let source = "{% for m in messages %}{{ ('<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | trim }}{% endfor %}\
+                  {% if add_generation_prompt %}<|assistant|>{% endif %}";
+    let refused = add_generation_blocks(source, &Object::new(), &RenderOptions::default()).unwrap_err();
+    let wanted = "one expression writes the header and the beginning of the assistant's text \"Qz";
+    assert!(refused.message.starts_with(wanted), "{}", refused.message);
+}
+
+/// Whether a value fits a schema, as far as the schemas of inputs go.
+fn fits(schema: &Value, value: &Value) -> bool {
+    let Some(keywords) = schema.as_object() else { return schema != &Value::Bool(false) };
+    keywords.iter().all(|(keyword, wanted)| match (keyword.as_str(), value) {
+        ("type", _) => match wanted.as_str().unwrap() {
+            "object" => value.as_object().is_some(),
+            "array" => value.as_list().is_some(),
+            "string" => value.as_str().is_some(),
+            "boolean" => matches!(value, Value::Bool(_)),
+            "null" => *value == Value::Null,
+            other => panic!("a type nobody wrote: {other}"),
+        },
+        ("const", _) => value == wanted,
+        ("enum", _) => wanted.as_list().unwrap().contains(value),
+        ("anyOf", _) => wanted.as_list().unwrap().iter().any(|schema| fits(schema, value)),
+        ("not", _) => !fits(wanted, value),
+        ("pattern", Value::String(text)) => text.len() == 9 && text.chars().all(|c| c.is_ascii_alphanumeric()),
+        ("required", Value::Object(entries)) => {
+            wanted.as_list().unwrap().iter().all(|key| entries.contains_key(key.as_str().unwrap()))
+        }
+        ("properties", Value::Object(entries)) => {
+            let schemas = wanted.as_object().unwrap();
+            entries.iter().all(|(key, value)| schemas.get(key).is_none_or(|schema| fits(schema, value)))
+        }
+        ("minItems", Value::List(items)) => Value::from(items.len()).to_string() >= wanted.to_string(),
+        ("maxItems", Value::List(items)) => Value::from(items.len()).to_string() <= wanted.to_string(),
+        ("prefixItems", Value::List(items)) => {
+            items.iter().zip(wanted.as_list().unwrap()).all(|(item, schema)| fits(schema, item))
+        }
+        ("items", Value::List(items)) => {
+            let before = keywords.get("prefixItems").and_then(Value::as_list).map_or(0, |items| items.len());
+            items.iter().skip(before).all(|item| fits(wanted, item))
+        }
+        _ => true,
+    })
+}
+
+#[test]
+fn the_schema_of_the_input_takes_what_the_template_shows_and_nothing_that_it_refuses() {
+    let call = |id: &str, arguments: &str| {
+        format!(
+            r#"{{"role": "assistant", "content": "", "tool_calls": [{{{id}"type": "function",
+                "function": {{"name": "qzname", "arguments": {arguments}}}}}]}}"#
+        )
+    };
+    let user = r#"{"role": "user", "content": "Qzuser"}"#;
+    let result = r#"{"role": "tool", "tool_call_id": "aB3dE5gH1", "name": "qzname", "content": "Qzresult"}"#;
+    let (id, key) = (r#""id": "aB3dE5gH1", "#, r#"{"qzkey": "Qzvalue"}"#);
+    let text = r#""{\"qzkey\": \"Qzvalue\"}""#;
+    // The messages, and the words that a render must show.
+    let cases: Vec<(String, Vec<&str>)> = vec![
+        (user.to_owned(), vec!["Qzuser"]),
+        (format!(r#"{{"role": "system", "content": "Qzsystem"}}, {user}"#), vec!["Qzsystem", "Qzuser"]),
+        (format!(r#"{{"role": "developer", "content": "Qzsystem"}}, {user}"#), vec!["Qzsystem", "Qzuser"]),
+        (r#"{"role": "user", "content": [{"type": "text", "text": "Qzuser"}]}"#.to_owned(), vec!["Qzuser"]),
+        (format!(r#"{user}, {{"role": "assistant", "content": "Qzanswer"}}"#), vec!["Qzuser", "Qzanswer"]),
+        (format!(r#"{{"role": "assistant", "content": "Qzanswer"}}, {user}"#), vec!["Qzuser", "Qzanswer"]),
+        (format!("{user}, {}, {result}", call(id, key)), vec!["qzname", "qzkey", "Qzvalue", "Qzresult"]),
+        (format!("{user}, {}, {result}", call(id, text)), vec!["qzname", "qzkey", "Qzvalue", "Qzresult"]),
+        (format!("{user}, {}", call("", key)), vec!["qzname", "qzkey", "Qzvalue"]),
+        (format!("{user}, {}", call(r#""id": "call_1", "#, key)), vec!["qzname", "qzkey", "Qzvalue"]),
+    ];
+    let tools = r#"[{"type": "function", "function": {"name": "qzname", "description": "d", "parameters":
+        {"type": "object", "properties": {"qzkey": {"type": "string", "description": "k"}}, "required": []}}}]"#;
+    let (mut taken, mut refused) = (0, 0);
+    for (path, source) in our_templates() {
+        let template = compiled(&source);
+        let schema = doctor::input_schema(&template, &Options::default());
+        for (messages, words) in &cases {
+            let chat = context(&format!(r#"{{"messages": [{messages}], "tools": {tools}}}"#));
+            let given = Value::Object(chat.clone());
+            // Whoever drops the tools says so about them; the messages are judged alone.
+            let messages_fit =
+                fits(schema.get("properties").unwrap().get("messages").unwrap(), given.get("messages").unwrap());
+            match template.render(&chat, &RenderOptions::default()) {
+                Err(error) => {
+                    assert!(!messages_fit, "{}: {messages} is refused: {error}", path.display());
+                    refused += 1;
+                }
+                Ok(rendered)
+                    if words.iter().all(|word| rendered.text.contains(word))
+                        && !rendered.text.contains("'type': 'text'") =>
+                {
+                    assert!(messages_fit, "{}: {messages} renders to {:?}", path.display(), rendered.text);
+                    taken += 1;
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+    assert!(taken > 150 && refused > 10, "{taken} taken, {refused} refused");
+}
+
+#[test]
 fn generation_blocks_change_no_byte() {
     let before = compiled(TURNS);
     let patched = add_generation_blocks(TURNS, &Object::new(), &RenderOptions::default()).unwrap();

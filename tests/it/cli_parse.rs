@@ -329,6 +329,23 @@ fn a_closing_mark_in_a_json_string_ends_the_region_or_is_text() {
     assert_eq!(code(&parse(&[&path, "-q"], text)), 1);
 }
 
+#[test]
+fn options_and_rows_say_what_is_left_in_the_content_or_out() {
+    let path = template("reading_less.json");
+    let text = "<think>Hm.</think>Hi";
+    for (options, wanted) in [
+        (["--reasoning", "kept"].as_slice(), r#"{"role": "assistant", "thinking": "Hm.", "content": "Hi"}"#),
+        (&["--reasoning", "in-content"], r#"{"role": "assistant", "content": "<think>Hm.</think>Hi"}"#),
+        (&["--reasoning", "dropped"], r#"{"role": "assistant", "content": "Hi"}"#),
+    ] {
+        let output = parse(&[&[path.as_str(), "-q"], options].concat(), text);
+        assert_eq!(stdout(&output), format!("{wanted}\n"), "{options:?}");
+    }
+    let row = r#"{"id": 1, "text": "<think>Hm.</think>Hi", "prefix": "", "reasoning": "dropped", "tools_off": true}"#;
+    let (answer, _) = rows(row, "reading_less.json", &[]);
+    assert!(answer[0].contains(r#""message": {"role": "assistant", "content": "Hi"}"#), "{}", answer[0]);
+}
+
 /// Runs `backchat parse` with so much memory, beside the 12 MiB that it may need whatever it reads.
 #[cfg(target_os = "linux")]
 fn parse_within(bytes: u64, arguments: &[&str]) -> Output {

@@ -177,6 +177,16 @@ fn walk(grammar: &Grammar, pieces: &[String], dice: &mut Dice) -> Option<String>
     may_end.then_some(text)
 }
 
+/// The result of the first of these calls.
+fn result_of(calls: &[Value]) -> Value {
+    let mut result = Object::from_iter([("role".to_owned(), Value::from("tool"))]);
+    result.insert("name".to_owned(), calls[0]["function"]["name"].clone());
+    result.insert("content".to_owned(), "21 degrees".into());
+    let id = calls[0].as_object().and_then(|call| call.get("id"));
+    result.extend(id.map(|id| ("tool_call_id".to_owned(), id.clone())));
+    Value::Object(result)
+}
+
 #[test]
 fn what_is_accepted_reads_back_whole() {
     let known = Arc::new(Tools::new(&tools()).unwrap());
@@ -207,9 +217,19 @@ fn what_is_accepted_reads_back_whole() {
             assert!(read.malformed.is_empty(), "{name}: {text:?} reads back malformed");
             let calls = read.message.get("tool_calls").and_then(Value::as_list).unwrap_or(&[]).to_vec();
             assert!(!calls.is_empty(), "{name}: {text:?} reads back without a call");
-            for call in calls {
+            for call in &calls {
                 let called = call["function"]["name"].as_str().unwrap_or_default().to_owned();
                 assert!(["get_weather", "get_time"].contains(&called.as_str()), "{name}: {text:?} calls {called:?}");
+            }
+            // The server gives the message to the chat template again, with the result of the call.
+            let answer = Value::Object(read.message.clone()).to_string();
+            let result = result_of(&calls);
+            let turns = value(&format!(r#"[{{"role": "user", "content": "What now?"}}, {answer}, {result}]"#));
+            assert!(model.render(&turns, true).is_some(), "{name}: the template refuses {answer}");
+            let again = model.output(&answer, &grammar).filter(|again| again.contains("get_"));
+            if let Some(again) = again {
+                let again = parse(&model.template, &prompt, &again, Some(known.clone())).unwrap();
+                assert_eq!(again.message.get("tool_calls"), read.message.get("tool_calls"), "{name}: {text:?}");
             }
             drawn += 1;
         }
@@ -253,6 +273,69 @@ fn written(source: &str) -> Model {
     Model { name: "written".to_owned(), chat, template, wire }
 }
 
+/// A chat template that writes an answer's one call in this way.
+fn turns_of(call: &str) -> String {
+    format!(
+        "{{%- for m in messages %}}<|begin|>{{{{ m.role }}}}\n{{% if m.tool_calls %}}{{% for c in m.tool_calls %}}{call}\
+         {{% endfor %}}{{% else %}}{{{{ m.content }}}}{{% endif %}}<|end|>\n{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|begin|>assistant\n{{% endif %}}"
+    )
+}
+
+/// A server that strips a mark inside a call gives the parser another text than the model wrote.
+#[test]
+fn every_mark_of_the_turn_is_preserved() {
+    let table: [(&str, &[&str]); 3] = [
+        (
+            "<|call|>{{ c.function.name }}<|args|>{{ c.function.arguments | tojson }}<|/call|>",
+            &["<|call|>", "<|args|>", "<|/call|>"],
+        ),
+        (
+            "[CALL]{{ c.function.name }}[ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}",
+            &["[CALL]", "[ID]", "[ARGS]"],
+        ),
+        (
+            "<call>{{ c.function.name }}{% for k, v in c.function.arguments | items %}<key>{{ k }}</key>\
+             <value>{{ v if v is string else v | tojson }}</value>{% endfor %}</call>",
+            &["<call>", "<key>", "</key>", "<value>", "</value>", "</call>"],
+        ),
+    ];
+    for (call, wanted) in table {
+        let model = written(&turns_of(call));
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+        assert_eq!(grammar.preserved_tokens(), wanted, "{call}");
+    }
+}
+
+/// A call whose id the chat template refuses cannot be part of the next prompt.
+#[test]
+fn ids_are_those_that_the_chat_template_takes() {
+    let call = |rule: &str| {
+        turns_of(&format!(
+            "{{% if {rule} %}}{{{{ raise_exception('no such id') }}}}{{% endif %}}\
+             [CALL]{{{{ c.function.name }}}}[ID]{{{{ c.id }}}}[ARGS]{{{{ c.function.arguments | tojson }}}}"
+        ))
+    };
+    let table: [(&str, &[&str], &[&str]); 4] = [
+        ("false", &["a", "call_aB3-9", "0123456789012345"], &["", "a b", "é"]),
+        ("c.id | length != 9", &["aB3dE5gH1", "call_a-b9"], &["aB3dE5gH", "aB3dE5gH12"]),
+        ("c.id | length != 9 or not c.id.isalnum()", &["aB3dE5gH1"], &["call_a-b9", "aB3dE5gH"]),
+        ("c.id | length < 4 or c.id | length > 12", &["abcd", "call_a", "abcdefghijkl"], &["abc", "abcdefghijklm"]),
+    ];
+    for (rule, taken, refused) in table {
+        let model = written(&call(rule));
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+        for (ids, wanted) in [(taken, "accept"), (refused, "reject")] {
+            for id in ids {
+                let text = format!("[CALL]get_time[ID]{id}[ARGS]{{}}");
+                assert_eq!(verdict(&grammar, &text), wanted, "{rule}: {id:?}");
+            }
+        }
+    }
+}
+
 /// The prompt closes a thought that no render of the whole turn shows: the call behind it is still a whole one.
 #[test]
 fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
@@ -271,6 +354,53 @@ fn a_prompt_that_writes_more_than_renders_leaves_whole_calls() {
     assert_eq!(verdict(&grammar, "<tool_call>\n"), "prefix");
     let call = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>";
     assert_eq!(verdict(&grammar, call), "accept");
+}
+
+/// A chat template whose answers begin with an empty thought, and whose prompt writes this.
+fn thinking(empty: &str, prompt: &str) -> String {
+    format!(
+        "{{%- for m in messages %}}<|begin|>{{{{ m.role }}}}\n{{% if m.role == 'assistant' %}}{{% if m.thinking %}}<think>\n\
+         {{{{ m.thinking }}}}\n</think>\n\n{{% else %}}{empty}{{% endif %}}{{% endif %}}{{{{ m.content }}}}<|end|>\n{{% endfor %}}\
+         {{% if add_generation_prompt %}}<|begin|>assistant\n{prompt}{{% endif %}}"
+    )
+}
+
+#[test]
+fn the_text_after_a_thought_is_what_the_prompt_leaves_to_the_model() {
+    let table: [(&str, &str, &[&str], &[&str]); 3] = [
+        // The prompt leaves the thought open: it may be closed at once, and as renders close it.
+        ("", "<think>\n", &["</think>Yes.", "Hm.</think>Yes.", "Hm.\n</think>\n\nYes."], &["Hm."]),
+        // The prompt writes another empty thought than renders do, and nothing after it.
+        ("<think></think>\n\n", "<think>\n</think>", &["\n\nYes."], &["</think>Yes."]),
+        ("<think></think>\n\n", "<think>\n</think>\n", &["\nYes."], &["</think>Yes."]),
+    ];
+    for (empty, prompt, taken, refused) in table {
+        let model = written(&thinking(empty, prompt));
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::None, &tools(), Some(&prompt));
+        for (texts, is_taken) in [(taken, true), (refused, false)] {
+            for text in texts {
+                assert_eq!(verdict(&grammar, text) == "accept", is_taken, "{prompt:?}: {text:?}");
+            }
+        }
+    }
+}
+
+/// A lone mark after the calls is where the model stops, unless it says a word of the mark that opens them.
+#[test]
+fn a_lone_mark_after_a_call_is_its_close_or_the_stop() {
+    for (call, mark, stops) in [
+        ("[CALL]{{ c.function.name }}[ARGS]{{ c.function.arguments | tojson }}", "<|yield|>", true),
+        ("<|call|>{{ c.function.name }}<|args|>{{ c.function.arguments | tojson }}", "<|/call|>", false),
+    ] {
+        let source = turns_of(call).replace("{% endfor %}{% else %}", &format!("{{% endfor %}}{mark}{{% else %}}"));
+        let source = source.replace("{% endif %}<|end|>", "<|end|>{% endif %}");
+        let model = written(&source);
+        let prompt = model.prompt().unwrap();
+        let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+        assert_eq!(grammar.stop().iter().any(|(stop, _)| stop == mark), stops, "{mark}: {:?}", grammar.stop());
+        assert_eq!(grammar.preserved_tokens().iter().any(|known| known == mark), !stops, "{mark}");
+    }
 }
 
 /// A value without quotes ends at its mark, even inside a string of the JSON it holds.

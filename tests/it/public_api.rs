@@ -334,6 +334,7 @@ fn the_public_items_are_those_of_the_lists() {
     assert!(lines.len() > 100 && workbench.len() > 100, "{lines:?} {workbench:?}");
     compare("tests/public_api.txt", &lines);
     compare("tests/public_api_workbench.txt", &workbench);
-    // 449, and 15 for the kinds of errors of loading and opening, which were the only errors without.
-    assert!(lines.len() <= 464, "{} public lines without the workbench are too many to keep stable", lines.len());
+    // 449, 15 for the kinds of errors of loading and opening, which were the only errors without, and 7 for what servers
+    // ask: reasoning and calls left in the content, and the schema of a template's input.
+    assert!(lines.len() <= 471, "{} public lines without the workbench are too many to keep stable", lines.len());
 }

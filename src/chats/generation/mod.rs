@@ -3,6 +3,7 @@
 //! Markers between the pieces of the source show where each piece writes; the pieces whose markers are at the ends of
 //! the masked spans get the tags. Nothing is printed that was not rendered and compared.
 
+mod reason;
 mod several;
 mod source;
 
@@ -86,6 +87,20 @@ struct Case {
     spans: Vec<Span>,
 }
 
+impl Case {
+    /// Whether the text between two places is beside a span: white space, and the token that ends the whole chat.
+    fn is_beside(&self, from: usize, to: usize) -> bool {
+        let Some(text) = self.text.get(from..to).map(str::trim) else { return false };
+        let eos = self.context.get("eos_token").and_then(Value::as_str);
+        text.is_empty() || to == self.text.trim_end().len() && Some(text) == eos
+    }
+
+    /// The span that a stretch of the text belongs to.
+    fn span_of(&self, (start, end): (usize, usize)) -> Option<usize> {
+        self.spans.iter().position(|span| start < span.end && end > span.start)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Span {
     /// The end of the text before it.
@@ -139,7 +154,7 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
     let traces = trace(&pieces, source, &cases, options)
         .ok_or_else(|| not("the template reads its own output: no place for a block can be found".to_owned()))?;
     let singles = (0..12).map_while(|skip| choose(&pieces, &cases, &traces, skip));
-    let mut message = "no place in the source begins and ends with the assistant's text".to_owned();
+    let mut message = None;
     let mut refuted: Vec<Vec<Pair>> = Vec::new();
     // One block for each span if possible, else several in a row.
     for pairs in singles.chain(several::choose(&pieces, &cases, &traces)) {
@@ -149,11 +164,11 @@ pub fn add_generation_blocks(source: &str, variables: &Object, options: &RenderO
         let Some(patched) = build(&pieces, &pairs) else { continue };
         match prove(&patched.template, &cases, options, false) {
             Ok(conversations) => return Ok(Patched { conversations, ..patched }),
-            Err(why) => message = why,
+            Err(why) => message = Some(why),
         }
         refuted.push(pairs);
     }
-    Err(not(message))
+    Err(not(message.unwrap_or_else(|| reason::why(&cases, &traces))))
 }
 
 fn cases(template: &ChatTemplate, variables: &Object, options: &RenderOptions) -> Vec<Case> {
@@ -244,10 +259,11 @@ fn read_trace(traced: &str, plain: &str) -> Option<Trace> {
     (at == plain.len()).then_some(trace)
 }
 
-/// How well a stretch of a render fits a span: 0 is exact; none if it does not.
+/// How well a stretch of a render fits a span: 0 is exact; none if it does not. White space after the stop is not the
+/// model's.
 fn fit(case: &Case, span: &Span, start: usize, end: usize) -> Option<usize> {
     let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
-    if end < span.end || !blank(span.end, end) {
+    if end != span.end {
         return None;
     }
     if start == span.start || (start < span.start && blank(start, span.start)) {
@@ -269,7 +285,7 @@ fn choose(pieces: &[Piece], cases: &[Case], traces: &[Trace], skip: usize) -> Op
                 let Some((start, from)) = trace.get(first).copied() else { continue };
                 let mut seen: Vec<usize> = Vec::new();
                 for (end, to) in trace.iter().skip(first + 1).copied() {
-                    if end > span.end + 8 {
+                    if end > span.end {
                         break;
                     }
                     if seen.contains(&to) || to <= from {
@@ -417,7 +433,8 @@ fn build(pieces: &[Piece], pairs: &[Pair]) -> Option<Patched> {
 
 /// Renders every conversation with the patched template: the same bytes, and the spans of the mask.
 ///
-/// A template's own blocks may begin earlier, inside the header: that is a convention, not an error.
+/// A template's own blocks may begin earlier, inside the header, and end later, after white space or the token that ends
+/// all: these are conventions, not errors.
 fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool) -> Result<usize, String> {
     let template = ChatTemplate::compile(source).map_err(|error| error.to_string())?;
     for case in cases {
@@ -431,9 +448,12 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
         let spans = rendered.assistant_spans.iter().map(|(start, end)| (byte(*start), byte(*end)));
         let spans = joined(case, spans.collect());
         let fits = |wanted: &Span, span: &(usize, usize)| {
-            let start =
-                if own_blocks && span.0 >= wanted.header && span.0 < wanted.start { wanted.start } else { span.0 };
-            fit(case, wanted, start, span.1).is_some()
+            let (mut start, mut end) = *span;
+            if own_blocks {
+                start = if start >= wanted.header { start.max(wanted.start) } else { start };
+                end = if case.is_beside(wanted.end, end) { wanted.end } else { end };
+            }
+            fit(case, wanted, start, end).is_some()
         };
         let known = spans.iter().all(|span| case.spans.iter().any(|wanted| fits(wanted, span)));
         let covered = case.spans.iter().all(|wanted| spans.iter().any(|span| fits(wanted, span)));
@@ -452,7 +472,7 @@ fn prove(source: &str, cases: &[Case], options: &RenderOptions, own_blocks: bool
     Ok(cases.len())
 }
 
-/// Spans with text in them, those with nothing but white space between them as one.
+/// Spans with text in them, those of one answer with nothing but white space between them as one.
 fn joined(case: &Case, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let blank = |from: usize, to: usize| case.text.get(from..to).is_some_and(|text| text.trim().is_empty());
     spans.retain(|(start, end)| !blank(*start, *end));
@@ -460,7 +480,12 @@ fn joined(case: &Case, mut spans: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let mut joined: Vec<(usize, usize)> = Vec::new();
     for (start, end) in spans {
         match joined.last_mut() {
-            Some((_, before)) if start <= *before || blank(*before, start) => *before = end.max(*before),
+            Some((first, before))
+                if case.span_of((*first, *before)) == case.span_of((start, end))
+                    && (start <= *before || blank(*before, start)) =>
+            {
+                *before = end.max(*before);
+            }
             _ => joined.push((start, end)),
         }
     }

@@ -127,10 +127,10 @@ fn marked(cases: &[Case], starts: &[(usize, usize)], ends: &[(usize, usize)], co
         if text.trim().is_empty() {
             continue;
         }
-        // White space around the text may go either way.
+        // White space before the text may go either way; after the stop it is not the model's.
         let first = start + text.len() - text.trim_start().len();
         let last = start + text.trim_end().len();
-        if case.spans.iter().any(|span| first >= span.start && last <= span.end) {
+        if case.spans.iter().any(|span| first >= span.start && *end <= span.end) {
             marked.push((*case_index, *start, *end));
         } else if !(conditional && case.spans.iter().all(|span| last <= span.start || first >= span.end)) {
             return Marked::Other;

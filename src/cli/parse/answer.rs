@@ -12,7 +12,9 @@ use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
-use crate::parser::{Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, cut};
+use crate::parser::{
+    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Reasoning, cut,
+};
 use crate::schema::source::Source;
 use crate::schema::{self, Schema};
 use crate::template::Template;
@@ -33,6 +35,15 @@ pub struct Asked {
     pub prefix: Option<String>,
     /// The tools of a row that has none.
     pub tools: Option<Value>,
+    /// What a row leaves out that does not say.
+    pub keeping: Keeping,
+}
+
+/// What is read of an output, and what stays in its content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keeping {
+    pub reasoning: Reasoning,
+    pub tools_off: bool,
 }
 
 /// The template or schema that reads an output.
@@ -195,9 +206,14 @@ impl<'a> Answerer<'a> {
     }
 
     fn run(&mut self, row: Row, recording: Option<&mut Recording>) -> Result<Done, RowError> {
+        let keeping = Keeping {
+            reasoning: row.reasoning.unwrap_or(self.asked.keeping.reasoning),
+            tools_off: row.tools_off.unwrap_or(self.asked.keeping.tools_off),
+        };
+        let is_whole = self.asked.is_whole() && row.chunks.is_none() && keeping == Keeping::default();
         let template = match self.template(row.template)? {
             Reader::Template(template) => template,
-            Reader::Schema(_) if row.chunks.is_some() || !self.asked.is_whole() => {
+            Reader::Schema(_) if !is_whole => {
                 return Err(RowError::load(READS_WHOLE));
             }
             Reader::Schema(schema) => return Ok(Done::Message(schema.parse(&row.text)?)),
@@ -209,7 +225,7 @@ impl<'a> Answerer<'a> {
             Some(lengths) => Box::new(cut(&row.text, lengths)),
             None => self.asked.chunks.of(&row.text),
         };
-        parse(&template, prefix, feeds, self.asked, tools, recording).map(Done::Finished)
+        parse(&template, prefix, feeds, (self.asked, keeping), tools, recording).map(Done::Finished)
     }
 
     /// The template of a row, or else that of the command line.
@@ -265,9 +281,16 @@ fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
 }
 
 /// A parser as the command line asks for it.
-pub fn begin(template: &Template, prefix: &str, asked: &Asked, tools: Option<&Value>) -> Result<Parser, RowError> {
+pub fn begin(
+    template: &Template,
+    prefix: &str,
+    (asked, keeping): (&Asked, Keeping),
+    tools: Option<&Value>,
+) -> Result<Parser, RowError> {
     let tools = self::tools(tools)?;
-    let options = Options { mode: asked.mode, tools, closers_in_strings: asked.closers, ..Options::default() };
+    let Keeping { reasoning, tools_off } = keeping;
+    let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
+    let options = options.reasoning(reasoning).tools_off(tools_off);
     let failed = |error: ParseError| RowError::new("prefix", error.to_string());
     Parser::new(template, prefix, options).map_err(failed)
 }
@@ -277,7 +300,7 @@ pub fn parse<'t>(
     template: &Template,
     prefix: &str,
     feeds: impl Iterator<Item = &'t str>,
-    asked: &Asked,
+    asked: (&Asked, Keeping),
     tools: Option<&Value>,
     mut recording: Option<&mut Recording>,
 ) -> Result<Finished, RowError> {

@@ -10,13 +10,13 @@ mod table;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use self::answer::{Answerer, Asked, Doubts, Reader, Recording};
+use self::answer::{Answerer, Asked, Doubts, Keeping, Reader, Recording};
 use super::rows::Tally;
 use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::Value;
-use crate::parser::{Chunks, ClosersInStrings};
+use crate::parser::{Chunks, ClosersInStrings, Reasoning};
 use crate::schema::source::Source;
 
 /// Parse model output with a response template
@@ -64,11 +64,17 @@ pub struct Parse {
     /// keeps it in the string
     #[arg(long, value_name = "WHAT", value_enum, default_value = "ends", hide_possible_values = true)]
     closers_in_strings: ClosersName,
+    /// Select what becomes of reasoning: a field of the message, part of the content as the model wrote it, or dropped
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "kept")]
+    reasoning: ReasoningName,
+    /// Leave calls in the content, as the model wrote them
+    #[arg(long)]
+    tools_off: bool,
     /// Exit with 1 if any row has `missing`, `malformed` or `notes`
     #[arg(long, requires = "jsonl")]
     strict: bool,
-    /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?}; other keys are
-    /// passed through
+    /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?,
+    /// "reasoning"?, "tools_off"?}; other keys are passed through
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
 }
@@ -77,6 +83,13 @@ pub struct Parse {
 enum ModeName {
     Stable,
     Reference,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ReasoningName {
+    Kept,
+    InContent,
+    Dropped,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -103,6 +116,14 @@ impl Parse {
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             prefix: self.prefix.as_deref().map(input::text).transpose()?,
             tools: self.tools.as_deref().map(input::tools).transpose()?,
+            keeping: Keeping {
+                reasoning: match self.reasoning {
+                    ReasoningName::Kept => Reasoning::Kept,
+                    ReasoningName::InContent => Reasoning::InContent,
+                    ReasoningName::Dropped => Reasoning::Dropped,
+                },
+                tools_off: self.tools_off,
+            },
         };
         if matches!(asked.template, Some(Reader::Schema(_))) {
             schema::check(&asked, global)?;
@@ -156,7 +177,7 @@ impl Parse {
             out.flush()?;
             done
         } else {
-            answer::parse(template, prefix, feeds, &asked, asked.tools.as_ref(), Some(&mut recording))
+            answer::parse(template, prefix, feeds, (&asked, asked.keeping), asked.tools.as_ref(), Some(&mut recording))
         };
         let file = input::name(path);
         let mut diagnostics = show::malformed(&recording, &text, file);

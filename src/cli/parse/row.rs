@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::json::{self, Object, Value};
+use crate::parser::Reasoning;
 use crate::schema::SchemaError;
 
 /// An error, and its stage.
@@ -64,6 +65,9 @@ pub struct Row {
     pub tools: Option<Value>,
     /// Code points a feed.
     pub chunks: Option<Vec<usize>>,
+    /// What becomes of reasoning, and whether calls stay in the content, if the row says.
+    pub reasoning: Option<Reasoning>,
+    pub tools_off: Option<bool>,
     /// Its other keys, which the answer repeats.
     pub others: Object,
 }
@@ -115,9 +119,30 @@ impl Row {
             Some(chunks) => Some(lengths(&chunks, &text)?),
         };
         let tools = entries.shift_remove("tools").filter(|tools| *tools != Value::Null);
+        let reasoning = match entries.shift_remove("reasoning") {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(reasoning(&value)?),
+        };
+        let tools_off = match entries.shift_remove("tools_off") {
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(off)) => Some(off),
+            Some(other) => {
+                return Err(RowError::load(format!("`tools_off` must be true or false, not {}", other.kind())));
+            }
+        };
         let template = entries.shift_remove("template");
         entries.retain(|key, _| !ANSWER.contains(&key.as_str()));
-        Ok(Self { template, prefix, text, tools, chunks, others: entries })
+        Ok(Self { template, prefix, text, tools, chunks, reasoning, tools_off, others: entries })
+    }
+}
+
+/// What becomes of reasoning, by its name.
+fn reasoning(value: &Value) -> Result<Reasoning, RowError> {
+    match value.as_str() {
+        Some("kept") => Ok(Reasoning::Kept),
+        Some("in-content") => Ok(Reasoning::InContent),
+        Some("dropped") => Ok(Reasoning::Dropped),
+        _ => Err(RowError::load("`reasoning` must be `kept`, `in-content` or `dropped`")),
     }
 }
 
@@ -165,6 +190,8 @@ mod tests {
                 text: String::new(),
                 tools: None,
                 chunks: None,
+                reasoning: None,
+                tools_off: None,
                 others: Object::new()
             }
         );
@@ -177,6 +204,13 @@ mod tests {
             ("[]", "null", "load", "line 7 is a list; a row is an object with `text` in it"),
             (r#"{"id": 1}"#, "1", "load", "the row has no `text`"),
             (r#"{"id": 1, "text": 5}"#, "1", "load", "`text` must be a string, not a number"),
+            (
+                r#"{"text": "", "reasoning": "none"}"#,
+                "null",
+                "load",
+                "`reasoning` must be `kept`, `in-content` or `dropped`",
+            ),
+            (r#"{"text": "", "tools_off": 1}"#, "null", "load", "`tools_off` must be true or false, not a number"),
             (r#"{"text": "", "chunks": [1]}"#, "null", "load", "`chunks` add up to 1 code points, and the text has 0"),
             (
                 r#"{"text": "a", "chunks": [2, -1]}"#,

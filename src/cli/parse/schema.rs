@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use super::answer::{Asked, READS_WHOLE};
+use super::answer::{Asked, Keeping, READS_WHOLE};
 use super::show;
 use crate::cli::{Failure, Global, input, note};
 use crate::diagnostic::{Diagnostic, Place};
@@ -11,9 +11,9 @@ use crate::schema::Schema;
 
 /// Refuses what only a response template can do, and says what is not used.
 pub fn check(asked: &Asked, global: &Global) -> Result<(), Failure> {
-    if !asked.is_whole() {
+    if !asked.is_whole() || asked.keeping != Keeping::default() {
         return Err(Diagnostic::error("reads-whole", READS_WHOLE)
-            .help("leave out --events, --chunks and --mode, or make a response template: `backchat convert`")
+            .help("leave out --events, --chunks, --mode, --reasoning and --tools-off, or make a response template: `backchat convert`")
             .into());
     }
     for (name, is_given) in [("--prefix", asked.prefix.is_some()), ("--tools", asked.tools.is_some())] {

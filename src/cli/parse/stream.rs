@@ -18,7 +18,7 @@ pub fn parse<'t>(
     out: &mut impl Write,
 ) -> io::Result<Result<Finished, RowError>> {
     let mut last = None;
-    let done = match begin(template, prefix, asked, asked.tools.as_ref()) {
+    let done = match begin(template, prefix, (asked, asked.keeping), asked.tools.as_ref()) {
         Ok(parser) => {
             recording.prefix_length = parser.prefix_length();
             let mut initial = String::new();

@@ -26,7 +26,7 @@ pub fn parse<'t>(
     let pen = Pen { out: &mut lines, color };
     let mut table = Table { pen, field_width, spans: asked.spans };
     table.heading();
-    let mut parser = match begin(template, prefix, asked, asked.tools.as_ref()) {
+    let mut parser = match begin(template, prefix, (asked, asked.keeping), asked.tools.as_ref()) {
         Ok(parser) => parser,
         Err(error) => return table.flush(out).map(|()| Err(error)),
     };

@@ -52,6 +52,7 @@ pub(super) fn field(check: &mut Checker, name: &str, value: &Value, path: Path) 
         content: content?,
         transform,
         content_args,
+        regions: Default::default(),
     })
 }
 

@@ -55,17 +55,19 @@ fn a_counter_replaces_the_number_in_a_piece_of_text() {
 fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
     for (post, end, rest, own) in [
         ("</call><|end|>", "<|end|>", "</call>", None),
+        // A single mark without a word of the opening ends the turn.
+        ("<|wait|>", "<|end|>", "", Some("<|wait|>")),
         ("</call>\n<|end|>\n<|rest|>", "<|end|>", "</call>\n", None),
         // As much of the end as is there.
         ("</call><|end|>", "</turn><|end|>", "</call>", None),
         // Another mark replaces the end after calls.
         ("</call><|wait|>", "<|end|>", "</call>", Some("<|wait|>")),
-        // A single mark closes the call, it does not end the turn.
+        // A single mark with a word of the opening closes the call, it does not end the turn.
         ("</call>", "<|end|>", "</call>", None),
         ("</call><|wait|>", "", "</call><|wait|>", None),
     ] {
         let mut left = post.to_owned();
-        let found = own_end(Segmentation::Words, &mut left, end);
+        let found = own_end(Segmentation::Words, &mut left, "<call>", end);
         assert_eq!((left.as_str(), found.as_deref()), (rest, own), "{post:?} {end:?}");
     }
 }
