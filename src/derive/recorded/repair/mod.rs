@@ -251,8 +251,8 @@ mod tests {
             Proved { cases: 40, failed: if is_draft { 0 } else { self.loses }, reads_calls: true }
         }
 
-        fn prompt<'s>(&'s self, _: &'s Sample) -> &'s str {
-            "<assistant>"
+        fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {
+            sample.prefix.as_deref().unwrap_or("<assistant>")
         }
     }
 
@@ -316,9 +316,55 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_whose_message_is_not_in_its_text_teaches_nothing() {
-        let (template, lessons) = learned(&[sample("<say>Yes.</say><end>", r#"{"content": "No."}"#)], 0);
-        assert!(template.is_none() && lessons.refused.is_empty());
+    fn a_sample_that_teaches_nothing_is_named_with_its_reason() {
+        let wordless = Sample::new("b", "<say>Yes.</say></think>").prefix("<assistant>".to_owned());
+        for (sample, why) in [
+            (
+                sample("<say>Yes.</say><end>", r#"{"content": "No."}"#),
+                "its message is impossible: its text does not contain `content`",
+            ),
+            (wordless, "no message says what its text means"),
+            (sample("f({\"a\": \"x\"})<end>", CALLED), "no rule for the text around the calls could be made from it"),
+        ] {
+            let (template, lessons) = learned(&[sample.clone()], 0);
+            assert!(template.is_none() && lessons.refused.is_empty(), "{sample:?}");
+            assert_eq!(lessons.untaught, [(why.to_owned(), vec![sample.name])]);
+        }
+    }
+
+    #[test]
+    fn calls_that_the_draft_cannot_read_come_from_samples_alone() {
+        let draft =
+            value(r#"{"start_anchor": "<assistant>", "fields": {"content": {"open": "<say>", "close": "<end>"}}}"#);
+        let text = r#"Yes. <calls><call>f({"a": "x"})</call></calls><end>"#;
+        let samples = [sample(text, &CALLED.replace("{\"tool", r#"{"content": "Yes.", "tool"#))];
+        let (made, lessons) = learn(&draft, &samples, &Fake { samples: &samples, loses: 0 });
+        let made = made.unwrap_or_else(|| panic!("{lessons:?}"));
+        assert_eq!(lessons.parts(), ["content", "calls"]);
+        let both = [samples[0].clone(), sample("<say>Yes.<end>", r#"{"content": "Yes."}"#)];
+        assert_eq!(explain(&both, &load(&made).unwrap(), &[]).departures, []);
+    }
+
+    #[test]
+    fn an_opening_is_learned_after_the_end_of_the_prompt() {
+        let sample = sample("<plan>Hm.</plan>Yes.<end>", r#"{"thinking": "Hm.", "content": "Yes."}"#);
+        let samples = [sample.prefix("<assistant><think></think>".to_owned())];
+        let made = learned(&samples, 0).0.unwrap();
+        assert_eq!(explain(&samples, &load(&made).unwrap(), &[]).departures, []);
+    }
+
+    #[test]
+    fn several_calls_in_one_list_are_learned_beside_single_ones() {
+        let calls = r#"[{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]"#;
+        let message =
+            r#"{"tool_calls": [{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]}"#;
+        for text in [format!("<calls>{calls}</calls><end>"), format!("calls{calls}<end>")] {
+            let samples = [sample(&text, message)];
+            let (made, lessons) = learned(&samples, 0);
+            let made = made.unwrap_or_else(|| panic!("{text}: {lessons:?}"));
+            let own = sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED);
+            assert_eq!(explain(&[samples[0].clone(), own], &load(&made).unwrap(), &[]).departures, [], "{text}");
+        }
     }
 
     #[test]
