@@ -326,7 +326,7 @@ mod tests {
             (wordless, "no message says what its text means"),
             (sample("f({\"a\": \"x\"})<end>", CALLED), "no rule for the text around the calls could be made from it"),
         ] {
-            let (template, lessons) = learned(&[sample.clone()], 0);
+            let (template, lessons) = learned(std::slice::from_ref(&sample), 0);
             assert!(template.is_none() && lessons.refused.is_empty(), "{sample:?}");
             assert_eq!(lessons.untaught, [(why.to_owned(), vec![sample.name])]);
         }
