@@ -126,7 +126,7 @@ impl Verdict {
         self.failures = failures;
         self.losses.extend(Vec::into_iter(retyped).map(|Failure { part, count, text, .. }| {
             let message = "values get the types as which they are written, since the samples need that".to_owned();
-            Loss { part, count, message, example: text }
+            Loss { part, count, message, example: text, is_assumed: false }
         }));
     }
 
