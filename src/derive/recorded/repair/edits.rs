@@ -1,6 +1,7 @@
 //! Repairs for a misread sample: templates that read it, each with its new forms.
 
 use super::align::Shown;
+use super::keywords;
 use super::layout::{self, Form, Layout};
 use super::merge::{self, delimiter, escape};
 use crate::json::{Object, Value};
@@ -195,7 +196,7 @@ pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let field = of_fields("tool_calls");
     let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
     let mut found = Vec::new();
-    for layout in layout::layouts(seen.text, seen.shown, from, seen.stop) {
+    for layout in keywords::layouts(seen.text, seen.shown, from, seen.stop) {
         // A field that reads no conversation is not worth keeping.
         let (found_fields, also) = match field.filter(|_| !seen.replaces) {
             Some(field) => (merge::beside(field, &layout), "also "),

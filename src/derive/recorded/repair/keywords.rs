@@ -1,8 +1,8 @@
 //! Calls written `name(key=value, …)`, each between markers or all in one bracketed list: quoted and bare values, any
 //! brackets, signs and separators, but the same ones throughout a sample.
 
-use super::align::{Body, Call, Pair};
-use super::layout::{Form, Layout, distinctive, from_last, pattern, to_first, without_end, words};
+use super::align::{Body, Call, Pair, Shown};
+use super::layout::{self, Form, Layout, distinctive, from_last, pattern, to_first, without_end, words};
 use crate::text::slice;
 use crate::wire::marks::Segmentation;
 
@@ -16,8 +16,14 @@ struct Signs<'t> {
     separator: Option<&'t str>,
 }
 
+/// How the calls between `from` and `to` are written: in this way, or else in those of other layouts.
+pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<Layout> {
+    let own = || layout(text, &shown.calls, from, to).filter(|_| shown.has_calls_within(from, to));
+    own().map_or_else(|| layout::layouts(text, shown, from, to), |layout| vec![layout])
+}
+
 /// How the calls between `from` and `to` are written; nothing if it is not in this way.
-pub(super) fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> {
+fn layout(text: &str, calls: &[Call], from: usize, to: usize) -> Option<Layout> {
     let (first, last) = (calls.first()?, calls.last()?);
     let mut signs = Signs::of(text, first)?;
     for call in calls {

@@ -1,7 +1,6 @@
 //! How a sample writes its calls, as patterns: cut where calls repeat, or else at the edges of marks.
 
 use super::align::{Body, Call, Shown};
-use super::keywords;
 use crate::text::slice;
 use crate::wire::marks::Segmentation;
 
@@ -49,9 +48,6 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     let (Some(first), Some(last)) = (shown.calls.first(), shown.calls.last()) else { return Vec::new() };
     if !shown.has_calls_within(from, to) {
         return Vec::new();
-    }
-    if let Some(layout) = keywords::layout(text, &shown.calls, from, to) {
-        return vec![layout];
     }
     let get = |a: usize, b: usize| slice(text, a..b);
     let pairs = first.pairs(text);

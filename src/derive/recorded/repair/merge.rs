@@ -405,7 +405,7 @@ pub(super) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::align::{SampleMessage, align};
-    use super::super::layout::layouts;
+    use super::super::keywords::layouts;
     use super::*;
     use crate::derive::by_hand::{object, read, said_calls, value};
 
