@@ -3,8 +3,9 @@
 use super::Loss;
 use super::marks::{self, Context, Mark};
 use crate::json::{Object, Value};
-use crate::pattern::{Part, escape_literal, source_of};
-use crate::schema::{Node, Parser};
+use crate::pattern::{Part, Pattern, escape_literal, source_of};
+use crate::schema::{Additional, Node, Parser, Substitution, parse_node};
+use crate::text::slice;
 
 /// How calls are written, and what becomes of one.
 #[derive(Clone, Debug)]
@@ -30,7 +31,12 @@ pub(super) struct Calls {
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Json(Value),
-    Tags { pattern: String, value_parser: Option<Value> },
+    Tags {
+        pattern: String,
+        value_parser: Option<Value>,
+    },
+    /// The arguments stay text.
+    Text,
 }
 
 /// How a call is written between its marks.
@@ -73,8 +79,8 @@ pub(super) fn read(node: &Node, own: Place<'_>, outer: Place<'_>) -> Result<Call
         && node.iterator.is_none()
     {
         // One region of JSON, which is a list or is made one.
-        let (_, context) = own.or(outer).ok_or_else(|| cannot("x-parser over the whole output"))?;
-        return from_json(node, context, args, true);
+        let (group, context) = own.or(outer).ok_or_else(|| cannot("x-parser over the whole output"))?;
+        return from_json(node, bounded(group, context, false), args, true);
     }
     let item = node.items.as_deref().ok_or_else(|| cannot("list without items"))?;
     let (group, context, single) = match (own, outer) {
@@ -88,12 +94,43 @@ pub(super) fn read(node: &Node, own: Place<'_>, outer: Place<'_>) -> Result<Call
     };
     let Part::Group { parts, .. } = group else { return Err(cannot("x-regex-iterator")) };
     let mut calls = match &item.parser {
-        Some(parser) if item.substitutions.is_empty() => from_json(item, context, parser, false)?,
-        Some(parser) => from_substitution(item, context, parser)?,
+        Some(parser) if item.substitutions.is_empty() => {
+            from_json(item, bounded(group, context, !single), parser, false)?
+        }
+        Some(parser) => match from_substitution(item, context.clone(), parser) {
+            Ok(calls) => calls,
+            Err(loss) => from_json(item, bounded(group, context, !single), parser, false).map_err(|_| loss)?,
+        },
         None => from_parts(item, parts, context)?,
     };
     calls.single = single;
     Ok(calls)
+}
+
+/// The surroundings of JSON, whose own brackets bound it where no mark does.
+fn bounded(group: &Part, mut context: Context, repeats: bool) -> Context {
+    let Part::Group { parts, .. } = group else { return context };
+    let text = |part: Option<&Part>| match part {
+        Some(Part::Text(text)) => text.trim().to_owned(),
+        _ => String::new(),
+    };
+    let visible = || parts.iter().filter(|part| !matches!(part, Part::Space | Part::Start | Part::End));
+    let last = text(visible().next_back()).chars().next_back().filter(|c| matches!(c, ']' | '}'));
+    let json = if last == Some(']') { r"(?=\[\s*(?:\{|\]))" } else { r#"(?=[\[{]\s*["{])"# };
+    if context.open.is_empty() {
+        let start = if context.at_start || matches!(parts.first(), Some(Part::Start)) { r"^\s*" } else { "" };
+        context.open = vec![Mark::Pattern { source: format!("{start}{json}"), sample: String::new() }];
+    } else if context.open_optional {
+        let open: Vec<String> = context.open.iter().map(Mark::source).collect();
+        let source = format!(r"(?:(?:{})\s*)?{json}", open.join("|"));
+        context.open = vec![Mark::Pattern { source, sample: context.lead.clone() }];
+    }
+    if let Some(last) = last.filter(|_| context.close.is_empty()) {
+        // The last bracket of the text ends a single region; each of several ends where JSON cannot go on.
+        let after = if repeats { r#"\s*(?:[^\s,\]}"]|\Z)"#.to_owned() } else { format!(r"[^\{last}]*\Z") };
+        context.close = vec![Mark::Pattern { source: format!(r"(?<=\{last})(?={after})"), sample: String::new() }];
+    }
+    context
 }
 
 /// Calls that are JSON.
@@ -202,6 +239,8 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         let (before, between) = written.split_once('\0').ok_or_else(|| cannot("x-regex of a call"))?;
         let mut calls = base(header, before.to_owned(), between.to_owned());
         calls.body = body(arguments)?;
+        let (_, around) = marks::named(&parts, "arguments").ok_or_else(|| cannot("x-regex of a call"))?;
+        calls.close_with(&around);
         return Ok(calls);
     }
     // A pattern for the name, and one for the arguments.
@@ -224,19 +263,45 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
         _ => taken,
     };
     let gap = if matches!(head.first(), Some(Part::Start)) || head.is_empty() { "" } else { r"\s*" };
-    let mut header = format!("{gap}{}(?P<name>{taken}){}", source(head)?, source(tail)?);
+    let header = format!("{gap}{}(?P<name>{taken})", source(head)?);
+    let tail_source = source(tail)?;
     let plain = |parts: &[Part]| marks::sample(parts, &|_, _| String::new());
-    let (before, mut between) = (plain(head), plain(tail));
-    if let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) {
-        let (_, around) = marks::only(&parts).ok_or_else(|| cannot("x-regex of the arguments"))?;
-        if let Some(open) = around.open.first() {
-            let close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
-            header += &format!("(?:{close}.)*?{}", open.source());
-            between += open.sample();
+    let (before, between) = (plain(head), plain(tail));
+    let Some(parts) = outline(arguments).filter(|_| arguments.key_value.is_none()) else {
+        let mut calls = base(header + &tail_source, before, between);
+        calls.body = body(arguments)?;
+        return Ok(calls);
+    };
+    let (group, around) = marks::only(&parts).ok_or_else(|| cannot("x-regex of the arguments"))?;
+    let not_close = context.close.first().map_or(String::new(), |close| format!("(?!{})", close.source()));
+    let bracket = match group {
+        Part::Group { parts, .. } => marks::beginning(parts).filter(|mark| mark.sample().starts_with(['{', '['])),
+        _ => None,
+    };
+    let written = format!("{before}n{between}");
+    let is_open_behind = |open: &Mark| {
+        let found = Pattern::new(&open.source()).ok().and_then(|open| open.find_at(&written, 0).ok()?);
+        found.is_some_and(|found| found.span().1 == written.len())
+    };
+    let (to_arguments, between) = match (around.open.first(), bracket) {
+        // What ends the name opens the arguments.
+        (Some(open), _) if is_open_behind(open) => (tail_source, between),
+        (Some(open), _) => {
+            let skipped = format!("(?:{not_close}.)*?{}", open.source());
+            let skipped = if around.open_optional { format!("(?:{skipped})?") } else { skipped };
+            (tail_source + &skipped, format!("{between}{}", open.sample()))
         }
-    }
-    let mut calls = base(header, before, between);
+        // What ends the name may begin the arguments.
+        (None, Some(bracket)) => {
+            let between = between.strip_suffix(bracket.sample()).unwrap_or(&between).to_owned();
+            let ahead = if tail.is_empty() { String::new() } else { format!("(?={tail_source})") };
+            (format!("{ahead}(?:{not_close}.)*?(?={})", bracket.source()), between)
+        }
+        (None, None) => (tail_source, between),
+    };
+    let mut calls = base(header + &to_arguments, before, between);
     calls.body = body(arguments)?;
+    calls.close_with(&around);
     Ok(calls)
 }
 
@@ -244,13 +309,16 @@ fn from_parts(item: &Node, inside: &[Part], context: Context) -> Result<Calls, L
 fn body(node: &Node) -> Result<Body, Loss> {
     let cannot = |construct: &str| Loss::new(node, construct, "the arguments are not carried over");
     if let Some(parser) = &node.parser {
-        return Ok(Body::Json(json_args(parser)));
+        return Ok(node.substitutions.iter().find_map(written_pairs).unwrap_or_else(|| Body::Json(json_args(parser))));
     }
-    let Some(regex) = &node.key_value else { return Err(cannot("arguments that no parser reads")) };
+    let Some(regex) = &node.key_value else {
+        let is_text = matches!(node.type_name(), None | Some("string" | "any")) && node.substitutions.is_empty();
+        return if is_text { Ok(Body::Text) } else { Err(cannot("arguments that no parser reads")) };
+    };
     let outline = regex.pattern.as_ref().map(|pattern| pattern.outline()).map_err(|_| cannot("x-regex-key-value"))?;
     let pattern = source_of(&outline, &|_, name| name.map(str::to_owned)).ok_or_else(|| cannot("x-regex-key-value"))?;
     let value_parser = match &node.additional {
-        crate::schema::Additional::Parsed(value) => value.parser.as_ref().map(|parser| {
+        Additional::Parsed(value) => value.parser.as_ref().map(|parser| {
             let mut spec = Object::new();
             spec.insert("name".to_owned(), "json".into());
             if let args @ Value::Object(_) = json_args(parser) {
@@ -260,14 +328,86 @@ fn body(node: &Node) -> Result<Body, Loss> {
         }),
         _ => None,
     };
-    Ok(Body::Tags { pattern, value_parser })
+    let quotes: Vec<char> = match &node.additional {
+        Additional::Parsed(value) if value.parser.is_none() && !value.substitutions.is_empty() => {
+            let strips =
+                |quote: &char| parse_node(value, &format!("{quote}a b{quote}")).is_ok_and(|read| read == "a b".into());
+            ['"', '\''].into_iter().filter(strips).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(Body::Tags { pattern: unquoted(&pattern, &quotes), value_parser })
+}
+
+/// The pairs that a substitution writes as members of a JSON object: its first group is the key, its second the value.
+fn written_pairs(substitution: &Substitution) -> Option<Body> {
+    let pattern = substitution.regex.pattern.as_ref().ok().filter(|pattern| pattern.group_count() == 2)?;
+    let written = substitution.replacement.as_ref().ok()?;
+    let written = written.filled(&|group| if group == 1 { "k".to_owned() } else { "1".to_owned() });
+    let member = written.trim().trim_matches([',', '{', '}']);
+    let read = crate::json::read(&format!("{{{member}}}")).ok()?;
+    let value = read.as_object().filter(|entries| entries.len() == 1)?.get("k")?;
+    let name = |group: usize, _: Option<&str>| Some(if group == 1 { "key" } else { "value" }.to_owned());
+    let pattern = source_of(&pattern.outline(), &name)?;
+    let json = || Value::from([("name", "json".into()), ("args", Value::from([("allow_non_json", true.into())]))]);
+    Some(Body::Tags { pattern, value_parser: value.as_str().is_none().then(json) })
+}
+
+/// A tag pattern whose values may be in quotes that are not part of them.
+fn unquoted(pattern: &str, quotes: &[char]) -> String {
+    let group = "(?P<value>";
+    let end = pattern
+        .find(group)
+        .and_then(|at| Some((at, at + group.len() + group_length(pattern.get(at + group.len()..)?)?)));
+    let Some((at, end)) = end.filter(|_| !quotes.is_empty()) else { return pattern.to_owned() };
+    let quoted: String = quotes.iter().map(|quote| format!("{quote}(?P<value>[^{quote}]*){quote}|")).collect();
+    let (before, value, after) = (slice(pattern, ..at), slice(pattern, at..end), slice(pattern, end..));
+    format!("{before}(?:{quoted}{value}){after}")
+}
+
+/// The length of a group's inside and its closing bracket.
+fn group_length(inside: &str) -> Option<usize> {
+    let (mut depth, mut is_escaped, mut is_class) = (1_usize, false, false);
+    for (at, c) in inside.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            ']' => is_class = false,
+            _ if is_class => {}
+            '[' => is_class = true,
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
 }
 
 impl Calls {
+    /// Ends a call with what ends its arguments, and then with what ends the call.
+    fn close_with(&mut self, around: &Context) {
+        let Some(own) = around.close.first().filter(|own| !own.sample().is_empty()) else { return };
+        if let Written::Parts { after, .. } = &mut self.written {
+            *after = own.sample().to_owned();
+        }
+        self.close = match self.close.as_slice() {
+            [] => vec![own.clone()],
+            closes => closes.iter().map(|close| marks::then(own, close)).collect(),
+        };
+    }
+
     /// A call as a model writes it.
     pub fn write(&self, calls: &[(&str, Value)], gap: &str) -> String {
         let open = &self.lead;
         let close = self.close.first().map_or("", Mark::sample);
+        // What ends the arguments is part of the close.
+        let close = match &self.written {
+            Written::Parts { after, .. } => close.strip_prefix(after.as_str()).unwrap_or(close),
+            Written::Object { .. } => close,
+        };
         let one = |(name, arguments): &(&str, Value)| match &self.written {
             Written::Object { name: key, arguments: arguments_key } => {
                 Value::from([(key.as_str(), (*name).into()), (arguments_key.as_str(), arguments.clone())]).to_string()
@@ -288,7 +428,7 @@ impl Calls {
     fn write_arguments(&self, arguments: &Value) -> String {
         match &self.body {
             Body::Json(args) if args.get("unquoted_keys").is_some() => bare(arguments),
-            Body::Json(_) => arguments.to_string(),
+            Body::Json(_) | Body::Text => arguments.to_string(),
             Body::Tags { pattern, .. } => {
                 let Ok(pattern) = crate::pattern::Pattern::new(pattern) else { return String::new() };
                 let outline = pattern.outline();

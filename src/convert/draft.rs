@@ -227,6 +227,9 @@ fn calls(field: &CallField) -> Value {
             }
             entries.insert("content_args".to_owned(), args.into());
         }
+        Body::Text => {
+            entries.insert("content_args".to_owned(), Value::from([("strip", false.into())]));
+        }
     }
     if let Some(shape) = &calls.shape {
         entries.insert("transform".to_owned(), shape.clone());

@@ -3,7 +3,7 @@
 use super::cases::{AFTER_CALLS, Case, Meaning};
 use super::plan::{Plan, TextField};
 use super::{Counterexample, Loss};
-use crate::json::{Number, Object, Value};
+use crate::json::{self, Number, Object, Value};
 use crate::parser;
 use crate::schema::{ErrorKind, Schema};
 use crate::template::Template;
@@ -149,6 +149,7 @@ fn means(plan: &Plan, message: &Value, meaning: &Meaning) -> bool {
 fn spelled_alike(given: &Value, meant: &Value) -> bool {
     let spell = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match (given, meant) {
+        (Value::String(text), meant) => json::read(text).is_ok_and(|given| alike(&given, meant)),
         (Value::Object(given), Value::Object(meant)) => {
             given.len() == meant.len()
                 && meant.iter().all(|(key, value)| {
@@ -189,7 +190,11 @@ fn causes(plan: &Plan, got: &Value, want: Option<&Value>, output: &str, better: 
             let others = plan.texts.iter().filter(|other| other.name != field.name);
             let mut marks = others.flat_map(|other| [other.opens(), other.closes()].concat());
             marks.any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
-                || plan.calls.iter().flat_map(|field| &field.calls.open).any(|mark| text.contains(mark.sample()))
+                || plan
+                    .calls
+                    .iter()
+                    .flat_map(|field| &field.calls.open)
+                    .any(|mark| !mark.sample().is_empty() && text.contains(mark.sample()))
         };
         let what = &field.name;
         losses.push(if !got.is_empty() && want.starts_with(&got) && !holds_mark(&want) {

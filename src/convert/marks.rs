@@ -49,6 +49,8 @@ pub(super) struct Context {
     pub ahead: Vec<Mark>,
     /// The characters that the text of the group cannot contain.
     pub excluded: Vec<Mark>,
+    /// Whether only white space is before the group.
+    pub at_start: bool,
 }
 
 type Step<'p> = (&'p [Part], usize);
@@ -115,7 +117,10 @@ fn before(path: &[Step<'_>], context: &mut Context) {
                 Part::Either(branches) if !branches.iter().any(|branch| holds_group(branch)) => {
                     branches.iter().map(|branch| ending(branch)).collect()
                 }
-                _ => return,
+                part => {
+                    context.at_start = matches!(part, Part::Start);
+                    return;
+                }
             };
             context.open_optional = marks.iter().any(Option::is_none);
             context.lead = marks.iter().flatten().next().map_or(String::new(), |mark| mark.sample().to_owned());
@@ -251,6 +256,14 @@ impl Mark {
             Mark::Literal(text) => Mark::Literal(text.trim().to_owned()),
             pattern => pattern,
         }
+    }
+}
+
+/// The mark of one close after another, with any text that is not the second between them.
+pub(super) fn then(first: &Mark, second: &Mark) -> Mark {
+    Mark::Pattern {
+        source: format!("{}(?:(?!{second}).)*?{second}", first.source(), second = second.source()),
+        sample: format!("{}{}", first.sample(), second.sample()),
     }
 }
 

@@ -109,7 +109,14 @@ fn field(plan: &mut Plan, name: &str, node: &Node, root: Option<&[Part]>, requir
         if plan.calls.is_some() {
             return Err(Loss::new(node, "second list of calls", "only the first list is carried over"));
         }
-        let calls = calls::read(node, own.as_deref().and_then(marks::only), from_root)?;
+        // A pattern whose groups are the name and the arguments is the call as a whole.
+        let whole = own.clone().filter(|parts| marks::named(parts, "name").is_some());
+        let whole = whole.map(|parts| Part::Group { number: 0, name: None, parts });
+        let place = match &whole {
+            Some(whole) => Some((whole, Context::default())),
+            None => own.as_deref().and_then(marks::only),
+        };
+        let calls = calls::read(node, place, from_root)?;
         plan.calls = Some(CallField { name: name.to_owned(), path, calls, required });
         return Ok(());
     }
@@ -187,6 +194,7 @@ fn separate(plan: &mut Plan) {
     }
     let mut opens: Vec<Mark> = plan.texts.iter().flat_map(|field| field.context.open.clone()).collect();
     opens.extend(plan.calls.iter().flat_map(|field| field.calls.open.clone()));
+    opens.retain(|open| !open.sample().is_empty());
     let is_open = |mark: &Mark| opens.iter().any(|open| mark.sample().starts_with(open.sample()));
     for field in &mut plan.texts {
         field.context.close.retain(|mark| !is_open(mark));

@@ -2,7 +2,8 @@
 //! in what comes out.
 
 use crate::json::{Object, Value};
-use crate::schema::{Node, Parser, parse_node};
+use crate::pattern::Part;
+use crate::schema::{Node, Parser, Substitution, parse_node};
 
 /// The findings.
 pub(super) struct Shape {
@@ -18,15 +19,26 @@ pub(super) struct Shape {
 /// The most keys that are tried as texts and as objects.
 const MOST_KEYS: usize = 6;
 
-/// Asks a node that parses JSON what it makes of a call,
-/// of JSON between these marks.
+/// Asks a node that parses JSON what it makes of a call, of JSON between these marks.
 pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, [before, after]: [&str; 2]) -> Option<Shape> {
-    let mut keys: Vec<String> =
-        parser.transform.iter().filter_map(|(_, read)| read.as_ref().ok()).flat_map(|e| e.names()).collect();
-    node.walk(&mut |node| keys.extend(node.properties.iter().flatten().map(|(name, _)| name.clone())));
+    // Keys that a substitution renames come first; those it writes are not in the text.
+    let renames = || node.substitutions.iter().filter(|substitution| is_rename(substitution));
+    let mut keys: Vec<String> = renames().flat_map(renamed_keys).collect();
+    let of_transform = parser.transform.iter().filter_map(|(_, read)| read.as_ref().ok()).flat_map(|e| e.names());
+    keys.extend(of_transform);
+    // An object that holds the name is a part of the message, and not of the JSON.
+    let is_wrapper = |node: &Node| node.property("name").is_some();
+    node.walk(&mut |node| {
+        let own = node.properties.iter().flatten().filter(|(_, node)| !is_wrapper(node));
+        keys.extend(own.map(|(name, _)| name.clone()));
+    });
     keys.extend(["name".to_owned(), "arguments".to_owned()]);
+    let written: Vec<String> = renames().flat_map(written_keys).collect();
+    keys.retain(|key| !written.contains(key));
     let mut seen = std::collections::HashSet::new();
     keys.retain(|key| seen.insert(key.clone()));
+    // Models write the name first.
+    keys.sort_by_key(|key| key != "name");
     // Keys that the schema sets itself are not the call's.
     let mut constants = Vec::new();
     node.walk(&mut |node| {
@@ -65,6 +77,32 @@ pub(super) fn probe(node: &Node, parser: &Parser, is_list: bool, [before, after]
         }
     }
     None
+}
+
+/// Whether a substitution writes one text for another, whatever is around it.
+fn is_rename(substitution: &Substitution) -> bool {
+    substitution.regex.pattern.as_ref().is_ok_and(|pattern| pattern.group_count() == 0)
+}
+
+/// The words of a substitution's pattern.
+fn renamed_keys(substitution: &Substitution) -> Vec<String> {
+    let outline = substitution.regex.pattern.as_ref().map(|pattern| pattern.outline()).unwrap_or_default();
+    let texts = outline.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.flat_map(words).collect()
+}
+
+/// The words that a substitution writes.
+fn written_keys(substitution: &Substitution) -> Vec<String> {
+    let written = substitution.replacement.as_ref().map(|replacement| replacement.filled(&|_| String::new()));
+    words(&written.unwrap_or_default())
+}
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
 }
 
 fn value(key: &str, is_object: bool) -> Value {

@@ -15,6 +15,10 @@ pub(super) fn of_anchor(anchor: &Value) -> Vec<Mark> {
         let stop = pairs(token);
         stops.extend(stop.into_iter().filter(|stop| stop != token).map(Mark::Literal));
     }
+    // Where `<x|>` closes `<|x>`, an opening token that ends the output opens nothing of this turn.
+    if stops.iter().any(|stop| stop.sample().ends_with("|>") && !stop.sample().starts_with("<|")) {
+        stops.push(Mark::Pattern { source: r"<\|[^<>|\s]+>\s*\Z".to_owned(), sample: "<|next>".to_owned() });
+    }
     stops
 }
 
@@ -47,6 +51,7 @@ mod tests {
             ("<|turn>model\n", Some("<turn|>")),
             ("<|assistant|>", None),
             ("[/INST]", None),
+            ("<|turn>\n", Some("<turn|>")),
         ] {
             let stops = of_anchor(&anchor.into());
             assert_eq!(stops.first().map(Mark::sample), want, "{anchor}");

@@ -268,6 +268,9 @@ impl Attempt {
         let taught = taught.and_then(|way| Self::of(way, proof, options, wish)).unwrap_or(self);
         let mut verdict = taught.verdict;
         verdict.scope.learned = lessons.parts();
+        if verdict.scope.learned.contains(&"calls") {
+            verdict.lose_types();
+        }
         Self { verdict, lessons, ..taught }
     }
 
@@ -302,9 +305,11 @@ impl recorded::Trial for ProofAndSamples<'_, '_> {
         self.options.samples.iter().map(is_explained).collect()
     }
 
-    fn failed(&self, template: &Template) -> (usize, usize) {
-        let verdict = self.proof.judge(template);
-        (verdict.failed() + verdict.lost(), verdict.cases)
+    fn prove(&self, template: &Template) -> recorded::Proved {
+        let mut verdict = self.proof.judge(template);
+        verdict.lose_types();
+        let reads_calls = verdict.scope.proved.contains(&"calls");
+        recorded::Proved { cases: verdict.cases, failed: verdict.failed(), reads_calls }
     }
 
     fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {

@@ -16,7 +16,7 @@ mod tool_call;
 
 pub use error::{ErrorKind, SchemaError};
 pub use load::Loaded;
-pub(crate) use node::{Additional, Node, Parser};
+pub(crate) use node::{Additional, Node, Parser, Substitution};
 pub(crate) use parse::parse_node;
 
 use std::sync::Arc;

@@ -15,6 +15,91 @@ fn converted(schema: &str) -> Conversion {
     convert(&schema, &Options { anchor: Some(("start_anchor", "<|bot_start|>".into())), ..Options::default() })
 }
 
+/// A schema whose calls are read by this node, and whose content ends before them.
+fn with_calls(calls: &str) -> String {
+    let content = r#"{"type": "string", "x-regex": "^([^\\[<{]*)"}"#;
+    format!(r#"{{"type": "object", "properties": {{"content": {content}, "tool_calls": {calls}}}}}"#)
+}
+
+#[test]
+fn calls_carry_over_however_a_schema_takes_them_apart() {
+    let json = r#""x-parser": "json""#;
+    let item = |pattern: &str, item: &str| {
+        format!(r#"{{"type": "array", "x-regex-iterator": "{pattern}", "items": {{"type": "object", {item}}}}}"#)
+    };
+    let parts = |name: &str, arguments: &str| {
+        let name = format!(r#""name": {{"type": "string", "x-regex": "{name}"}}"#);
+        item("<c>(.*?)</c>", &format!(r#""properties": {{{name}, "arguments": {{{arguments}}}}}"#))
+    };
+    let list = |pattern: &str| format!(r#"{{"type": "array", "x-regex": "{pattern}", "items": {{}}, {json}}}"#);
+    let call = r#"{"name": "f", "arguments": {"a": "x"}}"#;
+    for (what, calls, output, arguments) in [
+        ("a list that nothing closes", list(r"@calls(\\[.*\\])"), format!("@calls[{call}]"), r#"{"a": "x"}"#),
+        ("a list without a marker", list(r"^\\s*(\\[.*\\])"), format!("[{call}]"), r#"{"a": "x"}"#),
+        ("objects without a marker", item(r#"(\\{\"name\".*?\\}\\})"#, json), call.to_owned(), r#"{"a": "x"}"#),
+        (
+            "a name that ends with the brace of its arguments",
+            parts(r"^(\\w+)\\{", &format!(r#""type": "object", "x-regex": "(\\{{.*\\}})", {json}"#)),
+            r#"<c>f{"a": "x"}</c>"#.to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "arguments that stay text",
+            parts(r"^(\\w+)", r#""type": "string", "x-regex": "<a>(.*?)</a>""#),
+            "<c>f<a>x y</a></c>".to_owned(),
+            r#""x y""#,
+        ),
+        (
+            "arguments that an optional text opens",
+            parts(r"^(\\w+)", &format!(r#""type": "object", "x-regex": "(?:<a>)?(\\{{.*\\}})", {json}"#)),
+            r#"<c>f{"a": "x"}</c>"#.to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "a key that a substitution renames",
+            item("<c>(.*?)</c>", &format!(r#""x-regex-substitutions": [["\"input\":", "\"arguments\":"]], {json}"#)),
+            r#"<c>{"name": "f", "input": {"a": "x"}}</c>"#.to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "quotes that a substitution strips",
+            parts(
+                r"^(\\w+)\\(",
+                r#""type": "object", "x-regex-key-value": "(?P<key>\\w+)=(?P<value>\"[^\"]*\"|[^,)]+)",
+                    "additionalProperties": {"type": "string", "x-regex-substitutions": [["^\"|\"$", ""]]}"#,
+            ),
+            r#"<c>f(a="x", b=y)</c>"#.to_owned(),
+            r#"{"a": "x", "b": "y"}"#,
+        ),
+        (
+            "a closing sign of the item",
+            parts(r"^(\\w+)", &format!(r#""type": "object", "x-regex": "\\((.*)\\)", {json}"#)),
+            r#"<c>f({"a": "x"})</c>"#.to_owned(),
+            r#"{"a": "x"}"#,
+        ),
+        (
+            "arguments that substitutions write",
+            parts(
+                r"^(\\w+)",
+                &format!(
+                    r#""type": "object", "x-regex-substitutions": [["^\\w+", ""],
+                        ["<(\\w+)>(.*?)</>", "\"\\1\": \"\\2\", "], ["^(.*), $", "{{\\1}}"]], {json}"#
+                ),
+            ),
+            "<c>f<a>x</><b>y</></c>".to_owned(),
+            r#"{"a": "x", "b": "y"}"#,
+        ),
+    ] {
+        let schema = with_calls(&calls);
+        let wanted = format!(r#"{{"name": "f", "arguments": {arguments}}}"#);
+        let by_schema = Schema::load(&schema).unwrap().schema.parse(&output).unwrap();
+        assert_eq!(by_schema["tool_calls"][0].to_string(), wanted, "{what}: the test is wrong");
+        let conversion = converted(&schema);
+        let message = json::read(&read(&conversion, &output)).unwrap();
+        assert_eq!(message["tool_calls"].to_string(), format!("[{wanted}]"), "{what}: {:?}", conversion.losses);
+    }
+}
+
 /// The message of a converted template for an output.
 fn read(conversion: &Conversion, output: &str) -> String {
     let finished = parse(conversion.template.as_ref().unwrap(), "<|bot_start|>", output, None).unwrap();

@@ -314,8 +314,10 @@ impl Verdict {
     }
 
     fn fail(&mut self, failure: Failure) {
-        let cause =
-            |failure: &Failure| (failure.part, failure.what.clone(), failure.boundary.as_ref().map(Boundary::cause));
+        let cause = |failure: &Failure| {
+            let boundary = failure.boundary.as_ref().map(Boundary::cause);
+            (failure.part, failure.what.clone(), boundary, failure.is_retyped())
+        };
         let new = cause(&failure);
         match self.failures.iter_mut().find(|known| cause(known) == new) {
             Some(known) => {

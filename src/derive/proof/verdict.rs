@@ -3,6 +3,7 @@
 use super::boundary::Boundary;
 use super::reading::Part;
 use super::tolerance::Tolerance;
+use crate::derive::recorded;
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
 
@@ -110,7 +111,25 @@ pub struct Scope {
     pub learned: Vec<&'static str>,
 }
 
+impl Failure {
+    /// Whether only the types of arguments differ, and not the text they are written as.
+    pub(in crate::derive) fn is_retyped(&self) -> bool {
+        self.part == Part::Arguments && recorded::is_retyped(&self.expected, &self.got)
+    }
+}
+
 impl Verdict {
+    /// Turns failures in which only types differ into losses: samples taught that values have the types as which they
+    /// are written.
+    pub(in crate::derive) fn lose_types(&mut self) {
+        let (retyped, failures) = std::mem::take(&mut self.failures).into_iter().partition(Failure::is_retyped);
+        self.failures = failures;
+        self.losses.extend(Vec::into_iter(retyped).map(|Failure { part, count, text, .. }| {
+            let message = "values get the types as which they are written, since the samples need that".to_owned();
+            Loss { part, count, message, example: text, is_assumed: false }
+        }));
+    }
+
     /// Whether every conversation came back, or lost only values that its wire format cannot carry.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.passed > 0

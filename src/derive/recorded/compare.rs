@@ -86,7 +86,22 @@ pub(super) fn same(wanted: &Value, got: &Value) -> bool {
             let text = text.trim();
             text == other.to_string()
                 || text == python::spelling(other)
-                || json::read(text).is_ok_and(|read| read == *other)
+                || json::read(text).is_ok_and(|read| is_equal(&read, other))
+        }
+        (a, b) => is_equal(a, b),
+    }
+}
+
+/// Whether two values are equal, numbers by value: `1.5e10` is `15000000000.0`.
+pub(super) fn is_equal(wanted: &Value, got: &Value) -> bool {
+    match (wanted, got) {
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| is_equal(value, other)))
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b)),
+        (Value::Number(a), Value::Number(b)) => {
+            // Whole numbers have more digits than a float.
+            a == b || (!(a.is_integer() && b.is_integer()) && a.as_f64() == b.as_f64())
         }
         (a, b) => a == b,
     }
@@ -112,6 +127,8 @@ mod tests {
             (r#"{"reasoning": "Hm."}"#.to_owned(), r#"{"thinking": "Hm.\n", "tool_calls": []}"#.to_owned()),
             (call(r#"{"a": 5, "b": null}"#), call(r#"{"a": "5", "b": "None"}"#)),
             (call(r#"{"a": 1}"#), call(r#""{\"a\": 1}""#)),
+            (call(r#"{"a": 1.5e10, "b": 2}"#), call(r#"{"a": 15000000000.0, "b": 2.0}"#)),
+            (call(r#"{"a": [15000000000.0]}"#), call(r#"{"a": "[1.5e10]"}"#)),
         ] {
             assert_eq!(difference(&object(&wanted), &object(&got)), None, "{wanted} {got}");
         }
@@ -126,6 +143,11 @@ mod tests {
             (r#"{"thinking": "Hm."}"#.to_owned(), "{}".to_owned(), "the reasoning"),
             (call("f"), "{}".to_owned(), "the number of calls (0 instead of 1)"),
             (call("f"), call("g"), "the name of call 1"),
+            (
+                call("f").replace("{}", r#"{"a": 9007199254740993}"#),
+                call("f").replace("{}", r#"{"a": 9007199254740992}"#),
+                "the arguments of call 1",
+            ),
         ] {
             assert_eq!(difference(&object(&wanted), &object(&got)).as_deref(), Some(named), "{wanted} {got}");
         }

@@ -11,7 +11,7 @@ use crate::parser::{Event, Finished, Mode, Options, ParseError, Parser, Tools};
 use crate::template::Template;
 use crate::text::slice;
 
-pub(super) use repair::{Lessons, Trial, learn};
+pub(super) use repair::{Lessons, Proved, Trial, learn};
 
 /// An output a model really wrote.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,6 +101,12 @@ impl Explained {
         }
         (self.samples > 0).then_some(line)
     }
+}
+
+/// Whether a message differs from the expected one in the types of arguments only.
+pub(super) fn is_retyped(wanted: &Value, got: &Value) -> bool {
+    let messages = wanted.as_object().zip(got.as_object());
+    messages.is_some_and(|(wanted, got)| compare::difference(wanted, got).is_none())
 }
 
 /// Reads samples. `prompts` are the prompts that are known, the usual one first.

@@ -94,25 +94,28 @@ impl SampleMessage {
     }
 }
 
-/// Finds every part; nothing if one is missing.
-pub(super) fn align(text: &str, said: &SampleMessage) -> Option<Shown> {
+/// Finds every part; the first that is missing, in words, if not all are there.
+pub(super) fn align(text: &str, said: &SampleMessage) -> Result<Shown, String> {
     let mut shown = Shown::default();
     let mut from = 0;
     if let Some(thought) = &said.reasoning {
-        let at = text.find(thought.as_str())?;
+        let at = text.find(thought.as_str()).ok_or("the reasoning")?;
         from = at + thought.len();
         shown.reasoning = Some(at..from);
     }
     if let Some(content) = &said.content {
-        let at = match said.calls.is_empty() {
-            true => text.rfind(content.as_str()).filter(|at| *at >= from)?,
-            false => from + text.get(from..)?.find(content.as_str())?,
-        };
+        let rest = text.get(from..).unwrap_or("");
+        let at = if said.calls.is_empty() { rest.rfind(content.as_str()) } else { rest.find(content.as_str()) };
+        let at = from + at.ok_or("`content`")?;
         shown.content = Some(at..at + content.len());
         from = at + content.len();
     }
-    for SampleCall { name, arguments, id } in &said.calls {
-        let mut call = call(text, from, name, arguments)?;
+    for (i, SampleCall { name, arguments, id }) in said.calls.iter().enumerate() {
+        let missing = || match text.get(from..).is_some_and(|rest| rest.contains(name.as_str())) {
+            true => format!("the arguments of call {}", i + 1),
+            false => format!("the name of call {}", i + 1),
+        };
+        let mut call = call(text, from, name, arguments).ok_or_else(missing)?;
         // An id that contains the name surrounds it.
         call.around = id.as_deref().and_then(|id| id.split_once(name.as_str())).and_then(|(before, after)| {
             let is_there =
@@ -122,7 +125,7 @@ pub(super) fn align(text: &str, said: &SampleMessage) -> Option<Shown> {
         from = call.span.end;
         shown.calls.push(call);
     }
-    Some(shown)
+    Ok(shown)
 }
 
 fn call(text: &str, from: usize, name: &str, arguments: &Object) -> Option<Call> {
@@ -201,8 +204,12 @@ fn spelled(text: &str, from: usize, value: &Value) -> Option<(Range<usize>, bool
         vec![(json.clone(), value.as_str().is_some()), (python::json::ascii(&json), value.as_str().is_some())];
     match value {
         Value::String(bare) => {
+            let bare = bare.as_str();
             spellings.push((python::repr(bare), true));
-            spellings.push((bare.clone(), false));
+            // In single quotes, with the escapes of JSON or of Python.
+            let escaped = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(bare);
+            spellings.extend([bare, escaped].map(|text| (format!("'{}'", text.replace('\'', "\\'")), true)));
+            spellings.push((bare.to_owned(), false));
         }
         other => {
             spellings.push((python::spelling(other), false));
@@ -236,6 +243,11 @@ mod tests {
             let shown = align(text, &said(message)).unwrap();
             assert!(format!("{:?}", shown.calls[0].body).starts_with(body), "{text}: {shown:?}");
         }
-        assert!(align("<c=f><city>Brugge</city></c>", &said(message)).is_none());
+        for (text, missing) in [
+            ("<c=f><city>Brugge</city></c>", "the arguments of call 1"),
+            ("<c=g><city>Gent</city><n>null</n></c>", "the name of call 1"),
+        ] {
+            assert_eq!(align(text, &said(message)).unwrap_err(), missing, "{text}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Repairs for a misread sample: templates that read it, each with its new forms.
 
 use super::align::Shown;
-use super::layout::{self, Layout};
+use super::keywords;
+use super::layout::{self, Form, Layout};
 use super::merge::{self, delimiter, escape};
 use crate::json::{Object, Value};
 use crate::pattern::Pattern;
@@ -9,13 +10,15 @@ use crate::text::slice;
 use crate::wire::marks::Segmentation;
 
 /// A template that reads more, and the lessons it holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Edit {
     pub template: Value,
     /// The lesson, in words.
     pub what: Vec<String>,
     /// The marks it is learned with, which prose may mention.
     pub marks: Vec<String>,
+    /// Whether it leaves values as text whose quotes tell texts from other values.
+    pub is_untyped: bool,
 }
 
 /// A sample under a template: its text, the positions of its parts, and how far the template reads it.
@@ -27,11 +30,25 @@ pub(super) struct Sighting<'s> {
     /// The start of the stop.
     pub stop: usize,
     pub own_reasoning: Option<&'s str>,
+    /// The mark that ends the prompt, if what opens a turn is read up to it.
+    pub prompt_end: Option<&'s str>,
+    /// Whether the calls may be read in the new way only.
+    pub replaces: bool,
+}
+
+impl Sighting<'_> {
+    /// The beginning of the model's own text, as a pattern.
+    fn start(&self) -> String {
+        match self.prompt_end {
+            Some(mark) => format!("(?:^|(?<={}))\\s*", escape(mark)),
+            None => "^\\s*".to_owned(),
+        }
+    }
 }
 
 impl Edit {
     fn new(known: &Self, template: Value, what: String, marks: impl IntoIterator<Item = String>) -> Self {
-        let mut edit = Self { template, what: known.what.clone(), marks: known.marks.clone() };
+        let mut edit = Self { template, ..known.clone() };
         if !edit.what.contains(&what) {
             edit.what.push(what);
         }
@@ -70,11 +87,11 @@ pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
                 new.insert("open_pattern".to_owned(), opens.into());
             }
             (Some(opens), before) => {
-                new.insert("open_pattern".to_owned(), format!("{opens}|^\\s*{}", escape(before)).into());
+                new.insert("open_pattern".to_owned(), format!("{opens}|{}{}", seen.start(), escape(before)).into());
             }
             (None, "") => return Vec::new(),
             (None, before) => {
-                new.insert("open_pattern".to_owned(), format!("^\\s*{}", escape(before)).into());
+                new.insert("open_pattern".to_owned(), format!("{}{}", seen.start(), escape(before)).into());
             }
         }
         let ends = match ends {
@@ -127,7 +144,7 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let opens = delimiter(field, "open");
     let start = match Segmentation::Words.last(slice(seen.text, ..seen.thought_end)) {
         Some(close) => format!("(?<={}\\s*)", escape(close)),
-        None => "^\\s*".to_owned(),
+        None => seen.start(),
     };
     if let Some(opens) = opens.filter(|_| before.is_empty()) {
         // Text that begins like no mark is content without its opening mark.
@@ -135,8 +152,8 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
         new.insert("open_pattern".to_owned(), format!("{opens}|{start}(?=[^\\s<\\[{{|])").into());
         let kept = field.iter().filter(|(key, _)| !key.starts_with("open"));
         new.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
-        let what = "content is also written without its opening marker".to_owned();
-        found.push(Edit::new(known, with_field(&known.template, "content", new, false), what, []));
+        found.push(Edit::new(known, with_field(&known.template, "content", new, false), UNOPENED.to_owned(), []));
+        found.extend(outside(known, seen));
         return found;
     }
     if before.is_empty() && after.is_empty() {
@@ -156,21 +173,44 @@ pub(super) fn content(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     found
 }
 
-/// Calls written otherwise.
+const UNOPENED: &str = "content is also written without its opening marker";
+
+/// Content that is all text outside of other fields: the mark that opened it is left out where a turn begins with it.
+pub(super) fn outside(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
+    let field = fields(&known.template).and_then(|fields| fields.get("content")).and_then(Value::as_object);
+    let Some((field, opens)) = field.and_then(|field| Some((field, delimiter(field, "open")?))) else {
+        return Vec::new();
+    };
+    let mut new = field.clone();
+    new.retain(|key, _| !key.starts_with("open"));
+    let template = with_field(&known.template, "content", new, false);
+    let template = swallow(&template, &[format!("{}(?:{opens})\\s*", seen.start())]);
+    vec![Edit::new(known, template, UNOPENED.to_owned(), [])]
+}
+
+/// Calls written otherwise: beside the known way, or in the new way only if none is known.
 pub(super) fn calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let content_end = seen.shown.content.as_ref().map_or(0, |place| place.end);
     let from = seen.thought_end.max(content_end);
-    let field = fields(&known.template).and_then(|fields| fields.get("tool_calls")).and_then(Value::as_object);
-    let Some(field) = field else { return Vec::new() };
+    let of_fields = |name: &str| fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
+    let field = of_fields("tool_calls");
+    let stop = of_fields("content").and_then(|content| delimiter(content, "close"));
     let mut found = Vec::new();
-    for layout in layout::layouts(seen.text, seen.shown, from, seen.stop) {
-        for made in merge::beside(field, &layout) {
-            let mut template = with_field(&known.template, "tool_calls", made, false);
+    for layout in keywords::layouts(seen.text, seen.shown, from, seen.stop) {
+        // A field that reads no conversation is not worth keeping.
+        let (found_fields, also) = match field.filter(|_| !seen.replaces) {
+            Some(field) => (merge::beside(field, &layout), "also "),
+            None => (merge::alone(&layout, stop.as_deref()), ""),
+        };
+        for made in found_fields {
+            let is_untyped = matches!(layout.form, Form::Keywords { .. }) && !merge::has_typed_values(&made);
+            let mut template = with_field(&known.template, "tool_calls", made, true);
             if !layout.section_close.is_empty() {
                 template = swallow(&template, &[section_end(&layout)]);
             }
-            let what = format!("calls are also written `{}`", layout.words);
-            found.push(Edit::new(known, template, what, layout.marks.iter().cloned()));
+            let what = format!("calls are {also}written `{}`", layout.words);
+            let edit = Edit::new(known, template, what, layout.marks.iter().cloned());
+            found.push(Edit { is_untyped: known.is_untyped || is_untyped, ..edit });
         }
     }
     found
@@ -267,14 +307,22 @@ mod tests {
     use crate::derive::by_hand::{ANSWER, object, read, value};
 
     fn draft() -> Edit {
-        Edit { template: value(ANSWER), what: Vec::new(), marks: Vec::new() }
+        Edit { template: value(ANSWER), ..Edit::default() }
     }
 
     /// The edits of a repair for a sample: its text, its message, and the end of the reasoning that is read.
     fn made(repair: fn(&Edit, &Sighting<'_>) -> Vec<Edit>, text: &str, message: &str, thought_end: usize) -> Vec<Edit> {
         let shown = align(text, &SampleMessage::of(&object(message), None)).unwrap();
         let stop = text.find("<end>").unwrap_or(text.len());
-        let seen = Sighting { text, shown: &shown, thought_end, stop, own_reasoning: Some("reasoning_content") };
+        let seen = Sighting {
+            text,
+            shown: &shown,
+            thought_end,
+            stop,
+            own_reasoning: Some("reasoning_content"),
+            prompt_end: None,
+            replaces: false,
+        };
         repair(&draft(), &seen)
     }
 

@@ -24,11 +24,23 @@ pub(super) struct Layout {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Form {
     /// One JSON object with these keys.
-    Object { name: String, arguments: String, is_adjacent: bool },
+    Object { name: String, arguments: String, is_adjacent: bool, listed: Listed },
     /// The name, this, and one JSON object.
     Json { between: String },
     /// The name, this, and pairs that this pattern reads.
     Pairs { between: String, tag: String, first: String },
+    /// The name, and `key=value` between these brackets: the pairs with the quotes of their values, and without.
+    Keywords { bracket: String, sign: String, quoted: String, bare: String },
+}
+
+/// Whether the objects of calls are items of a JSON list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    No,
+    /// The opening and closing are those of the list.
+    Whole,
+    /// They are those of an item, whichever of the list it is.
+    Item,
 }
 
 /// How the calls of a text between `from` and `to` are written; several readings if one call leaves it open.
@@ -45,6 +57,10 @@ pub(super) fn layouts(text: &str, shown: &Shown, from: usize, to: usize) -> Vec<
     };
     let before = get(from, first.span.start);
     let after = get(end(last), to);
+    let listed = list(&first.body, before, after);
+    if !listed.is_empty() {
+        return listed;
+    }
     let cuts = match shown.calls.get(1) {
         Some(second) => {
             let between = get(end(first), second.span.start);
@@ -106,7 +122,8 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
     let close = pattern(cut.close);
     let form = match &call.body {
         Body::Object { name, arguments, is_adjacent } => {
-            Form::Object { name: name.clone(), arguments: arguments.clone(), is_adjacent: *is_adjacent }
+            let (name, arguments) = (name.clone(), arguments.clone());
+            Form::Object { name, arguments, is_adjacent: *is_adjacent, listed: Listed::No }
         }
         Body::Json(arguments) => Form::Json { between: pattern(get(id_end, arguments.start)) },
         Body::Pairs(pairs) => {
@@ -135,25 +152,58 @@ fn layout(text: &str, call: &Call, cuts: Option<PairCut<'_>>, cut: &CallCut<'_>,
         return None;
     }
     let section_close = slice(after, cut.close.len()..).trim().to_owned();
-    let texts = [cut.section, cut.open, cut.close, &section_close];
-    let known = texts
-        .iter()
-        .flat_map(|text| Segmentation::Words.marks(text))
-        .filter(|mark| Segmentation::Words.is_distinctive(mark));
+    let marks = distinctive(&[cut.section, cut.open, cut.close, &section_close]);
+    Some(Layout { open, close, form, section_close, id, marks, words: words(cut.open, after) })
+}
+
+/// The two readings of a JSON list of calls: the list, and each of its items; none if it is not one.
+fn list(body: &Body, before: &str, after: &str) -> Vec<Layout> {
+    let Body::Object { name, arguments, is_adjacent } = body else { return Vec::new() };
+    let ends = before.trim_end().strip_suffix('[').zip(after.trim_start().strip_prefix(']'));
+    let Some((lead, tail)) = ends else { return Vec::new() };
+    let (lead, tail) = (pattern(lead.trim_start()), pattern(tail.trim()));
+    let head = format!("\\{{\\s*\"{}\"\\s*:\\s*\"[^\"]*\"\\s*,\\s*\"{}\"", pattern(name), pattern(arguments));
+    let item = |listed: Listed, open: String, close: String| Layout {
+        open,
+        close,
+        form: Form::Object { name: name.clone(), arguments: arguments.clone(), is_adjacent: *is_adjacent, listed },
+        section_close: String::new(),
+        id: None,
+        marks: distinctive(&[before, after]),
+        words: words(before, after),
+    };
+    // A list within the arguments goes on after its end.
+    let last = format!("(?<=\\}})\\s*\\](?!\\s*[,\\]}}])\\s*{tail}");
+    vec![
+        item(Listed::Whole, lead.clone(), tail),
+        item(
+            Listed::Item,
+            format!("(?:{lead}\\s*\\[\\s*|(?<=\\}})\\s*,\\s*(?={head}))"),
+            format!("(?:{last}|(?<=\\}})(?=\\s*,\\s*{head}))"),
+        ),
+    ]
+}
+
+/// The marks of some texts that prose may mention.
+pub(super) fn distinctive(texts: &[&str]) -> Vec<String> {
+    let marks = texts.iter().flat_map(|text| Segmentation::Words.marks(text));
+    marks.filter(|mark| Segmentation::Words.is_distinctive(mark)).map(str::to_owned).collect()
+}
+
+/// What stands around a call, for a report.
+pub(super) fn words(before: &str, after: &str) -> String {
     let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = format!("{} … {}", spaced(cut.open), spaced(after));
-    let marks = known.map(str::to_owned).collect();
-    Some(Layout { open, close, form, section_close, id, marks, words })
+    format!("{} … {}", spaced(before), spaced(after))
 }
 
 /// A text before its end, which was cut from it.
-fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
+pub(super) fn without_end<'t>(text: &'t str, end: &str) -> &'t str {
     debug_assert!(text.ends_with(end), "{end:?} was cut from the end of {text:?}");
     slice(text, ..text.len() - end.len())
 }
 
-/// A text from its last distinctive mark on; all of it if none does.
-fn from_last(text: &str) -> &str {
+/// A text from its last distinctive mark on; all of it if it has none.
+pub(super) fn from_last(text: &str) -> &str {
     let mut at = 0;
     let mut last = 0;
     for mark in Segmentation::Words.marks(text) {
@@ -165,8 +215,8 @@ fn from_last(text: &str) -> &str {
     text.get(last..).unwrap_or(text)
 }
 
-/// A text up to the end of its first distinctive mark; all of it if none does.
-fn to_first(text: &str) -> &str {
+/// A text up to the end of its first distinctive mark; all of it if it has none.
+pub(super) fn to_first(text: &str) -> &str {
     let mut at = 0;
     for mark in Segmentation::Words.marks(text) {
         at += mark.len();

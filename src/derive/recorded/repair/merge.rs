@@ -1,7 +1,7 @@
 //! One more way to write calls beside those that a field reads already: the openings and closings as alternatives, the
 //! bodies in a form that holds both.
 
-use super::layout::{Form, Layout};
+use super::layout::{Form, Layout, Listed};
 use crate::derive::readers::pieces::Branches;
 use crate::json::{Object, Value};
 use crate::text::slice;
@@ -30,13 +30,12 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     if field.get("transform_each").is_some() {
         return list(field, layout).into_iter().collect();
     }
-    let Some(known) = Known::of(field) else { return Vec::new() };
+    let is_whole_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
+    let Some(known) = Known::of(field).filter(|_| !is_whole_list) else { return Vec::new() };
     let mut found = Vec::new();
-    if let (Form::Pairs { tag, .. }, Some(known_tag)) = (&layout.form, &known.tag)
-        && tag != known_tag
-    {
+    if let Some(known_tag) = &known.tag {
         // Values written otherwise, in calls that are read already.
-        found.push(tagged(field, &format!("{tag}|{known_tag}")));
+        found.extend(layout.bodies(field, Some(known_tag)).into_iter().map(|body| with_body(field, &body)));
     }
     if let (Form::Object { name, arguments, .. }, Some(keys)) = (&layout.form, &known.whole)
         && (name, arguments) == (&keys.0, &keys.1)
@@ -56,23 +55,22 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
     }
     let layout = &layout;
     let has_same_body = match &layout.form {
-        Form::Pairs { .. } => known.tag.is_some(),
+        Form::Pairs { .. } | Form::Keywords { .. } => known.tag.is_some(),
         Form::Object { .. } => false,
         Form::Json { .. } => known.is_json && known.whole.is_none(),
     };
     if has_same_body {
         found.extend(known.with(field, &open, &layout.close, None));
     }
-    if let (Form::Pairs { tag, .. }, Some(known_tag)) = (&layout.form, &known.tag) {
-        if tag != known_tag {
-            let body = inline(field, &format!("{tag}|{known_tag}"), false);
+    if let (true, Some(known_tag)) = (has_same_body, &known.tag) {
+        for body in layout.bodies(field, Some(known_tag)) {
             found.extend(known.with(field, &open, &layout.close, Some(body)));
         }
         return found;
     }
     let Some(named) = known.named() else { return found };
     // Everything as JSON arguments, if the object around them ends with the call.
-    if known.is_json && !matches!(layout.form, Form::Pairs { .. }) {
+    if known.is_json && !layout.form.has_pairs() {
         let brace = |has_object: bool| if has_object { "\\}\\s*" } else { "" };
         let close = format!("{}{}", brace(matches!(layout.form, Form::Object { .. })), layout.close);
         let known_close = known.close.as_ref().map(|close| format!("{}(?:{close})", brace(known.whole.is_some())));
@@ -89,31 +87,84 @@ pub(super) fn beside(field: &Object, layout: &Layout) -> Vec<Object> {
         }
         return found;
     }
-    let tag = match &layout.form {
-        Form::Pairs { tag, .. } => format!("{tag}|{MEMBER}"),
-        _ => MEMBER.to_owned(),
-    };
-    found.extend(named.with(field, &open, &layout.close, Some(inline(field, &tag, true))));
+    if layout.form.has_pairs() {
+        for body in layout.bodies(field, Some(MEMBER)) {
+            found.extend(named.with(field, &open, &layout.close, Some(body.typed())));
+        }
+        return found;
+    }
+    found.extend(named.with(field, &open, &layout.close, Some(inline(field, MEMBER, true))));
     found
 }
 
-/// A field that reads all calls as one list, between other marks.
-fn list(field: &Object, layout: &Layout) -> Option<Object> {
-    let open = layout.open.get(..layout.open.rfind("\\[")?)?;
-    let close = layout.close.split_once("\\]").map(|(_, close)| close)?;
-    if open.is_empty() || close.is_empty() {
-        return None;
+/// The fields that read this layout and no other. `stop` ends a call that nothing closes.
+pub(super) fn alone(layout: &Layout, stop: Option<&str>) -> Vec<Object> {
+    let none = Object::new();
+    let has_id = layout.id.is_some();
+    let mut found = Vec::new();
+    let object = |key: &str| format!("{{content.{key}}}");
+    if let Form::Object { name, arguments, listed, .. } = &layout.form {
+        let (open, [name, arguments], marker) = match listed {
+            Listed::Item => return found,
+            Listed::Whole => {
+                // A list without a marker begins the turn.
+                let lead = if layout.open.is_empty() { "^" } else { &layout.open };
+                let guard = format!("(?=\\s*\\[\\s*\\{{\\s*\"{}\"\\s*:)", super::layout::pattern(name));
+                (format!("{lead}{guard}"), [format!("{{{name}}}"), format!("{{{arguments}}}")], "transform_each")
+            }
+            Listed::No => (format!("{}(?=\\s*\\{{)", layout.open), [object(name), object(arguments)], "repeats"),
+        };
+        let close = layout.close.as_str();
+        let mut made = delimited(&open, Some(close).filter(|close| !close.is_empty()).or(stop));
+        made.insert("content".to_owned(), "json".into());
+        let function = Value::from([("name", name.as_str().into()), ("arguments", arguments.as_str().into())]);
+        made.insert("transform".to_owned(), Value::from([("type", "function".into()), ("function", function)]));
+        made.insert(marker.to_owned(), true.into());
+        found.push(made);
+        return found;
     }
+    let Some(open) = layout.named_open(has_id) else { return found };
+    let close = Some(layout.close.as_str()).filter(|close| !close.is_empty()).or(stop);
+    let bodies = match layout.form {
+        Form::Json { .. } => vec![BodyParser { content: "json".into(), arguments: None }],
+        _ => layout.bodies(&none, None),
+    };
+    for body in bodies {
+        let mut made = delimited(&open, close);
+        made.insert("repeats".to_owned(), true.into());
+        let mut made = with_body(&made, &body);
+        made.insert("transform".to_owned(), named_call(has_id));
+        found.push(made);
+    }
+    found
+}
+
+/// A field between two patterns.
+fn delimited(open: &str, close: Option<&str>) -> Object {
+    let mut field = Object::from([("open_pattern".to_owned(), open.into())]);
+    field.extend(close.map(|close| ("close_pattern".to_owned(), format!("(?:{close})\\s*").into())));
+    field
+}
+
+/// A field that reads all calls as one list, between other marks. A list without a closing mark ends as the field's own
+/// lists do, or with the text.
+fn list(field: &Object, layout: &Layout) -> Option<Object> {
+    let is_list = matches!(layout.form, Form::Object { listed: Listed::Whole, .. });
+    let (open, close) = Some((&layout.open, layout.close.as_str())).filter(|(open, _)| is_list && !open.is_empty())?;
     let mut made = Object::new();
-    made.insert("open_pattern".to_owned(), format!("{open}(?=\\[)|{}", delimiter(field, "open")?).into());
-    let known = delimiter(field, "close").map_or_else(String::new, |close| format!("{close}|"));
-    made.insert("close_pattern".to_owned(), format!("(?:{known}{close})\\s*").into());
+    made.insert("open_pattern".to_owned(), format!("{open}(?=\\s*\\[)|{}", delimiter(field, "open")?).into());
+    let known = delimiter(field, "close");
+    let closes: Vec<&str> = known.as_deref().into_iter().chain(Some(close).filter(|close| !close.is_empty())).collect();
+    if !closes.is_empty() {
+        made.insert("close_pattern".to_owned(), format!("(?:{})\\s*", closes.join("|")).into());
+    }
     let kept = |key: &str| !key.starts_with("open") && !key.starts_with("close");
     made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
     Some(made)
 }
 
 /// A content parser and its arguments.
+#[derive(Clone)]
 struct BodyParser {
     content: Value,
     arguments: Option<Value>,
@@ -122,18 +173,44 @@ struct BodyParser {
 fn inline(field: &Object, tag: &str, parses: bool) -> BodyParser {
     let mut arguments = Object::from([("tag_pattern".to_owned(), tag.into())]);
     let known = field.get("content_args").and_then(|args| args.get("value_parser")).cloned();
-    let json = Value::from([("name", "json".into()), ("args", Value::from([("allow_non_json", true.into())]))]);
-    if let Some(parser) = known.or(parses.then_some(json)) {
+    if let Some(parser) = known.or(parses.then(|| json_values(false))) {
         arguments.insert("value_parser".to_owned(), parser);
     }
     BodyParser { content: "xml-inline".into(), arguments: Some(Value::Object(arguments)) }
 }
 
-/// The field with another tag and nothing else.
-fn tagged(field: &Object, tag: &str) -> Object {
+/// A value parser that reads JSON and keeps what is none; with single quotes around strings, if they are in use.
+fn json_values(has_single_quotes: bool) -> Value {
+    let mut args = Object::from([("allow_non_json".to_owned(), true.into())]);
+    if has_single_quotes {
+        let pair = Value::List(vec!["'".into(), "'".into()]);
+        args.insert("string_delims".to_owned(), Value::List(vec![pair]));
+    }
+    Value::from([("name", "json".into()), ("args", Value::Object(args))])
+}
+
+/// Whether a parser reads the values of a field's pairs.
+pub(super) fn has_typed_values(field: &Object) -> bool {
+    field.get("content_args").is_some_and(|args| args.get("value_parser").is_some())
+}
+
+/// The field with another body and nothing else.
+fn with_body(field: &Object, body: &BodyParser) -> Object {
     let mut field = field.clone();
-    field.extend(inline(&field, tag, false).arguments.map(|arguments| ("content_args".to_owned(), arguments)));
+    field.insert("content".to_owned(), body.content.clone());
+    field.shift_remove("content_args");
+    field.extend(body.arguments.clone().map(|arguments| ("content_args".to_owned(), arguments)));
     field
+}
+
+impl BodyParser {
+    /// With values that are read as JSON where nothing else reads them.
+    fn typed(mut self) -> Self {
+        if let Some(Value::Object(arguments)) = &mut self.arguments {
+            arguments.entry("value_parser".to_owned()).or_insert_with(|| json_values(false));
+        }
+        self
+    }
 }
 
 impl Known {
@@ -206,10 +283,8 @@ impl Known {
             let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern", "repeats"].contains(&key);
             made.extend(field.iter().filter(|(key, _)| kept(key)).map(|(key, value)| (key.clone(), value.clone())));
             if let Some(body) = body {
-                made.insert("content".to_owned(), body.content.clone());
-                made.shift_remove("content_args");
-                made.extend(body.arguments.clone().map(|arguments| ("content_args".to_owned(), arguments)));
-                made.extend(self.whole.is_some().then(|| ("transform".to_owned(), named_call())));
+                made = with_body(&made, body);
+                made.extend(self.whole.is_some().then(|| ("transform".to_owned(), named_call(false))));
             }
             made
         });
@@ -217,12 +292,37 @@ impl Known {
     }
 }
 
-fn named_call() -> Value {
+fn named_call(has_id: bool) -> Value {
     let function = Value::from([("name", "{name}".into()), ("arguments", "{content}".into())]);
-    Value::from([("type", "function".into()), ("function", function)])
+    let mut call = Object::from([("type".to_owned(), "function".into()), ("function".to_owned(), function)]);
+    call.extend(has_id.then(|| ("id".to_owned(), "{id}".into())));
+    Value::Object(call)
+}
+
+impl Form {
+    /// Whether the arguments are written pair by pair.
+    fn has_pairs(&self) -> bool {
+        matches!(self, Form::Pairs { .. } | Form::Keywords { .. })
+    }
 }
 
 impl Layout {
+    /// The bodies that read its pairs, and those of another tag; none if that tag reads them.
+    fn bodies(&self, field: &Object, known_tag: Option<&str>) -> Vec<BodyParser> {
+        let either = |tag: &str| known_tag.map_or_else(|| tag.to_owned(), |known| format!("{tag}|{known}"));
+        match &self.form {
+            Form::Pairs { tag, .. } if known_tag != Some(tag) => vec![inline(field, &either(tag), false)],
+            Form::Keywords { quoted, bare, .. } => {
+                let mut typed = inline(field, &either(quoted), false);
+                if let Some(Value::Object(arguments)) = &mut typed.arguments {
+                    arguments.insert("value_parser".to_owned(), json_values(true));
+                }
+                vec![typed, inline(field, &either(bare), false)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The opening with the name captured.
     fn named_open(&self, has_id: bool) -> Option<String> {
         let Self { open, close, .. } = self;
@@ -243,6 +343,10 @@ impl Layout {
             Form::Pairs { between, first, .. } => {
                 let close = if close.is_empty() { String::new() } else { format!("|{close}") };
                 Some(format!("{open}{name}{between}(?=\\s*(?:{first}{close}))"))
+            }
+            Form::Keywords { bracket, sign, .. } => {
+                let end = close.split_once("(?:").map_or(close.as_str(), |(end, _)| end);
+                Some(format!("{open}{name}\\s*{bracket}(?=\\s*(?:[\\w.-]+\\s*{sign}|{end}))"))
             }
         }
     }
@@ -301,7 +405,7 @@ pub(super) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::align::{SampleMessage, align};
-    use super::super::layout::layouts;
+    use super::super::keywords::layouts;
     use super::*;
     use crate::derive::by_hand::{object, read, said_calls, value};
 
@@ -355,8 +459,50 @@ mod tests {
         let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
         let [made] = made(&listed, r#"<tools>[{"name": "f", "arguments": {"a": "x"}}]</tools>"#).try_into().unwrap();
         let field = made.get("fields").unwrap().get("tool_calls").unwrap();
-        assert_eq!(field.get("open_pattern"), Some(&"<tools>(?=\\[)|<call>".into()));
+        assert_eq!(field.get("open_pattern"), Some(&"<tools>(?=\\s*\\[)|<call>".into()));
         assert_eq!(field.get("close_pattern"), Some(&"(?:</call>|</tools>)\\s*".into()));
+    }
+
+    #[test]
+    fn a_list_that_nothing_closes_keeps_the_closes_of_the_field() {
+        let listed = WHOLE.replace("\"repeats\": true", "\"transform_each\": true");
+        let listed = listed.replace("{content.name}", "{name}").replace("{content.arguments}", "{arguments}");
+        let [made] = made(&listed, r#"<tools> [{"name": "f", "arguments": {"a": "x"}}]"#).try_into().unwrap();
+        for text in [
+            r#"<tools> [{"name": "f", "arguments": {"a": "x"}}]"#,
+            r#"<call>[{"name": "f", "arguments": {"a": "x"}}]</call>"#,
+        ] {
+            assert_eq!(said_calls(&read(&made, text)), [r#"f{"a": "x"}"#], "{text}");
+        }
+    }
+
+    #[test]
+    fn keywords_are_read_beside_any_other_body() {
+        for (field, own) in [(WHOLE, WHOLE_CALL), (TAGGED, TAGGED_CALL)] {
+            for other in ["<tool>f(a='x')</tool>", "[f(a='x')]"] {
+                let fields = made(field, other);
+                let reads = |template: &Value, text: &str| said_calls(&read(template, text)) == [r#"f{"a": "x"}"#];
+                assert!(fields.iter().any(|made| reads(made, own) && reads(made, other)), "{other}: {fields:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_layout_alone_is_a_field_of_its_own() {
+        for text in [
+            r#"<tool>{"name": "f", "arguments": {"a": "x"}}</tool>"#,
+            r#"tools[{"name": "f", "arguments": {"a": "x"}}]"#,
+            r#"<tool>f({"a": "x"})</tool>"#,
+            "<tool=f><arg=a>x</arg></tool>",
+            "[f(a='x')]",
+        ] {
+            let fields = alone(&layout_of(text), Some("<end>")).into_iter().map(|field| {
+                let fields = Value::from([("tool_calls", Value::Object(field)), ("content", value("{}"))]);
+                Value::from([("start_anchor", "<b>".into()), ("fields", fields)])
+            });
+            let reads: Vec<_> = fields.map(|made| said_calls(&read(&made, &format!("{text}<end>")))).collect();
+            assert!(reads.iter().any(|calls| *calls == [r#"f{"a": "x"}"#]), "{text}: {reads:?}");
+        }
     }
 
     #[test]

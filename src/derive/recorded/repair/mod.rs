@@ -6,95 +6,77 @@
 
 mod align;
 mod edits;
+mod keywords;
 mod layout;
+mod lessons;
 mod merge;
+mod proposals;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::compare;
 use super::{Sample, read_as};
-use crate::derive::compile::Topic;
-use crate::diagnostic::{Diagnostic, Severity, shortened};
 use crate::json::{Object, Value};
-use crate::parser::{Event, Mode};
+use crate::parser::Mode;
 use crate::template::Template;
-use crate::text::slice;
-use crate::wire::marks::Segmentation;
 use align::SampleMessage;
-use edits::{Edit, Sighting};
-
-/// The lessons of samples, learned and refused.
-#[derive(Clone, Debug, Default)]
-pub(in crate::derive) struct Lessons {
-    pub learned: Vec<Lesson>,
-    pub refused: Vec<String>,
-}
-
-/// One thing that samples taught.
-#[derive(Clone, Debug)]
-pub(in crate::derive) struct Lesson {
-    pub what: String,
-    /// How many samples are explained by it, of how many.
-    pub samples: usize,
-    pub of: usize,
-}
+use edits::Edit;
+use lessons::Lesson;
+pub(in crate::derive) use lessons::Lessons;
+use proposals::proposals;
 
 /// The tests of a repair: the results of a candidate on the conversations, and on all samples.
 pub(in crate::derive) trait Trial {
     /// Which samples a template explains.
     fn explained(&self, template: &Template) -> Vec<bool>;
-    /// How many conversations a template reads wrongly or loses, and of how many.
-    fn failed(&self, template: &Template) -> (usize, usize);
+    /// What a template does with the conversations.
+    fn prove(&self, template: &Template) -> Proved;
     /// The prompt of a sample.
     fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str;
 }
 
-/// How many candidates are proved in one run.
-const MOST_PROOFS: usize = 10;
+/// What a template does with the conversations of the proof.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::derive) struct Proved {
+    pub cases: usize,
+    /// How many it reads wrongly.
+    pub failed: usize,
+    /// Whether it reads a turn with calls.
+    pub reads_calls: bool,
+}
 
-/// How many candidates are read with the samples for one of them.
-const MOST_EDITS: usize = 96;
+/// How many candidates are proved in one run.
+const MOST_PROOFS: usize = 24;
+
+/// A candidate, and how it reads the samples.
+struct Candidate {
+    edit: Edit,
+    explained: Vec<bool>,
+    /// How many samples come back with the very types of their messages.
+    exact: usize,
+    /// How many it reads one character at a time as it reads them whole.
+    by_character: usize,
+}
 
 /// Looks for a template that explains more samples; nothing if there is none.
 pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Trial) -> (Option<Value>, Lessons) {
     let mut lessons = Lessons::default();
     let Some(first) = load(draft) else { return (None, lessons) };
-    let base = trial.failed(&first);
-    let mut best = Edit { template: draft.clone(), what: Vec::new(), marks: Vec::new() };
+    let base = trial.prove(&first);
+    let mut best = Edit { template: draft.clone(), ..Edit::default() };
     let mut explained = trial.explained(&first);
     let mut proofs = 0;
-    let mut tried: HashSet<String> = HashSet::new();
     let mut improved = true;
     while improved && proofs < MOST_PROOFS {
         improved = false;
-        let mut candidates: Vec<(usize, usize, Edit)> = Vec::new();
-        for (sample, _) in samples.iter().zip(&explained).filter(|(_, explained)| !**explained) {
-            for edit in proposals(&best, sample, trial) {
-                if !tried.insert(edit.template.to_string()) {
-                    continue;
-                }
-                let Some(template) = load(&edit.template) else { continue };
-                let now = trial.explained(&template);
-                let count = now.iter().filter(|explained| **explained).count();
-                let gets_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
-                if gets_worse || count <= explained.iter().filter(|explained| **explained).count() {
-                    continue;
-                }
-                let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
-                let by_character = pairs.filter(|(sample, _)| is_same_by_character(&template, sample, trial)).count();
-                candidates.push((count, by_character, edit));
-            }
-        }
-        candidates.sort_by_key(|(count, by_character, edit)| {
-            (
-                std::cmp::Reverse(*count),
-                std::cmp::Reverse(*by_character),
-                edit.what.len(),
-                edit.template.to_string().len(),
-            )
+        lessons.untaught.clear();
+        let mut candidates = candidates(&best, &explained, samples, trial, !base.reads_calls, &mut lessons);
+        candidates.sort_by_key(|Candidate { edit, explained, exact, by_character }| {
+            let most = std::cmp::Reverse((count(explained), *exact, *by_character));
+            (most, edit.what.len(), edit.is_untyped, edit.template.to_string().len())
         });
-        let of = explained.iter().filter(|explained| !**explained).count();
-        for (count, _, edit) in candidates {
+        let of = samples.len() - count(&explained);
+        for Candidate { edit, explained: now, .. } in candidates {
             if proofs == MOST_PROOFS {
                 break;
             }
@@ -105,11 +87,11 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
                 continue;
             }
             proofs += 1;
-            let failed = trial.failed(&template);
-            let gained = count - (samples.len() - of);
-            if failed.0 > base.0 {
+            let proved = trial.prove(&template);
+            let gained = count(&now) - count(&explained);
+            if proved.failed > base.failed {
                 let what = edit.lesson();
-                let (lost, all) = (failed.0 - base.0, failed.1);
+                let (lost, all) = (proved.failed - base.failed, proved.cases);
                 lessons.refuse(format!(
                     "{what}: it would explain {gained} samples and lose {lost} of {all} conversations"
                 ));
@@ -117,7 +99,7 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
             }
             let new = edit.what.iter().filter(|what| !best.what.contains(what));
             lessons.learned.extend(new.map(|what| Lesson { what: what.clone(), samples: gained, of }));
-            explained = trial.explained(&template);
+            explained = now;
             best = edit;
             improved = true;
             break;
@@ -130,160 +112,73 @@ pub(in crate::derive) fn learn(draft: &Value, samples: &[Sample], trial: &dyn Tr
     (is_new.then_some(best.template), lessons)
 }
 
-impl Lessons {
-    fn refuse(&mut self, why: String) {
-        fn what(text: &str) -> &str {
-            text.split_once(": ").map_or(text, |(what, _)| what)
-        }
-        if !self.refused.iter().any(|known| what(known) == what(&why)) {
-            self.refused.push(why);
-        }
-    }
-
-    /// The parts of a message about which something was learned.
-    pub fn parts(&self) -> Vec<&'static str> {
-        let is_about = |part: &&str| self.learned.iter().any(|lesson| lesson.what.starts_with(*part));
-        ["reasoning", "content", "calls"].into_iter().filter(is_about).collect()
-    }
-
-    /// A line for each thing that was learned, or refused.
-    pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let note = |id, message: String, help: &str| Diagnostic::new(Severity::Note, id, message).help(help);
-        let learned = self.learned.iter().map(|Lesson { what, samples, of }| {
-            let what = shortened(what, 240);
-            let message =
-                format!("learned from samples: {what}: explains {samples} of the {of} samples that were not explained");
-            let help = match samples {
-                1 => "seen once and tested by this sample only; generalized: white space, numbers",
-                _ => "generalized: white space, numbers; not part of the proof, as no render shows it",
+/// The candidates that all misread samples suggest, and that read more of them than `best` and lose none.
+fn candidates(
+    best: &Edit,
+    explained: &[bool],
+    samples: &[Sample],
+    trial: &dyn Trial,
+    replaces: bool,
+    lessons: &mut Lessons,
+) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut tried: HashMap<String, Vec<bool>> = HashMap::new();
+    for (index, (sample, _)) in samples.iter().zip(explained).enumerate().filter(|(_, (_, explained))| !**explained) {
+        let edits = match proposals(best, sample, trial, replaces) {
+            Ok(edits) => edits,
+            Err(why) => {
+                lessons.leave(&sample.name, why);
+                continue;
+            }
+        };
+        let mut is_read = false;
+        for edit in edits {
+            let key = edit.template.to_string();
+            if let Some(now) = tried.get(&key) {
+                is_read |= now.get(index) == Some(&true);
+                continue;
+            }
+            let Some(template) = load(&edit.template) else { continue };
+            let now = trial.explained(&template);
+            let is_worse = explained.iter().zip(&now).any(|(before, now)| *before && !now);
+            is_read |= now.get(index) == Some(&true) && !is_worse;
+            tried.insert(key, now.clone());
+            if is_worse || count(&now) <= count(explained) {
+                continue;
+            }
+            let read = |test: fn(&Template, &Sample, &dyn Trial) -> bool| {
+                let pairs = samples.iter().zip(&now).filter(|(_, explained)| **explained);
+                pairs.filter(|(sample, _)| test(&template, sample, trial)).count()
             };
-            note("derive-learned", message, help)
-        });
-        let refused = self.refused.iter().map(|why| {
-            let help = "pass more samples, or write it by hand and test it with `backchat prove --samples`";
-            note("derive-not-learned", format!("not learned: {}", shortened(why, 300)), help)
-        });
-        learned.chain(refused).collect()
+            let (exact, by_character) = (read(is_exact), read(is_same_by_character));
+            found.push(Candidate { edit, explained: now, exact, by_character });
+        }
+        if !is_read {
+            lessons.leave(&sample.name, "every rule that its text suggests misreads it or another sample".to_owned());
+        }
     }
+    found
+}
+
+fn count(explained: &[bool]) -> usize {
+    explained.iter().filter(|explained| **explained).count()
 }
 
 fn load(template: &Value) -> Option<Template> {
     Some(Template::from_value(template).ok()?.template)
 }
 
-/// The templates that one sample suggests: each fixes the misread parts, one after the other.
-fn proposals(known: &Edit, sample: &Sample, trial: &dyn Trial) -> Vec<Edit> {
-    let Some(message) = sample.message.as_ref().and_then(Value::as_object) else { return Vec::new() };
-    let mut found = Vec::new();
-    let mut waiting: Vec<(Edit, Vec<Topic>)> = vec![(known.clone(), Vec::new())];
-    while let Some((edit, repaired)) = waiting.pop() {
-        if found.len() > MOST_EDITS {
-            break;
-        }
-        let Some(template) = load(&edit.template) else { continue };
-        let own = own_reasoning(&template).map(str::to_owned);
-        let said = SampleMessage::of(message, own.as_deref());
-        let Some(shown) = align::align(&sample.text, &said) else { return found };
-        let prefix = trial.prompt(sample);
-        let (got, events) = match read_as(sample, &template, prefix, Mode::Stable, false) {
-            Ok((finished, _)) => (finished.message, finished.events),
-            // A template that gives up on the sample reads nothing of it.
-            Err(_) => (Object::new(), Vec::new()),
-        };
-        let wrong = Wrong::of(&said, &got, own.as_deref());
-        let Some(part) = wrong.first() else {
-            if !repaired.is_empty() {
-                found.push(edit);
-            }
-            continue;
-        };
-        // A repair that failed will fail the second time.
-        if repaired.contains(&part) {
-            continue;
-        }
-        let offset = prefix_length(&template, prefix);
-        let thought_end = if wrong.reasoning { mark_end(&sample.text, &shown) } else { closed_at(&events, offset) };
-        let stop = stop_at(&sample.text, &template);
-        let seen = Sighting {
-            text: &sample.text,
-            shown: &shown,
-            thought_end: thought_end.min(sample.text.len()),
-            stop,
-            own_reasoning: own.as_deref(),
-        };
-        let edits = match part {
-            Topic::Reasoning => edits::reasoning(&edit, &seen),
-            Topic::Calls => edits::calls(&edit, &seen),
-            Topic::Content if shown.calls.is_empty() => edits::content(&edit, &seen),
-            // Text that is left over beside calls belongs to their marks.
-            Topic::Content => [edits::calls(&edit, &seen), edits::around_calls(&edit, &seen)].concat(),
-        };
-        let repaired = [repaired, vec![part]].concat();
-        waiting.extend(edits.into_iter().rev().map(|edit| (edit, repaired.clone())));
-    }
-    found
-}
-
-/// Which parts of a message a template reads wrongly.
-struct Wrong {
-    reasoning: bool,
-    calls: bool,
-    content: bool,
-}
-
-impl Wrong {
-    fn of(said: &SampleMessage, got: &Object, own: Option<&str>) -> Self {
-        let got = SampleMessage::of(got, own);
-        let same_calls = said.calls.len() == got.calls.len()
-            && said.calls.iter().zip(&got.calls).all(|(said, got)| {
-                let same = |a: &Object, b: &Object| compare::same(&Value::Object(a.clone()), &Value::Object(b.clone()));
-                said.name == got.name
-                    && same(&said.arguments, &got.arguments)
-                    && (said.id.is_none() || said.id == got.id)
-            });
-        Self { reasoning: said.reasoning != got.reasoning, calls: !same_calls, content: said.content != got.content }
-    }
-
-    /// The part to fix first: text that calls leave over is read as content.
-    fn first(&self) -> Option<Topic> {
-        let parts = [(Topic::Reasoning, self.reasoning), (Topic::Calls, self.calls), (Topic::Content, self.content)];
-        parts.into_iter().find_map(|(part, is_wrong)| is_wrong.then_some(part))
-    }
-}
-
-/// The field of a template that holds reasoning.
-fn own_reasoning(template: &Template) -> Option<&str> {
-    let mut names = template.fields().iter().map(|field| field.name.as_str());
-    names.find(|name| !["content", "tool_calls", "role"].contains(name))
-}
-
-fn prefix_length(template: &Template, prefix: &str) -> usize {
-    crate::parser::Parser::new(template, prefix, Default::default()).map_or(0, |parser| parser.prefix_length())
-}
-
-/// The end of the last thought that was read, with its mark, in bytes of the text.
-fn closed_at(events: &[Event], offset: usize) -> usize {
-    let mut ends = events.iter().filter_map(|event| match event {
-        Event::Close { field, span, .. } if !["content", "tool_calls"].contains(&&**field) => Some(span.end),
-        _ => None,
-    });
-    ends.next_back().unwrap_or(0).saturating_sub(offset)
-}
-
-/// The end of the mark after the reasoning of a sample.
-fn mark_end(text: &str, shown: &align::Shown) -> usize {
-    let Some(place) = &shown.reasoning else { return 0 };
-    let rest = slice(text, place.end..);
-    let space = rest.len() - rest.trim_start().len();
-    place.end + space + Segmentation::Words.first(rest).map_or(0, str::len)
-}
-
-/// The start of the stop: the last text that ends content, if the output ends with it.
-fn stop_at(text: &str, template: &Template) -> usize {
-    let close = template.field("content").and_then(|field| field.close.as_ref());
-    let ends = close.into_iter().flat_map(|close| close.pattern().matches(text)).filter_map(Result::ok);
-    let last = ends.last().filter(|found| found.span().1 == text.len());
-    last.map_or(text.trim_end().len(), |found| found.span().0)
+/// Whether a sample comes back with the types of its message, and not only the same text.
+fn is_exact(template: &Template, sample: &Sample, trial: &dyn Trial) -> bool {
+    let read = read_as(sample, template, trial.prompt(sample), Mode::Stable, false);
+    let wanted = sample.message.as_ref().and_then(Value::as_object);
+    let (Some(wanted), Ok((read, _))) = (wanted, read) else { return false };
+    let arguments = |message: &Object| -> Vec<Value> {
+        let calls = SampleMessage::of(message, None).calls;
+        calls.into_iter().map(|call| Value::Object(call.arguments)).collect()
+    };
+    let (wanted, got) = (arguments(wanted), arguments(&read.message));
+    wanted.len() == got.len() && wanted.iter().zip(&got).all(|(wanted, got)| compare::is_equal(wanted, got))
 }
 
 /// Whether transformers reads a sample one character at a time as it is read whole.
@@ -336,7 +231,7 @@ fn spoiled_prose(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::derive::by_hand::{ANSWER, object, template, value};
+    use crate::derive::by_hand::{ANSWER, value};
     use crate::derive::recorded::explain;
 
     /// Reads the samples; `loses` conversations fail once the draft is changed.
@@ -351,13 +246,13 @@ mod tests {
             self.samples.iter().map(reads).collect()
         }
 
-        fn failed(&self, template: &Template) -> (usize, usize) {
+        fn prove(&self, template: &Template) -> Proved {
             let is_draft = template.to_value() == load(&value(ANSWER)).unwrap().to_value();
-            (if is_draft { 0 } else { self.loses }, 40)
+            Proved { cases: 40, failed: if is_draft { 0 } else { self.loses }, reads_calls: true }
         }
 
-        fn prompt<'s>(&'s self, _: &'s Sample) -> &'s str {
-            "<assistant>"
+        fn prompt<'s>(&'s self, sample: &'s Sample) -> &'s str {
+            sample.prefix.as_deref().unwrap_or("<assistant>")
         }
     }
 
@@ -421,9 +316,55 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_whose_message_is_not_in_its_text_teaches_nothing() {
-        let (template, lessons) = learned(&[sample("<say>Yes.</say><end>", r#"{"content": "No."}"#)], 0);
-        assert!(template.is_none() && lessons.refused.is_empty());
+    fn a_sample_that_teaches_nothing_is_named_with_its_reason() {
+        let wordless = Sample::new("b", "<say>Yes.</say></think>").prefix("<assistant>".to_owned());
+        for (sample, why) in [
+            (
+                sample("<say>Yes.</say><end>", r#"{"content": "No."}"#),
+                "its message is impossible: its text does not contain `content`",
+            ),
+            (wordless, "no message says what its text means"),
+            (sample("f({\"a\": \"x\"})<end>", CALLED), "no rule for the text around the calls could be made from it"),
+        ] {
+            let (template, lessons) = learned(std::slice::from_ref(&sample), 0);
+            assert!(template.is_none() && lessons.refused.is_empty(), "{sample:?}");
+            assert_eq!(lessons.untaught, [(why.to_owned(), vec![sample.name])]);
+        }
+    }
+
+    #[test]
+    fn calls_that_the_draft_cannot_read_come_from_samples_alone() {
+        let draft =
+            value(r#"{"start_anchor": "<assistant>", "fields": {"content": {"open": "<say>", "close": "<end>"}}}"#);
+        let text = r#"Yes. <calls><call>f({"a": "x"})</call></calls><end>"#;
+        let samples = [sample(text, &CALLED.replace("{\"tool", r#"{"content": "Yes.", "tool"#))];
+        let (made, lessons) = learn(&draft, &samples, &Fake { samples: &samples, loses: 0 });
+        let made = made.unwrap_or_else(|| panic!("{lessons:?}"));
+        assert_eq!(lessons.parts(), ["content", "calls"]);
+        let both = [samples[0].clone(), sample("<say>Yes.<end>", r#"{"content": "Yes."}"#)];
+        assert_eq!(explain(&both, &load(&made).unwrap(), &[]).departures, []);
+    }
+
+    #[test]
+    fn an_opening_is_learned_after_the_end_of_the_prompt() {
+        let sample = sample("<plan>Hm.</plan>Yes.<end>", r#"{"thinking": "Hm.", "content": "Yes."}"#);
+        let samples = [sample.prefix("<assistant><think></think>".to_owned())];
+        let made = learned(&samples, 0).0.unwrap();
+        assert_eq!(explain(&samples, &load(&made).unwrap(), &[]).departures, []);
+    }
+
+    #[test]
+    fn several_calls_in_one_list_are_learned_beside_single_ones() {
+        let calls = r#"[{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]"#;
+        let message =
+            r#"{"tool_calls": [{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]}"#;
+        for text in [format!("<calls>{calls}</calls><end>"), format!("calls{calls}<end>")] {
+            let samples = [sample(&text, message)];
+            let (made, lessons) = learned(&samples, 0);
+            let made = made.unwrap_or_else(|| panic!("{text}: {lessons:?}"));
+            let own = sample("<call>{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}</call><end>", CALLED);
+            assert_eq!(explain(&[samples[0].clone(), own], &load(&made).unwrap(), &[]).departures, [], "{text}");
+        }
     }
 
     #[test]
@@ -435,40 +376,5 @@ mod tests {
         // The value ends with the white space that ends the text.
         let message = CALLED.replace("\"x\"", "\"x\\n\"");
         assert!(learned(&[sample("<tool=f><a>x\n", &message)], 0).0.is_none());
-    }
-
-    #[test]
-    fn reasoning_is_repaired_before_calls_and_calls_before_content() {
-        let said = SampleMessage::of(
-            &object(&CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "content": "Yes.", "tool"#)),
-            None,
-        );
-        for (got, first) in [
-            ("{}".to_owned(), Some(Topic::Reasoning)),
-            (r#"{"thinking": "Hm."}"#.to_owned(), Some(Topic::Calls)),
-            (CALLED.replace("{\"tool", r#"{"thinking": "Hm.", "tool"#), Some(Topic::Content)),
-            (CALLED.replace("{\"tool", r#"{"reasoning": "Hm.", "content": "Yes.", "tool"#), None),
-        ] {
-            assert_eq!(Wrong::of(&said, &object(&got), None).first(), first, "{got}");
-        }
-    }
-
-    #[test]
-    fn a_refusal_is_kept_once_for_each_lesson() {
-        let mut lessons = Lessons::default();
-        for why in ["calls: a", "calls: b", "content: a"] {
-            lessons.refuse(why.to_owned());
-        }
-        assert_eq!(lessons.refused, ["calls: a", "content: a"]);
-    }
-
-    #[test]
-    fn the_places_around_a_sample_are_found_in_its_text() {
-        let answer = template(ANSWER);
-        assert_eq!(stop_at("Yes.<end>", &answer), 4);
-        assert_eq!(stop_at("<end> of it \n", &answer), 11, "it does not end the text");
-        let shown = align::Shown { reasoning: Some(3..6), ..align::Shown::default() };
-        assert_eq!(mark_end("<t>Hm.\n</t> Yes.", &shown), 11);
-        assert_eq!(mark_end("Yes.", &align::Shown::default()), 0);
     }
 }
