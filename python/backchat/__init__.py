@@ -6,7 +6,7 @@
 {'content': 'Hello'}
 """
 
-from backchat._backchat import ResponseParser, Template, parse_batch, parse_response
+from backchat._backchat import Grammar, ResponseParser, Template, parse_batch, parse_response
 
 #: What is imported where it is used, by its module.
 _MODULES = {
@@ -17,7 +17,7 @@ _MODULES = {
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = ["ResponseParser", "Template", "parse_batch", "parse_response", *_LAZY]  # noqa: PLE0604
+__all__ = ["Grammar", "ResponseParser", "Template", "parse_batch", "parse_response", *_LAZY]  # noqa: PLE0604
 
 
 def __getattr__(name: str):

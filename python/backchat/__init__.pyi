@@ -1,4 +1,4 @@
-from backchat._backchat import ResponseParser, Template, parse_batch, parse_response
+from backchat._backchat import Grammar, ResponseParser, Template, parse_batch, parse_response
 from backchat._stream import aopenai_chunks, astream, openai_chunks, stream
 from backchat._types import (
     BatchResult,
@@ -37,6 +37,7 @@ __all__ = [
     "Conversion",
     "Derivation",
     "Diagnostic",
+    "Grammar",
     "Held",
     "Masked",
     "ParseError",

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::problem::Problem;
 use crate::content::Capture;
 use crate::json::Value;
 
@@ -91,6 +92,9 @@ pub enum Event {
         /// The body.
         body: Span,
     },
+    /// Something went wrong with a region: it comes after the [`Malformed`](Event::Malformed), or before the
+    /// [`Close`](Event::Close), that it is about. Not in reference mode.
+    Problem(Problem),
 }
 
 /// An [`Event`] that borrows its texts and values.
@@ -161,6 +165,8 @@ pub enum EventRef<'e> {
         /// The body.
         body: Span,
     },
+    /// Something went wrong with a region.
+    Problem(&'e Problem),
 }
 
 impl EventRef<'_> {
@@ -173,6 +179,7 @@ impl EventRef<'_> {
             | EventRef::Chunk { field, .. }
             | EventRef::Close { field, .. }
             | EventRef::Malformed { field, .. } => field,
+            EventRef::Problem(problem) => &problem.field,
         }
     }
 
@@ -185,6 +192,7 @@ impl EventRef<'_> {
             EventRef::Malformed { .. } => "region_malformed",
             EventRef::CallStart { .. } => "call_start",
             EventRef::CallArguments { .. } => "call_arguments",
+            EventRef::Problem(_) => "problem",
         }
     }
 
@@ -209,6 +217,7 @@ impl EventRef<'_> {
             EventRef::Malformed { field, text, reason, span, body } => {
                 Event::Malformed { field: field.clone(), text: text.to_owned(), reason: reason.to_owned(), span, body }
             }
+            EventRef::Problem(problem) => Event::Problem(problem.clone()),
         }
     }
 }
@@ -227,6 +236,7 @@ impl Event {
             Event::Malformed { field, text, reason, span, body } => {
                 EventRef::Malformed { field, text, reason, span: *span, body: *body }
             }
+            Event::Problem(problem) => EventRef::Problem(problem),
         }
     }
 
@@ -239,6 +249,7 @@ impl Event {
             | Event::Chunk { field, .. }
             | Event::Close { field, .. }
             | Event::Malformed { field, .. } => field,
+            Event::Problem(problem) => &problem.field,
         }
     }
 
@@ -267,6 +278,7 @@ impl Event {
                 add(span);
                 entries.insert("body".to_owned(), Value::List(vec![body.start.into(), body.end.into()]));
             }
+            Event::Problem(problem) => add(&problem.span),
             Event::CallStart { .. } | Event::CallArguments { .. } => {}
         }
         Value::Object(entries)
@@ -294,6 +306,11 @@ impl Event {
             Event::CallArguments { index, delta, .. } => {
                 entries.push(("index", (*index).into()));
                 entries.push(("delta", delta.as_str().into()));
+            }
+            Event::Problem(problem) => {
+                let Value::Object(told) = problem.to_value() else { return Value::Null };
+                let kind = ("type".to_owned(), self.kind().into());
+                return Value::Object(std::iter::once(kind).chain(told).collect());
             }
         }
         Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())

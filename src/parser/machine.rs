@@ -6,13 +6,14 @@ use super::calls::{Growth, News};
 use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef, Span};
 use super::message::Message;
-use super::plan::{DelimiterPlan, Plan, Watch};
+use super::plan::{DelimiterPlan, FieldPlan, Plan, Watch};
+use super::problem::{Problem, ProblemKind};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
 use super::strings::Strings;
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};
-use crate::json::Object;
+use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Field, Template};
 
 /// How to parse: `Options::default().grow_calls(true)`.
@@ -120,6 +121,8 @@ pub struct Finished {
     pub missing: Vec<String>,
     /// The regions that gave no value, in their order.
     pub malformed: Vec<Malformed>,
+    /// What went wrong in the text, in its order; empty in reference mode.
+    pub problems: Vec<Problem>,
     /// The doubts about the answer, a sentence for each.
     pub notes: Vec<String>,
     /// The last events, unless they went to a sink.
@@ -268,7 +271,8 @@ impl Parser {
         }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
-        Ok(Finished { message, missing, malformed: self.signals.malformed, notes, events: Vec::new() })
+        let Signals { malformed, problems, .. } = self.signals;
+        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new() })
     }
 
     /// The text that is held back, and the delimiters it could be part of.
@@ -482,6 +486,11 @@ impl Parser {
                 return Ok(());
             }
         }
+        let number = self.signals.end_region(region.field);
+        // A delimiter is never empty at the end of the text unless it is the end that it takes.
+        let at_end = span.start == span.end && span.end == self.buffer.end();
+        let mut unclosed =
+            self.unclosed(known, field, span, body, at_end).map(|problem| Problem { region: number, ..problem });
         let before = match self.valued.contains(&region.field) && !field.repeats {
             true => self.message.value(field).cloned(),
             false => None,
@@ -494,6 +503,11 @@ impl Parser {
                 if !field.repeats && !value.is_empty() && !self.valued.contains(&region.field) {
                     self.valued.push(region.field);
                 }
+                if let Some(problem) = &mut unclosed {
+                    problem.call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
+                    sink(EventRef::Problem(problem));
+                }
+                self.signals.problems.extend(unclosed);
                 if let Some(growth) = region.growth {
                     growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&known.name)));
                 }
@@ -508,14 +522,54 @@ impl Parser {
                 let (name, text_of) = (field.name.clone(), text.to_owned());
                 self.signals.malformed.push(Malformed { field: name, text: text_of, reason: failure.reason.clone() });
                 sink(EventRef::Malformed { field: &known.name, text, reason: &failure.reason, span, body });
+                let problem = Problem {
+                    kind: ProblemKind::Malformed,
+                    span: body,
+                    field: field.name.clone(),
+                    call: None,
+                    region: number,
+                    reason: Some(failure.reason),
+                    at_end,
+                };
+                sink(EventRef::Problem(&problem));
+                self.signals.problems.push(problem);
             }
         }
         Ok(())
     }
 
+    /// The problem of a region that ends without one of its field's own closers; its call is the first that the region
+    /// would add to the message.
+    fn unclosed(&self, plan: &FieldPlan, field: &Field, span: Span, body: Span, at_end: bool) -> Option<Problem> {
+        if !plan.needs_closer || self.mode == Mode::Reference {
+            return None;
+        }
+        let closer = self.buffer.slice(span.start, span.end).trim();
+        let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
+        let calls = self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats);
+        (at_end || is_turn_mark()).then(|| Problem {
+            kind: ProblemKind::Unclosed,
+            span: body,
+            field: field.name.clone(),
+            call: Some(calls.map_or(0, <[Value]>::len)),
+            region: 0,
+            reason: None,
+            at_end,
+        })
+    }
+
     fn error(&self, cause: Cause) -> ParseError {
         ParseError { stage: self.stage, cause }
     }
+}
+
+/// The last call among those of a region's value, if it has calls.
+fn last_call(value: &Value) -> Option<usize> {
+    let (last, place) = match value {
+        Value::List(calls) => (calls.last()?, calls.len() - 1),
+        one => (one, 0),
+    };
+    last.get("function").map(|_| place)
 }
 
 /// The delimiters watched for in a region, or outside of all.

@@ -28,12 +28,14 @@
 mod anchor;
 mod calls;
 mod chunks;
+mod closers;
 mod error;
 mod event;
 mod machine;
 mod message;
 mod part;
 mod plan;
+mod problem;
 mod scan;
 mod signals;
 mod strings;
@@ -50,6 +52,7 @@ pub use machine::{ClosersInStrings, Finished, Options, Parser};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]
 pub use machine::{Held, Pending};
+pub use problem::{Problem, ProblemKind};
 pub use signals::Malformed;
 
 use std::sync::Arc;

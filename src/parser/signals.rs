@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::part::part;
 use super::plan::Plan;
+use super::problem::Problem;
 use crate::json::Value;
 use crate::pattern::Pattern;
 
@@ -44,6 +45,9 @@ const QUOTED: usize = 40;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
     pub malformed: Vec<Malformed>,
+    pub problems: Vec<Problem>,
+    /// How many regions of each field, by its place in the template, have ended.
+    ended: BTreeMap<usize, usize>,
     no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,
@@ -55,6 +59,13 @@ pub(super) struct Signals {
 }
 
 impl Signals {
+    /// A region of the field ends; gives its number.
+    pub fn end_region(&mut self, field: usize) -> usize {
+        let ended = self.ended.entry(field).or_insert(0);
+        *ended += 1;
+        *ended - 1
+    }
+
     /// The prefix is not empty, and no start anchor is in it.
     pub fn note_missing_anchor(&mut self) {
         self.no_anchor = true;

@@ -49,6 +49,11 @@ class ResponseParser(_served.ResponseParser):
         return message, self._mark(events)
 
 
+    def _coerce_tool_calls(self, value: Any, json_values: bool = False) -> Any:  # noqa: ARG002
+        """Give the arguments of calls the types of their tools; SGLang also says whether they were JSON before."""
+        return super()._coerce_tool_calls(value)
+
+
 def register() -> None:
     """Add `backchat` to SGLang's tool parsers and reasoning parsers."""
     from sglang.srt.function_call.function_call_parser import FunctionCallParser

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 import backchat
+from backchat.integrations._model import NotProved, chat_template_of, variables_of
 from backchat.integrations._spec import spec_of
 
 if TYPE_CHECKING:
@@ -28,23 +29,6 @@ PLACES = (
 
 _mode: Literal["stable", "reference"] = "stable"
 _before: dict[tuple[str, str], Any] = {}
-
-
-class NotProved(ValueError):
-    """A derived response template with which some conversations do not parse back exactly. `derivation` has the counterexamples."""
-
-    def __init__(self, derivation: backchat.Derivation) -> None:
-        super().__init__(f"the derived response template is {derivation.status}: {_why(derivation)}")
-        self.derivation = derivation
-
-
-def _why(derivation: backchat.Derivation) -> str:
-    if derivation.failures:
-        return (
-            f"{derivation.proved} of {derivation.total} generated conversations parse back exactly; "
-            f"first lost: {derivation.failures[0]}"
-        )
-    return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
 
 
 class ResponseParser(backchat.ResponseParser):
@@ -111,17 +95,10 @@ def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
         return tokenizer
     if not derive:
         raise ValueError("the tokenizer has no response template")
-    chat_template = getattr(tokenizer, "chat_template", None)
-    if isinstance(chat_template, dict):
-        chat_template = chat_template.get("tool_use") or chat_template.get("default")
-    if not chat_template:
+    chat_template = chat_template_of(tokenizer)
+    if chat_template is None:
         raise ValueError("the tokenizer has neither a response template nor a chat template to derive one from")
-    tokens = getattr(tokenizer, "special_tokens_map", None) or {}
-    variables = {name: token for name, token in tokens.items() if isinstance(token, str)}
-    # A template's text, even one without any mark of Jinja.
-    derivation = backchat.derive(
-        f"{chat_template}\n" if "{" not in chat_template else chat_template, variables=variables
-    )
+    derivation = backchat.derive(chat_template, variables=variables_of(tokenizer))
     if derivation.status != "proved":
         raise NotProved(derivation)
     tokenizer.response_template = derivation.response_template
