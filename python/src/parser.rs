@@ -46,7 +46,7 @@ struct Told {
     implicit: Option<String>,
     /// What went wrong so far.
     problems: Vec<Py<PyDict>>,
-    /// Whether that is told as it happens: the events of transformers, which raise, do not know it.
+    /// Whether that is told as it happens: transformers, whose parser raises, knows no such event.
     tells_problems: bool,
 }
 
@@ -258,7 +258,7 @@ impl ResponseParser {
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
         let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
-        let mut told = Told { names, chunks, text, prompt: 0, implicit, problems, tells_problems: !raises };
+        let mut told = Told { names, chunks, text, prompt: 0, implicit, problems, tells_problems: !raises || grow_calls };
         let initial_events = PyList::empty(py);
         for event in parser.initial_events() {
             if let Event::Malformed { field, reason, .. } = event
