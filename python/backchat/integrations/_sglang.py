@@ -34,6 +34,66 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
             prepare(tokenizer, TARGET)
         super().__init__(tokenizer, response_template, prefix, tools, constrained)
         self._tokenizer = tokenizer
+        self._call_grows = False
+        self._is_cut_off = False
+
+    def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> Any:
+        """What a piece of text adds to the content and to the calls."""
+        return self._emit_streaming_events(self._begin(tools) + self._adapter.feed(new_text, tools), tools)
+
+    def finish(self, tools: list[Any]) -> Any:
+        """What the end of the text adds to them."""
+        return self._emit_streaming_events(self._begin(tools) + self._adapter.finalize(tools), tools)
+
+    def _begin(self, tools: list[Any]) -> list[dict[str, Any]]:
+        """Give the adapter a parser that reports calls as they grow, unless SGLang transforms them itself."""
+        if self._adapter._parser is not None or self._each_transform is not None:
+            return []
+        events = self._adapter._start(tools)
+        self._adapter._parser = parser = self._adapter._parser.growing()
+        return events + [event for event in parser.initial_events if events and event["type"].startswith("call_")]
+
+    def _emit_streaming_events(self, events: list[dict[str, Any]], tools: list[Any]) -> Any:
+        if self._each_transform is not None:
+            return super()._emit_streaming_events(events, tools)
+        others = [event for event in events if event.get("field") != theirs._TOOL_FIELD]
+        result = super()._emit_streaming_events(others, tools)
+        for event in events:
+            if event.get("field") == theirs._TOOL_FIELD:
+                self._take(event, tools, result.calls)
+        return result
+
+    def _take(self, event: dict[str, Any], tools: list[Any], calls: list[Any]) -> None:
+        match event["type"]:
+            case "region_open":
+                self._is_cut_off = False
+            case "problem":
+                self._is_cut_off = event["kind"] == "unclosed" and event.get("at_end", False)
+            case "call_start":
+                self._end_call()
+                is_known = event["name"] in self._get_tool_indices(tools)
+                self._call_grows = is_known or theirs.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
+                if self._call_grows:
+                    self._emit_tool_name(event["name"], calls)
+            case "call_arguments" if self._call_grows and not self._is_cut_off:
+                calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=event["delta"]))
+                self.streamed_args_for_tool[self.current_tool_id] += event["delta"]
+                told = self.streamed_args_for_tool[self.current_tool_id]
+                self.prev_tool_call_arr[self.current_tool_id]["arguments"] = told
+            case "region_close" | "region_malformed":
+                if self._call_grows and (self._is_cut_off or self._adapter._is_unusable_tool_end(event)):
+                    # The client has its beginning: it stays an incomplete call.
+                    self._drop_streamed_tool_call()
+                    self._call_grows = False
+                self._end_call()
+
+    def _end_call(self) -> None:
+        """End the call that grows, if there is one: it is whole."""
+        if self._call_grows:
+            self.incomplete_tool_call_indices.discard(self.current_tool_id)
+            self.current_tool_id += 1
+            self.current_tool_name_sent = False
+            self._call_grows = False
 
     def supports_structural_tag(self) -> bool:
         """Whether forced calls keep the model's own format."""

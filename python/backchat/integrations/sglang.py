@@ -28,10 +28,17 @@ class ResponseParser(_served.ResponseParser):
             for name, field in fields.items()
             if field.get("content", "text") == "text" and field.get("transform") is None
         }
+        parser._asked = (response_template, prefix, options)
         parser._mark(parser.initial_events)
         return parser
 
     _verbatim: set[str]
+    _asked: tuple[Any, str | None, dict[str, Any]]
+
+    def growing(self) -> Self:
+        """A new parser like this one, which also reports calls as they grow, and problems."""
+        response_template, prefix, options = self._asked
+        return type(self)(response_template, prefix, **{**options, "grow_calls": True, "problems": True})
 
     def _mark(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for event in events:

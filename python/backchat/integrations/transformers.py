@@ -2,11 +2,15 @@
 
 >>> import backchat.integrations.transformers as backchat_transformers
 >>> backchat_transformers.patch()    # doctest: +SKIP
+
+`python -m backchat.integrations.transformers serve MODEL` is `transformers serve` with it.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import backchat
@@ -24,17 +28,22 @@ PLACES = (
     ("transformers.utils.chat_parsing", "ResponseParser", "parse_response"),
     ("transformers.utils.chat_parsing.response_parser", "ResponseParser", "parse_response"),
     ("transformers.tokenization_utils_base", "ResponseParser", "_template_parse_response"),
-    ("transformers.cli.serving.utils", "ResponseParser", None),
 )
 
+#: What `transformers serve` streams with, and the function that makes its chunks.
+SERVING = "transformers.cli.serving.utils"
+CHUNKS = "response_events_to_chunks"
+
 _mode: Literal["stable", "reference"] = "stable"
-_before: dict[tuple[str, str], Any] = {}
+#: What was there before, by what is there now.
+_before: list[tuple[Any, Any]] = []
 
 
 class ResponseParser(backchat.ResponseParser):
     """Backchat's parser with the signature of transformers', and what its callers reach for."""
 
     def __new__(cls, response_template: Any, prefix: str | None = None, *, tools: Any = None) -> Self:
+        _bind_serving()
         return super().__new__(cls, spec_of(response_template), prefix, tools=tools, mode=_mode, errors="raise")
 
     @property
@@ -70,20 +79,52 @@ def patch(mode: Literal["stable", "reference"] = "stable") -> None:
 
     _mode = mode
     for module_name, parser, function in PLACES:
-        module = sys.modules.get(module_name)
         for name, ours in ((parser, ResponseParser), (function, parse_response)):
-            if module is not None and name is not None and hasattr(module, name):
-                _before.setdefault((module_name, name), getattr(module, name))
-                setattr(module, name, ours)
+            _bind(sys.modules.get(module_name), name, ours)
+    _bind_serving()
+
+
+def _bind(module: Any, name: str, ours: Any) -> None:
+    theirs = getattr(module, name, ours)
+    if theirs is not ours:
+        if all(known is not ours for known, _ in _before):
+            _before.append((ours, theirs))
+        setattr(module, name, ours)
+
+
+def _bind_serving() -> None:
+    """Bind what `transformers serve` streams with, which may be imported after `patch()`."""
+    serving = sys.modules.get(SERVING)
+    chunks = getattr(serving, CHUNKS, None)
+    if _before and chunks is not None and not hasattr(chunks, "__wrapped__"):
+        _bind(serving, "ResponseParser", ResponseParser)
+        _bind(serving, CHUNKS, _one_call_each(chunks))
+
+
+def _one_call_each(chunks: Callable[[list[dict[str, Any]]], list[Any]]) -> Callable[[list[dict[str, Any]]], list[Any]]:
+    """transformers' function, which takes one call a region, for regions that hold a list of them."""
+
+    @functools.wraps(chunks)
+    def of(events: list[dict[str, Any]]) -> list[Any]:
+        told: list[dict[str, Any]] = []
+        for event in events:
+            calls = event.get("value") if event["type"] == "region_close" and event["field"] == "tool_calls" else None
+            told.extend([{**event, "value": call} for call in calls] if isinstance(calls, list) else [event])
+        return chunks(told)
+
+    return of
 
 
 def unpatch() -> None:
-    """Put everything back."""
-    while _before:
-        (module_name, name), before = _before.popitem()
-        module = sys.modules.get(module_name)
-        if module is not None:
-            setattr(module, name, before)
+    """Put everything back, in modules that were imported meanwhile, too."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] not in ("transformers", "trl"):
+            continue
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            for ours, theirs in _before:
+                if value is ours:
+                    setattr(module, attribute, theirs)
+    _before.clear()
 
 
 def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
@@ -103,3 +144,19 @@ def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
         raise NotProved(derivation)
     tokenizer.response_template = derivation.response_template
     return tokenizer
+
+
+def main() -> None:
+    """Run the command `transformers` with Backchat's parser: `python -m backchat.integrations.transformers serve …`."""
+    patch()
+    from transformers.cli.transformers import main as run
+
+    sys.argv[0] = "transformers"
+    run()
+
+
+if __name__ == "__main__":
+    # Not this copy of the module: the one that everybody imports.
+    from backchat.integrations.transformers import main as launch
+
+    launch()
