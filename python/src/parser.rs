@@ -258,7 +258,8 @@ impl ResponseParser {
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
         let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
-        let mut told = Told { names, chunks, text, prompt: 0, implicit, problems, tells_problems: !raises || grow_calls };
+        let mut told =
+            Told { names, chunks, text, prompt: 0, implicit, problems, tells_problems: !raises || grow_calls };
         let initial_events = PyList::empty(py);
         for event in parser.initial_events() {
             if let Event::Malformed { field, reason, .. } = event

@@ -76,8 +76,8 @@ pub struct Parser {
     tools: Option<Arc<Tools>>,
     closers_in_strings: ClosersInStrings,
     signals: Signals,
-    /// The fields whose regions gave a value that is not empty.
-    valued: Vec<usize>,
+    /// What is known of the fields that have had a region.
+    ended: Vec<Ended>,
     buffer: Buffer,
     scan: Scan,
     /// The first byte that is neither shown nor part of a delimiter.
@@ -97,6 +97,15 @@ pub struct Parser {
     stage: Stage,
     prefix_length: usize,
     initial_events: Vec<Event>,
+}
+
+/// The regions of one field that have ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    field: usize,
+    count: usize,
+    /// Whether one of them gave a value that is not empty, which another could replace.
+    has_value: bool,
 }
 
 /// The region the parser is in.
@@ -168,7 +177,7 @@ impl Parser {
             tools: options.tools,
             closers_in_strings: options.closers_in_strings,
             signals: Signals::default(),
-            valued: Vec::new(),
+            ended: Vec::new(),
             buffer: Buffer::default(),
             position: 0,
             from: 0,
@@ -271,7 +280,8 @@ impl Parser {
         }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
-        let Signals { malformed, problems, .. } = self.signals;
+        let malformed = self.signals.problems.iter().filter_map(Malformed::of).collect();
+        let problems = self.signals.problems.into_iter().map(|(problem, _)| problem).collect();
         Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new() })
     }
 
@@ -392,7 +402,7 @@ impl Parser {
         let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
         self.plan.implicit == Some(region.field)
             && !field.repeats
-            && self.valued.contains(&region.field)
+            && self.has_value(region.field)
             && self.buffer.slice(body.start, body.end).trim().is_empty()
             && self
                 .plan
@@ -486,12 +496,12 @@ impl Parser {
                 return Ok(());
             }
         }
-        let number = self.signals.end_region(region.field);
+        let number = count(&mut self.ended, region.field);
         // A delimiter is never empty at the end of the text unless it is the end that it takes.
         let at_end = span.start == span.end && span.end == self.buffer.end();
         let mut unclosed =
             self.unclosed(known, field, span, body, at_end).map(|problem| Problem { region: number, ..problem });
-        let before = match self.valued.contains(&region.field) && !field.repeats {
+        let before = match self.has_value(region.field) && !field.repeats {
             true => self.message.value(field).cloned(),
             false => None,
         };
@@ -500,14 +510,17 @@ impl Parser {
                 if let Some(before) = before.filter(|before| !before.is_empty() && *before != *value) {
                     self.signals.note_lost(region.field, &before);
                 }
-                if !field.repeats && !value.is_empty() && !self.valued.contains(&region.field) {
-                    self.valued.push(region.field);
+                if !field.repeats && !value.is_empty() {
+                    self.ended
+                        .iter_mut()
+                        .filter(|ended| ended.field == region.field)
+                        .for_each(|ended| ended.has_value = true);
                 }
                 if let Some(problem) = &mut unclosed {
                     problem.call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
                     sink(EventRef::Problem(problem));
                 }
-                self.signals.problems.extend(unclosed);
+                self.signals.problems.extend(unclosed.map(|problem| (problem, None)));
                 if let Some(growth) = region.growth {
                     growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&known.name)));
                 }
@@ -519,8 +532,6 @@ impl Parser {
                 return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
             }
             Err(failure) => {
-                let (name, text_of) = (field.name.clone(), text.to_owned());
-                self.signals.malformed.push(Malformed { field: name, text: text_of, reason: failure.reason.clone() });
                 sink(EventRef::Malformed { field: &known.name, text, reason: &failure.reason, span, body });
                 let problem = Problem {
                     kind: ProblemKind::Malformed,
@@ -532,10 +543,14 @@ impl Parser {
                     at_end,
                 };
                 sink(EventRef::Problem(&problem));
-                self.signals.problems.push(problem);
+                self.signals.problems.push((problem, Some(text.to_owned())));
             }
         }
         Ok(())
+    }
+
+    fn has_value(&self, field: usize) -> bool {
+        self.ended.iter().any(|ended| ended.field == field && ended.has_value)
     }
 
     /// The problem of a region that ends without one of its field's own closers; its call is the first that the region
@@ -560,6 +575,20 @@ impl Parser {
 
     fn error(&self, cause: Cause) -> ParseError {
         ParseError { stage: self.stage, cause }
+    }
+}
+
+/// Counts a region of the field that ends; gives its number.
+fn count(all: &mut Vec<Ended>, field: usize) -> usize {
+    match all.iter_mut().find(|ended| ended.field == field) {
+        Some(ended) => {
+            ended.count += 1;
+            ended.count - 1
+        }
+        None => {
+            all.push(Ended { field, count: 1, has_value: false });
+            0
+        }
     }
 }
 

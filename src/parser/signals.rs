@@ -21,6 +21,12 @@ pub struct Malformed {
 }
 
 impl Malformed {
+    /// The region that a problem is about, if it gave no value: then its text is known.
+    pub(super) fn of((problem, text): &(Problem, Option<String>)) -> Option<Self> {
+        let reason = problem.reason.clone().unwrap_or_default();
+        Some(Self { field: problem.field.clone(), text: text.clone()?, reason })
+    }
+
     /// The region as the command writes it.
     #[doc(hidden)]
     pub fn to_value(&self) -> Value {
@@ -44,10 +50,8 @@ const QUOTED: usize = 40;
 /// The signals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
-    pub malformed: Vec<Malformed>,
-    pub problems: Vec<Problem>,
-    /// How many regions of each field, by its place in the template, have ended.
-    ended: BTreeMap<usize, usize>,
+    /// The problems, those of malformed regions with their text.
+    pub problems: Vec<(Problem, Option<String>)>,
     no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,
@@ -59,13 +63,6 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// A region of the field ends; gives its number.
-    pub fn end_region(&mut self, field: usize) -> usize {
-        let ended = self.ended.entry(field).or_insert(0);
-        *ended += 1;
-        *ended - 1
-    }
-
     /// The prefix is not empty, and no start anchor is in it.
     pub fn note_missing_anchor(&mut self) {
         self.no_anchor = true;

@@ -71,7 +71,9 @@ impl Serialize for EventRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", self.kind())?;
-        map.serialize_entry("field", self.field())?;
+        if !matches!(self, EventRef::Problem(_)) {
+            map.serialize_entry("field", self.field())?;
+        }
         match self {
             EventRef::Open { .. } => {}
             EventRef::Chunk { text, dirty, .. } => {
@@ -96,7 +98,7 @@ impl Serialize for EventRef<'_> {
             }
             EventRef::Problem(problem) => {
                 let told = problem.to_value();
-                for (key, value) in told.as_object().into_iter().flatten().filter(|(key, _)| *key != "field") {
+                for (key, value) in told.as_object().into_iter().flatten() {
                     map.serialize_entry(key, value)?;
                 }
             }
