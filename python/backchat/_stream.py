@@ -163,7 +163,7 @@ def openai_completion(
                 texts[name] = texts.get(name, "") + text
         if chunks.skips:
             del calls[whole:]
-    message = {"role": "assistant", "content": texts.pop("content", None), **texts}
+    message: dict[str, Any] = {"role": "assistant", "content": texts.pop("content", None), **texts}
     if calls:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": chunks.finish_reason(has_calls=bool(calls))}

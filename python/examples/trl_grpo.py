@@ -6,6 +6,7 @@ A line of prompts.jsonl is {"prompt": [{"role": "user", "content": "Weather in R
 """
 
 import sys
+from typing import Any
 
 import backchat
 from backchat.integrations.transformers import add_response_template
@@ -24,7 +25,7 @@ def get_weather(city: str) -> str:
     return f"12 degrees in {city}"
 
 
-def asks_for_the_city(completions, city, **_):
+def asks_for_the_city(completions: list[list[dict[str, Any]]], city: list[str], **_: Any) -> list[float]:
     """One for each call with the right city: the messages are what TRL read from the rollout."""
     calls = [[call["function"] for turn in turns for call in turn.get("tool_calls") or ()] for turns in completions]
     return [

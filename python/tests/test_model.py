@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import backchat
 import pytest
@@ -19,8 +20,16 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "
 
 
 class Tokenizer:
+    response_template: Any
+
     def __init__(self, chat_template=CHAT_TEMPLATE):
         self.chat_template, self.special_tokens_map, self.init_kwargs = chat_template, {"eos_token": "<end>"}, {}
+
+
+def derived(**options):
+    template = backchat.derive(CHAT_TEMPLATE, **options).response_template
+    assert template is not None
+    return template
 
 
 @pytest.fixture
@@ -79,14 +88,14 @@ def test_a_model_that_cannot_be_served_is_refused(cache, chat_template, why):
 
 def test_grammars_of_a_model_are_made_once():
     tokenizer = Tokenizer()
-    template = backchat.derive(CHAT_TEMPLATE).response_template
+    template = derived()
     first = _model.grammar_of(tokenizer, template)
     assert first is _model.grammar_of(Tokenizer(), dict(template))
     assert first.template.to_dict() == backchat.Template(template).to_dict()
 
 
 def test_a_grammar_keeps_the_template_and_names_the_tokens_of_a_folder(tmp_path):
-    own = backchat.derive(CHAT_TEMPLATE, reasoning_field="thinking").response_template
+    own = derived(reasoning_field="thinking")
     tokens = {"7": {"content": "<call>", "special": True}, "8": {"content": "</call>", "special": True}}
     config = {"chat_template": CHAT_TEMPLATE, "response_template": own, "added_tokens_decoder": tokens}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
@@ -106,7 +115,7 @@ def test_a_grammar_says_what_it_cannot_make():
     with pytest.raises(ValueError, match="no grammar format"):
         grammar.for_request(TOOLS, format="yaml")
     with pytest.raises(ValueError, match="`reasoning` is"):
-        grammar.for_request(TOOLS, reasoning="maybe")
+        grammar.for_request(TOOLS, reasoning="maybe")  # type: ignore[arg-type]
     with pytest.raises(backchat.TemplateError):
         backchat.Grammar("{{ messages | length }}")
     assert backchat.Grammar(grammar.template).for_request(TOOLS)["grammar"]

@@ -31,7 +31,9 @@ def events(text, size=1, **options):
 
 def told(text, **options):
     """What a client puts together: the texts, the calls, and why it ended."""
-    texts, calls, reason = {}, {}, None
+    texts: dict[str, str] = {}
+    calls: dict[int, dict[str, str]] = {}
+    reason = None
     for chunk in backchat.openai_chunks(events(text), **options):
         for choice in chunk["choices"]:
             reason = choice["finish_reason"] or reason
@@ -140,7 +142,15 @@ def test_problems_are_data():
     parser.feed("Hi<call pay><a sum>10</a>")
     _, last = parser.finalize()
     assert [event["type"] for event in last] == ["problem", "region_close"]
-    problem = {"kind": "unclosed", "field": "tool_calls", "call": 0, "region": 0, "at_end": True, "start": 12, "end": 25}
+    problem = {
+        "kind": "unclosed",
+        "field": "tool_calls",
+        "call": 0,
+        "region": 0,
+        "at_end": True,
+        "start": 12,
+        "end": 25,
+    }
     assert parser.problems == [problem]
     assert last[0] == {"type": "problem", **problem}
     rows = backchat.parse_batch(["Hi", "<call pay>"], SPEC, prefix="<bot>")

@@ -18,11 +18,9 @@ pytestmark = pytest.mark.skipif(not FOLDER, reason="BACKCHAT_TEST_SERVERS is not
 
 @pytest.mark.parametrize("server", ["vllm", "sglang"])
 def test_every_model_starts_streams_and_is_constrained(server, tmp_path):
-    for package in ("pydantic", "openai", "regex", "msgspec", "xgrammar"):
-        pytest.importorskip(package, exc_type=ImportError) if package != "xgrammar" else None
     environment = {**os.environ, "BACKCHAT_CACHE": str(tmp_path), "PYTHONPATH": str(CASES)}
     command = [sys.executable, str(CASES / f"{server}_cases.py"), FOLDER]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     failed = [line for line in run.stderr.splitlines() if line.partition(": ")[0] not in KNOWN.get(server, ())]
     failed = [line for line in failed if ", streams: " in line or ", constrains: " in line]

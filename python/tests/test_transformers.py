@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import backchat
 import pytest
@@ -73,7 +73,7 @@ def test_everything_is_put_back(patched):
 def test_a_module_that_is_imported_meanwhile_is_put_back(patched, monkeypatch):
     from transformers.utils import chat_parsing
 
-    late = ModuleType("transformers.late")
+    late: Any = ModuleType("transformers.late")
     monkeypatch.setitem(sys.modules, late.__name__, late)
     late.ResponseParser, late.parse_response = chat_parsing.ResponseParser, chat_parsing.parse_response
     assert late.ResponseParser is patched.ResponseParser
@@ -83,8 +83,8 @@ def test_a_module_that_is_imported_meanwhile_is_put_back(patched, monkeypatch):
 
 
 def test_what_serves_is_handed_one_call_after_another(patched, monkeypatch):
-    serving = ModuleType(patched.SERVING)
-    taken = []
+    serving: Any = ModuleType(patched.SERVING)
+    taken: list[Any] = []
     serving.ResponseParser, serving.response_events_to_chunks = None, taken.extend
     monkeypatch.setitem(sys.modules, patched.SERVING, serving)
     calls = [{"function": {"name": name, "arguments": {}}} for name in "fg"]
@@ -101,7 +101,7 @@ def test_what_serves_is_handed_one_call_after_another(patched, monkeypatch):
 
 def test_the_launcher_runs_the_command_of_transformers():
     command = [sys.executable, "-m", "backchat.integrations.transformers", "version"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert transformers.__version__ in run.stdout, run.stderr
 
 

@@ -49,8 +49,10 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
         """Give the adapter a parser that reports calls as they grow, unless SGLang transforms them itself."""
         if self._adapter._parser is not None or self._each_transform is not None:
             return []
-        events = self._adapter._start(tools)
-        self._adapter._parser = parser = self._adapter._parser.growing()
+        adapter: Any = self._adapter
+        events: list[dict[str, Any]] = adapter._start(tools)
+        parser: ResponseParser = adapter._parser.growing()
+        adapter._parser = parser
         return events + [event for event in parser.initial_events if events and event["type"].startswith("call_")]
 
     def _emit_streaming_events(self, events: list[dict[str, Any]], tools: list[Any]) -> Any:

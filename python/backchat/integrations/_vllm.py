@@ -129,15 +129,17 @@ class ResponseTemplateParser(theirs.ResponseTemplateParser):
         parallel = False if request.parallel_tool_calls is False else None
         template = theirs.resolve_response_template(self.model_tokenizer)
         try:
-            return grammar_of(self.model_tokenizer, template).for_request(
+            made = grammar_of(self.model_tokenizer, template).for_request(
                 theirs._as_tool_dicts(request.tools),
                 tool_choice=choice,
                 parallel=parallel,
                 prompt=self._prefix or None,
                 format="structural-tag",
-            )["grammar"]
+            )
         except backchat.TemplateError as error:
             raise VLLMValidationError(str(error), parameter="tools") from error
+        tag: dict[str, Any] = made["grammar"]
+        return tag
 
 
 class ReasoningParser(theirs.ResponseTemplateReasoningParser):

@@ -55,8 +55,7 @@ class ResponseParser(_served.ResponseParser):
         message, events = super().finalize()
         return message, self._mark(events)
 
-
-    def _coerce_tool_calls(self, value: Any, json_values: bool = False) -> Any:  # noqa: ARG002
+    def _coerce_tool_calls(self, value: Any, json_values: bool = False) -> Any:
         """Give the arguments of calls the types of their tools; SGLang also says whether they were JSON before."""
         return super()._coerce_tool_calls(value)
 

@@ -20,6 +20,16 @@ from backchat.integrations._spec import spec_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+__all__ = [
+    "NotProved",
+    "ResponseParser",
+    "add_response_template",
+    "main",
+    "parse_response",
+    "patch",
+    "unpatch",
+]
+
 #: The first release of transformers with response templates.
 FIRST = (5, 13)
 

@@ -74,4 +74,6 @@ class Tokenizer:
 def models() -> list[Model]:
     """Those whose renders show calls."""
     found = [Model(path) for path in sorted(CHAT_TEMPLATES.glob("*.jinja"))]
-    return [model for model in found if model.calls and CALL["function"]["name"] in (model.writes(tool_calls=[CALL]) or "")]
+    return [
+        model for model in found if model.calls and CALL["function"]["name"] in (model.writes(tool_calls=[CALL]) or "")
+    ]

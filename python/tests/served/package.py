@@ -8,6 +8,7 @@ import sys
 import types
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic_core import core_schema
 
@@ -40,7 +41,7 @@ class Absent:
 class Module(types.ModuleType):
     """A module of the package that is a stand-in, apart from the modules below it that are loaded."""
 
-    __path__: list[str] = []
+    __path__: ClassVar[list[str]] = []
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -67,7 +68,9 @@ class Package(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             file = self.folder.joinpath(*name.split("."))
             if (file / "__init__.py").is_file():
                 below = [str(file)]
-                return importlib.util.spec_from_file_location(name, file / "__init__.py", submodule_search_locations=below)
+                return importlib.util.spec_from_file_location(
+                    name, file / "__init__.py", submodule_search_locations=below
+                )
             if file.with_suffix(".py").is_file():
                 return importlib.util.spec_from_file_location(name, file.with_suffix(".py"))
         if top in (self.loaded[0].partition(".")[0], *self.absent):

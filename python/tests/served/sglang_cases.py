@@ -17,11 +17,11 @@ package.load(
     ),
     ("torch", "orjson", "fastapi", "transformers", "triton"),
 )
-import backchat.integrations.sglang  # noqa: E402
-from sglang.srt.entrypoints.openai.protocol import Tool  # noqa: E402
-from sglang.srt.function_call.function_call_parser import FunctionCallParser  # noqa: E402
-from sglang.srt.parser.reasoning_parser import ReasoningParser  # noqa: E402
-from sglang.srt.parser.response_template import tool_close_tokens  # noqa: E402
+import backchat.integrations.sglang
+from sglang.srt.entrypoints.openai.protocol import Tool
+from sglang.srt.function_call.function_call_parser import FunctionCallParser
+from sglang.srt.parser.reasoning_parser import ReasoningParser
+from sglang.srt.parser.response_template import tool_close_tokens
 
 backchat.integrations.sglang.register()
 
@@ -36,7 +36,9 @@ def streams(model):
     text = model.writes(tool_calls=[CALL])
     closers = tool_close_tokens("backchat", Tokenizer(model)).values()
     text += next((closer for closer in closers if closer in model.stops), "")
-    reasoning = ReasoningParser("backchat", True, tokenizer=Tokenizer(model), tool_call_parser_active=True, prefix=model.prompt)
+    reasoning = ReasoningParser(
+        "backchat", True, tokenizer=Tokenizer(model), tool_call_parser_active=True, prefix=model.prompt
+    )
     parser, thought, arguments = calls_of(model), "", ""
 
     def take(found):
@@ -62,7 +64,7 @@ for model in models():
     for case in (streams, constrains):
         try:
             case(model)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             cause = error.__cause__ or error
             print(f"{model.name}, {case.__name__}: {type(cause).__name__}: {cause}", file=sys.stderr)
         print(case.__name__)

@@ -31,16 +31,16 @@ package.load(
     ),
     ("torch", "prometheus_client", "transformers", "triton"),
 )
-import vllm.renderers.chat_utils  # noqa: E402
+import vllm.renderers.chat_utils
 
 vllm.renderers.chat_utils.make_tool_call_id = lambda **_: "made"
 vllm.renderers.chat_utils.get_tool_call_id_type = lambda _: "random"
 
-import backchat.integrations.vllm  # noqa: E402
-import vllm.reasoning  # noqa: E402
-import vllm.tool_parsers  # noqa: E402
-from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
-from vllm.parser.parser_manager import ParserManager  # noqa: E402
+import backchat.integrations.vllm
+import vllm.reasoning
+import vllm.tool_parsers
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.parser.parser_manager import ParserManager
 
 backchat.integrations.vllm.register()
 
@@ -82,7 +82,7 @@ for model in models():
     for case in (streams, constrains):
         try:
             case(model)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             cause = error.__cause__ or error
             print(f"{model.name}, {case.__name__}: {type(cause).__name__}: {cause}", file=sys.stderr)
         print(case.__name__)
