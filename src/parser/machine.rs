@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::calls::{Growth, News};
 use super::error::{Cause, ParseError, Stage};
-use super::event::{Event, EventRef, Span};
+use super::event::{Event, EventRef};
 use super::message::Message;
 use super::plan::{DelimiterPlan, FieldPlan, Plan, Watch};
 use super::problem::{Problem, ProblemKind};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
+use super::span::Span;
 use super::strings::Strings;
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};

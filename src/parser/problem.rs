@@ -1,6 +1,6 @@
 //! What went wrong in a text, as data: each problem has a kind and a place, and none of them changes the message.
 
-use super::event::Span;
+use super::span::Span;
 use crate::json::{Object, Value};
 
 /// A kind of problem.

@@ -41,7 +41,7 @@ fn what_ends_without_its_own_closer_is_told() {
         (
             "<call>{",
             &[
-                r#"6..7 {"kind": "malformed", "field": "calls", "region": 0, "reason": "not JSON: expected a key in double quotes, at the end", "at_end": true}"#,
+                r#"6..7 {"kind": "malformed", "field": "calls", "region": 0, "reason": "not JSON: the text ends inside an object, at the end of the text", "at_end": true}"#,
             ],
         ),
         (
