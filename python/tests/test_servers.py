@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not FOLDER, reason="BACKCHAT_TEST_SERVERS is not
 
 @pytest.mark.parametrize("server", ["vllm", "sglang"])
 def test_every_model_starts_streams_and_is_constrained(server, tmp_path):
-    environment = {**os.environ, "BACKCHAT_CACHE": str(tmp_path), "PYTHONPATH": str(CASES)}
+    environment = {**os.environ, "BACKCHAT_CACHE": str(tmp_path)}
     command = [sys.executable, str(CASES / f"{server}_cases.py"), FOLDER]
     run = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
