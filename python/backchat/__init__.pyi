@@ -1,5 +1,5 @@
-from backchat._backchat import ResponseParser, Template, parse_batch, parse_response
-from backchat._stream import aopenai_chunks, astream, openai_chunks, stream
+from backchat._backchat import Grammar, ResponseParser, Template, parse_batch, parse_response
+from backchat._stream import aopenai_chunks, astream, openai_chunks, openai_completion, stream
 from backchat._types import (
     BatchResult,
     Chat,
@@ -37,6 +37,7 @@ __all__ = [
     "Conversion",
     "Derivation",
     "Diagnostic",
+    "Grammar",
     "Held",
     "Masked",
     "ParseError",
@@ -58,6 +59,7 @@ __all__ = [
     "lint",
     "mask",
     "openai_chunks",
+    "openai_completion",
     "parse_batch",
     "parse_response",
     "prove",

@@ -7,6 +7,7 @@ from typing_extensions import Self, disjoint_base
 from backchat._types import BatchResult, Diagnostic, Held
 
 __all__ = [
+    "Grammar",
     "ResponseParser",
     "Template",
     "add_generation_blocks",
@@ -14,7 +15,6 @@ __all__ = [
     "convert",
     "derive",
     "doctor",
-    "grammar",
     "lint",
     "main",
     "mask",
@@ -48,6 +48,31 @@ class Template:
     def __copy__(self) -> Template: ...
     def __deepcopy__(self, memo: Any, /) -> Template: ...
 
+@final
+class Grammar:
+    """The grammars of one model: made once, then asked for each request."""
+
+    def __new__(
+        cls,
+        chat_template: _ChatTemplate | Template | dict[str, Any],
+        *,
+        response_template: _Spec | None = None,
+        variables: _Variables = None,
+        special_tokens: dict[str, int] | Iterable[str] | None = None,
+    ) -> Self: ...
+    @property
+    def template(self) -> Template: ...
+    def for_request(
+        self,
+        tools: Sequence[Any] | None = None,
+        *,
+        tool_choice: str | dict[str, Any] | None = None,
+        parallel: bool | None = None,
+        prompt: str | None = None,
+        reasoning: Literal["auto", "always", "never"] = "auto",
+        format: str = "gbnf",
+    ) -> dict[str, Any]: ...
+
 @disjoint_base
 class ResponseParser:
     """A stateful parser of one generation."""
@@ -64,13 +89,17 @@ class ResponseParser:
         closers_in_strings: Literal["ends", "text"] = "ends",
         reasoning: Literal["kept", "in-content", "dropped"] = "kept",
         tools_off: bool = False,
+        grow_calls: bool = False,
     ) -> Self: ...
     @property
     def initial_events(self) -> list[dict[str, Any]]: ...
     def feed(self, text: str) -> list[dict[str, Any]]: ...
     def finalize(self) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
+    def _coerce_tool_calls(self, value: Any) -> Any: ...
     @property
     def message(self) -> dict[str, Any]: ...
+    @property
+    def problems(self) -> list[dict[str, Any]]: ...
     @property
     def held(self) -> Held: ...
     @property
@@ -136,16 +165,6 @@ def unrender(chat_template: _ChatTemplate, text: str, *, variables: _Variables =
 def add_generation_blocks(
     chat_template: _ChatTemplate, *, variables: _Variables = None
 ) -> tuple[str, int, list[str], bool]: ...
-def grammar(
-    chat_template: _ChatTemplate,
-    tools: Sequence[Any] | None = None,
-    *,
-    tool_choice: str | dict[str, Any] | None = None,
-    parallel: bool | None = None,
-    prompt: str | None = None,
-    format: str = "gbnf",
-    variables: _Variables = None,
-) -> dict[str, Any]: ...
 def convert(
     schema: dict[str, Any],
     *,

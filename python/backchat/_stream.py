@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 from backchat._backchat import ResponseParser
 
 #: The names under which a message may keep what the model thought.
 REASONING = ("reasoning_content", "thinking", "reasoning")
+
+#: Why the engine stopped, or what says so once it has.
+FinishReason: TypeAlias = str | Callable[[], str | None] | None
+#: The tokens that a request used, or what counts them once it is over.
+Usage: TypeAlias = dict[str, Any] | Callable[[], dict[str, Any]] | None
 
 
 def _begin(template: Any, parser: ResponseParser | None, options: dict[str, Any]) -> ResponseParser:
@@ -21,7 +26,7 @@ def _begin(template: Any, parser: ResponseParser | None, options: dict[str, Any]
         return parser
     if template is None:
         raise TypeError("a template is missing, or a parser that has one")
-    return ResponseParser(template, **options)
+    return ResponseParser(template, **{"grow_calls": True, **options})
 
 
 def stream(
@@ -30,6 +35,7 @@ def stream(
     """Parse pieces of text as they come: every event, then `{"type": "message", "message": ...}`.
 
     Takes what `ResponseParser` takes, or such a parser, which can be asked for its `message` where the source fails.
+    Calls are reported as they grow, by `call_start` and `call_arguments`, unless `grow_calls=False`.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> [event["type"] for event in stream(["Hel", "lo<e", "nd>"], template, prefix="[bot]")]
@@ -61,11 +67,21 @@ async def astream(
 
 
 def openai_chunks(
-    events: Iterable[dict[str, Any]], *, model: str = "", id: str | None = None
+    events: Iterable[dict[str, Any]],
+    *,
+    model: str = "",
+    id: str | None = None,
+    finish_reason: FinishReason = None,
+    usage: Usage = None,
 ) -> Iterator[dict[str, Any]]:
     """Turn events into the `chat.completion.chunk`s of OpenAI's protocol.
 
-    A call comes whole, when its region closes; reasoning is `reasoning_content`, whatever its field is called.
+    A call grows if the events report that it does, as those of `stream` do; else it comes whole, when its region
+    closes. Reasoning is `reasoning_content`, whatever its field is called.
+
+    `finish_reason` is what the engine says. With `length`, or without a word of the engine's where the text ends inside
+    reasoning or a call, the last chunk says `length`, and the arguments of a call that was cut off never end. `usage`
+    adds a chunk with the count of tokens. Both may be functions, which are called after the last event.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> chunks = list(openai_chunks(stream(["Hi<end>"], template, prefix="[bot]")))
@@ -74,15 +90,20 @@ def openai_chunks(
     >>> chunks[-1]["choices"][0]["finish_reason"]
     'stop'
     """
-    chunks = _Chunks(model, id)
+    chunks = _Chunks(model, id, finish_reason)
     yield chunks.first()
     for event in events:
         yield from chunks.of(event)
-    yield chunks.last()
+    yield from chunks.last(usage)
 
 
 async def aopenai_chunks(
-    events: AsyncIterable[dict[str, Any]], *, model: str = "", id: str | None = None
+    events: AsyncIterable[dict[str, Any]],
+    *,
+    model: str = "",
+    id: str | None = None,
+    finish_reason: FinishReason = None,
+    usage: Usage = None,
 ) -> AsyncIterator[dict[str, Any]]:
     """`openai_chunks` for an asynchronous source of events, as `astream` is one.
 
@@ -96,55 +117,133 @@ async def aopenai_chunks(
     >>> asyncio.run(deltas({"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}))
     [{'role': 'assistant'}, {'content': 'Hel'}, {'content': 'lo'}, {}]
     """
-    chunks = _Chunks(model, id)
+    chunks = _Chunks(model, id, finish_reason)
     yield chunks.first()
     async for event in events:
         for chunk in chunks.of(event):
             yield chunk
-    yield chunks.last()
+    for chunk in chunks.last(usage):
+        yield chunk
+
+
+def openai_completion(
+    events: Iterable[dict[str, Any]],
+    *,
+    model: str = "",
+    id: str | None = None,
+    finish_reason: FinishReason = None,
+    usage: Usage = None,
+) -> dict[str, Any]:
+    """Turn events into one `chat.completion`: the answer to a request that does not stream.
+
+    A call that was cut off is not in it, and `finish_reason` is as in `openai_chunks`.
+
+    >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
+    >>> openai_completion(stream(["Hi<end>"], template, prefix="[bot]"))["choices"][0]["message"]
+    {'role': 'assistant', 'content': 'Hi'}
+    """
+    chunks = _Chunks(model, id, finish_reason)
+    texts: dict[str, str] = {}
+    calls: list[dict[str, Any]] = []
+    whole = 0
+    for event in events:
+        if event["type"] == "region_open":
+            whole = len(calls)
+        elif event["type"] == "region_malformed":
+            # Nothing of the region is in the message, even if its calls had begun.
+            del calls[whole:]
+        for chunk in chunks.of(event):
+            delta = chunk["choices"][0]["delta"]
+            for call in delta.pop("tool_calls", ()):
+                if "id" in call:
+                    calls.append({key: call[key] for key in ("id", "type", "function")})
+                else:
+                    calls[-1]["function"]["arguments"] += call["function"]["arguments"]
+            for name, text in delta.items():
+                texts[name] = texts.get(name, "") + text
+        if chunks.skips:
+            del calls[whole:]
+    message: dict[str, Any] = {"role": "assistant", "content": texts.pop("content", None), **texts}
+    if calls:
+        message["tool_calls"] = calls
+    choice = {"index": 0, "message": message, "finish_reason": chunks.finish_reason(has_calls=bool(calls))}
+    answer = {**chunks.shared, "object": "chat.completion", "choices": [choice]}
+    return answer if usage is None else {**answer, "usage": usage() if callable(usage) else usage}
 
 
 class _Chunks:
-    """The chunks of one answer, which share what is not their own, and number its calls."""
+    """The chunks of one answer, which share what is not their own."""
 
-    def __init__(self, model: str, id: str | None) -> None:
+    def __init__(self, model: str, id: str | None, finish_reason: FinishReason) -> None:
         self.shared = {
             "id": id or f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion.chunk",
             "created": int(time.time()),
             "model": model,
         }
-        self.calls = 0
+        #: Whether the region's calls are cut off, so that what is left of it is no news.
+        self.skips = False
+        self._given = finish_reason
+        self._calls = 0
+        self._grows = False
+        self._is_cut = False
 
     def first(self) -> dict[str, Any]:
         return self._chunk({"role": "assistant"})
 
     def of(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        if event["type"] == "region_chunk" and not event["dirty"]:
+        kind = event["type"]
+        if kind == "region_chunk" and not event["dirty"]:
             name = "reasoning_content" if event["field"] in REASONING else event["field"]
             yield self._chunk({name: event["text"]})
-        elif event["type"] == "region_close" and event["field"] == "tool_calls":
+        elif kind == "region_open":
+            self._grows = self.skips = False
+        elif kind == "problem" and event.get("at_end") and self._engine_says() in (None, "length"):
+            self._is_cut = True
+            self.skips = event["field"] == "tool_calls"
+        elif self.skips:
+            return
+        elif kind == "call_start":
+            self._grows = True
+            yield self._begin(event["name"], "", event.get("id"))
+        elif kind == "call_arguments":
+            yield self._chunk({"tool_calls": [{"index": self._calls - 1, "function": {"arguments": event["delta"]}}]})
+        elif kind == "region_close" and event["field"] == "tool_calls" and not self._grows:
             value = event["value"]
             for call in value if isinstance(value, list) else [value]:
-                yield self._chunk({"tool_calls": [_call(call, self.calls)]})
-                self.calls += 1
+                yield self._begin(*_parts(call))
 
-    def last(self) -> dict[str, Any]:
-        return self._chunk({}, "tool_calls" if self.calls else "stop")
+    def last(self, usage: Usage) -> Iterator[dict[str, Any]]:
+        yield self._chunk({}, self.finish_reason(has_calls=self._calls > 0))
+        if usage is not None:
+            yield {**self.shared, "choices": [], "usage": usage() if callable(usage) else usage}
+
+    def finish_reason(self, *, has_calls: bool) -> str:
+        given = self._engine_says()
+        if given not in (None, "stop", "tool_calls"):
+            return given
+        if self._is_cut:
+            return "length"
+        return "tool_calls" if has_calls else "stop"
+
+    def _engine_says(self) -> str | None:
+        return self._given() if callable(self._given) else self._given
+
+    def _begin(self, name: str, arguments: str, id: str | None) -> dict[str, Any]:
+        function = {"name": name, "arguments": arguments}
+        call = {"index": self._calls, "id": id or f"call_{self._calls}", "type": "function", "function": function}
+        self._calls += 1
+        return self._chunk({"tool_calls": [call]})
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
         return {**self.shared, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
 
 
-def _call(call: Any, index: int) -> dict[str, Any]:
-    function = call.get("function", call) if isinstance(call, dict) else {}
+def _parts(call: Any) -> tuple[str, str, str | None]:
+    """The name, the arguments as JSON text, and the id of a call."""
+    call = call if isinstance(call, dict) else {}
+    function = call.get("function", call)
     arguments = function.get("arguments", {})
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    own = call.get("id") if isinstance(call, dict) else None
-    return {
-        "index": index,
-        "id": own or f"call_{index}",
-        "type": "function",
-        "function": {"name": function.get("name", ""), "arguments": arguments},
-    }
+    return function.get("name", ""), arguments, call.get("id")

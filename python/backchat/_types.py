@@ -54,11 +54,17 @@ class Held(NamedTuple):
 
 
 class BatchResult(list[Any]):
-    """The rows of a batch in order, with `None` where a row could not be read and the reason in `errors`."""
+    """The rows of a batch in order, with `None` where a row could not be read and the reason in `errors`.
 
-    def __init__(self, rows: list[Any], errors: dict[int, ParseError]) -> None:
+    `problems` has what went wrong in a row that was read, such as a call that the end of the text cut off.
+    """
+
+    def __init__(
+        self, rows: list[Any], errors: dict[int, ParseError], problems: dict[int, list[dict[str, Any]]]
+    ) -> None:
         super().__init__(rows)
         self.errors = errors
+        self.problems = problems
 
 
 class Derivation(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from backchat import _backchat
-from backchat._backchat import Template
+from backchat._backchat import Grammar, Template
 from backchat._types import (
     Chat,
     CheckReport,
@@ -182,18 +182,14 @@ def grammar(
 ) -> dict[str, Any]:
     """Write the grammar of what a model may write for one request: `gbnf`, `ebnf`, `structural-tag`, `lark` or `json`.
 
+    For more than one request keep a `Grammar`.
+
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}[assistant]"
     >>> grammar(chat_template)["grammar"].startswith("root ::= ")
     True
     """
-    return _backchat.grammar(
-        chat_template,
-        tools,
-        tool_choice=tool_choice,
-        parallel=parallel,
-        prompt=prompt,
-        format=format,
-        variables=variables,
+    return Grammar(chat_template, variables=variables).for_request(
+        tools, tool_choice=tool_choice, parallel=parallel, prompt=prompt, format=format
     )
 
 

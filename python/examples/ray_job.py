@@ -1,6 +1,6 @@
 """Parse a column of outputs with Ray Data, on a machine or a cluster.
 
-Usage: python ray_job.py MODEL outputs/ messages/
+Usage: python ray_job.py MODEL outputs/ messages/      (pip install "ray[data]" pandas: Ray reads Parquet with pandas)
 """
 
 import sys

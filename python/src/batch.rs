@@ -9,7 +9,7 @@ use std::thread;
 
 use backchat::Template;
 use backchat::json::Value;
-use backchat::parser::{Mode, Tools};
+use backchat::parser::{Mode, Problem, Tools};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -19,6 +19,7 @@ use crate::errors::not_read;
 use crate::parser::{Reading, needs_prefix, tools as read_tools};
 use crate::tape::{Keys, Tape};
 use crate::template;
+use crate::value::to_python;
 
 /// Fewer rows than this run on the calling thread.
 const FEW: usize = 256;
@@ -70,6 +71,8 @@ struct Rows {
     tape: Tape,
     /// The rows without a message, and why.
     failed: Vec<(usize, String)>,
+    /// The rows in which something went wrong, and what.
+    problems: Vec<(usize, Vec<Problem>)>,
 }
 
 /// The texts of a list, or of a column that becomes one.
@@ -143,7 +146,12 @@ pub fn parse_batch<'py>(
         };
         let reading = Reading { template, tools: tools.clone(), mode: Mode::Stable, raises: true };
         let message = match reading.read(prefix, text) {
-            Ok(message) => message,
+            Ok((message, problems)) => {
+                if !problems.is_empty() {
+                    rows.problems.push((row, problems));
+                }
+                message
+            }
             Err(_) if errors == Errors::Text => {
                 let mut message = template.defaults().clone();
                 message.insert("content".to_owned(), Value::from(&**text));
@@ -248,6 +256,7 @@ impl Drop for Paused<'_> {
 struct Answer {
     rows: Py<PyList>,
     failed: Vec<(usize, String)>,
+    problems: Vec<(usize, Vec<Problem>)>,
     keys: Keys,
 }
 
@@ -255,7 +264,7 @@ impl Answer {
     fn new(py: Python<'_>, rows: usize) -> PyResult<Self> {
         let none = py.None();
         let rows = PyList::new(py, (0..rows).map(|_| &none))?.unbind();
-        Ok(Self { rows, failed: Vec::new(), keys: Keys::default() })
+        Ok(Self { rows, failed: Vec::new(), problems: Vec::new(), keys: Keys::default() })
     }
 
     /// Takes a block of rows.
@@ -267,6 +276,7 @@ impl Answer {
             list.set_item(number, tape.next(py, &mut self.keys)?)?;
         }
         self.failed.extend(rows.failed);
+        self.problems.extend(rows.problems);
         Ok(())
     }
 
@@ -282,6 +292,12 @@ impl Answer {
             }
             failed.set_item(number, error.into_value(py))?;
         }
-        py.import("backchat._types")?.getattr("BatchResult")?.call1((self.rows, failed))
+        self.problems.sort_unstable_by_key(|(number, _)| *number);
+        let problems = PyDict::new(py);
+        for (number, found) in &self.problems {
+            let found = found.iter().map(|problem| to_python(py, &problem.to_value()));
+            problems.set_item(number, PyList::new(py, found.collect::<PyResult<Vec<_>>>()?)?)?;
+        }
+        py.import("backchat._types")?.getattr("BatchResult")?.call1((self.rows, failed, problems))
     }
 }

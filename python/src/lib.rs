@@ -2,6 +2,7 @@
 
 mod batch;
 mod errors;
+mod grammar;
 mod parser;
 mod tape;
 mod template;
@@ -16,11 +17,13 @@ mod _backchat {
     #[pymodule_export]
     use super::batch::parse_batch;
     #[pymodule_export]
+    use super::grammar::Grammar;
+    #[pymodule_export]
     use super::parser::{ResponseParser, parse_response};
     #[pymodule_export]
     use super::template::PyTemplate;
     #[pymodule_export]
     use super::workbench::{
-        add_generation_blocks, check, convert, derive, doctor, grammar, lint, main, mask, prove, render, unrender,
+        add_generation_blocks, check, convert, derive, doctor, lint, main, mask, prove, render, unrender,
     };
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backchat::json::Object;
-use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Reasoning, Span, Tools};
+use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Problem, Reasoning, Span, Tools};
 use backchat::{Parser, Template};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
@@ -44,6 +44,10 @@ struct Told {
     /// How much of it the prompt wrote.
     prompt: usize,
     implicit: Option<String>,
+    /// What went wrong so far.
+    problems: Vec<Py<PyDict>>,
+    /// Whether that is told as it happens: transformers, whose parser raises, knows no such event.
+    tells_problems: bool,
 }
 
 /// What the parser reads, with a place in it that is known in bytes and in characters.
@@ -117,6 +121,13 @@ impl Told {
         Ok(Some(chunk))
     }
 
+    /// A problem as a dict, with its place if that is asked for.
+    fn problem<'py>(&mut self, py: Python<'py>, problem: &Problem) -> PyResult<Bound<'py, PyDict>> {
+        let dict = to_python(py, &problem.to_value())?.cast_into::<PyDict>()?;
+        self.place(py, &dict, problem.span)?;
+        Ok(dict)
+    }
+
     /// An event as a dict; none where all its text is the prompt's own.
     fn event<'py>(&mut self, py: Python<'py>, event: EventRef<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if let EventRef::Chunk { field, text, dirty, span } = event {
@@ -149,6 +160,28 @@ impl Told {
                 dict.set_item(intern!(py, "text"), text)?;
                 dict.set_item(intern!(py, "reason"), reason)?;
                 self.place(py, &dict, span)?;
+            }
+            EventRef::CallStart { field, index, name, id } => {
+                begin(intern!(py, "call_start"), self.name(py, field))?;
+                dict.set_item(intern!(py, "index"), index)?;
+                dict.set_item(intern!(py, "name"), name)?;
+                if let Some(id) = id {
+                    dict.set_item(intern!(py, "id"), id)?;
+                }
+            }
+            EventRef::CallArguments { field, index, delta } => {
+                begin(intern!(py, "call_arguments"), self.name(py, field))?;
+                dict.set_item(intern!(py, "index"), index)?;
+                dict.set_item(intern!(py, "delta"), delta)?;
+            }
+            EventRef::Problem(problem) => {
+                let problem = self.problem(py, problem)?;
+                self.problems.push(problem.clone().unbind());
+                if !self.tells_problems {
+                    return Ok(None);
+                }
+                dict.set_item(intern!(py, "type"), intern!(py, "problem"))?;
+                dict.update(problem.as_mapping())?;
             }
             _ => return Ok(None),
         }
@@ -192,7 +225,7 @@ fn missing(finished: &Finished) -> Option<String> {
 #[pymethods]
 impl ResponseParser {
     #[new]
-    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false))]
+    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false, grow_calls=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -205,11 +238,13 @@ impl ResponseParser {
         closers_in_strings: &str,
         reasoning: &str,
         tools_off: bool,
+        grow_calls: bool,
     ) -> PyResult<Self> {
         let template = template::of(template)?;
         let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?.to_str()?;
         let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
-        let options = Options::default().mode(mode).tools(tools.clone()).closers_in_strings(match closers_in_strings {
+        let options = Options::default().mode(mode).tools(tools.clone()).grow_calls(grow_calls);
+        let options = options.closers_in_strings(match closers_in_strings {
             "ends" => ClosersInStrings::Ends,
             "text" => ClosersInStrings::Text,
             other => {
@@ -233,7 +268,9 @@ impl ResponseParser {
             Text { all: prefix.get(from..).unwrap_or("").to_owned(), ..Text::default() }
         });
         let implicit = template.implicit_field().map(|field| field.name.clone());
-        let mut told = Told { names: Vec::new(), chunks: Vec::new(), text, prompt: 0, implicit };
+        let (names, chunks, problems) = (Vec::new(), Vec::new(), Vec::new());
+        let mut told =
+            Told { names, chunks, text, prompt: 0, implicit, problems, tells_problems: !raises || grow_calls };
         let initial_events = PyList::empty(py);
         for event in parser.initial_events() {
             if let Event::Malformed { field, reason, .. } = event
@@ -301,6 +338,12 @@ impl ResponseParser {
             (None, Some(message)) => message.bind(py).copy(),
             (None, None) => Ok(PyDict::new(py)),
         }
+    }
+
+    /// What went wrong so far: the problems of the text, each as a dict.
+    #[getter]
+    fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, &self.told.problems)
     }
 
     /// What is kept back, from which character on, and for which delimiters.
@@ -384,8 +427,8 @@ pub struct Reading<'t> {
 }
 
 impl Reading<'_> {
-    /// Reads a text; the error is its message.
-    pub fn read(&self, prefix: &str, text: &str) -> Result<Object, String> {
+    /// Reads a text: its message, and what went wrong in it. The error is its message.
+    pub fn read(&self, prefix: &str, text: &str) -> Result<(Object, Vec<Problem>), String> {
         let options = Options::default().mode(self.mode).tools(self.tools.clone());
         let told = |error: backchat::ParseError| error.to_string();
         let mut parser = Parser::new(self.template, prefix, options).map_err(told)?;
@@ -401,7 +444,7 @@ impl Reading<'_> {
         finished.events.iter().for_each(|event| note(event.borrowed()));
         match first.filter(|_| self.raises).or_else(|| missing(&finished)) {
             Some(message) => Err(message),
-            None => Ok(finished.message),
+            None => Ok((finished.message, finished.problems)),
         }
     }
 }
@@ -424,5 +467,6 @@ pub fn parse_response<'py>(
     let reading = Reading { template: &template, tools, mode, raises };
     let text = text.to_str()?;
     let read = if text.len() > LONG { py.detach(|| reading.read(prefix, text)) } else { reading.read(prefix, text) };
-    object(py, &read.map_err(|message| not_read(py, &message))?)
+    let (message, _) = read.map_err(|message| not_read(py, &message))?;
+    object(py, &message)
 }

@@ -34,6 +34,12 @@ impl From<Loaded> for PyTemplate {
     }
 }
 
+impl From<Template> for PyTemplate {
+    fn from(inner: Template) -> Self {
+        Self { inner, warnings: Vec::new() }
+    }
+}
+
 #[pymethods]
 impl PyTemplate {
     /// Loads a template from a dict, JSON text or another template; raises `TemplateError` with every problem at once.

@@ -11,11 +11,9 @@ use backchat::check::{Entry, Loaded, Settings, Status};
 use backchat::cli::answers;
 use backchat::derive::{Options, Sample, Target};
 use backchat::diagnostic::Diagnostic;
-use backchat::grammar::{Choice, Grammar, Request};
 use backchat::json::{Object, Value};
 use backchat::lint::Subject;
 use backchat::schema::Schema;
-use backchat::wire::Wire;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -31,23 +29,25 @@ pub fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 }
 
 /// A chat template and the variables that its model gives it.
-struct Model {
-    source: String,
-    variables: Object,
+pub struct Model {
+    pub source: String,
+    pub variables: Object,
+    /// The name of the place that it was read from.
+    pub place: Option<String>,
 }
 
 impl Model {
     /// A template's own text, or the name of a place that holds one: a path, or a text without any Jinja.
-    fn of(given: &Bound<'_, PyAny>, variables: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    pub fn of(given: &Bound<'_, PyAny>, variables: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let name = given.str()?;
         let name = name.to_str()?;
         let is_text = given.is_instance_of::<PyString>() && (name.contains(['{', '\n']) || name.is_empty());
         let mut model = match is_text {
-            true => Self { source: name.to_owned(), variables: Object::new() },
+            true => Self { source: name.to_owned(), variables: Object::new(), place: None },
             false => {
                 let found: Source =
                     source::open(name, None).map_err(|error| not_loaded(given.py(), &error.diagnostics))?.for_tools();
-                Self { source: found.template, variables: found.special_tokens }
+                Self { source: found.template, variables: found.special_tokens, place: Some(name.to_owned()) }
             }
         };
         if let Some(Value::Object(given)) = variables.map(|given| from_python(given)).transpose()? {
@@ -56,7 +56,7 @@ impl Model {
         Ok(model)
     }
 
-    fn compiled(&self, py: Python<'_>) -> PyResult<ChatTemplate> {
+    pub fn compiled(&self, py: Python<'_>) -> PyResult<ChatTemplate> {
         ChatTemplate::compile(&self.source)
             .map_err(|error| not_loaded(py, &[error.diagnostic(&self.source, "<chat template>")]))
     }
@@ -65,7 +65,7 @@ impl Model {
         RenderOptions::default().now(answers::NOW.to_owned())
     }
 
-    fn options(
+    pub fn options(
         &self,
         target: Option<&Bound<'_, PyAny>>,
         samples: Option<&Bound<'_, PyAny>>,
@@ -255,55 +255,6 @@ pub fn add_generation_blocks(
     let patched = py.detach(|| backchat::chats::add_generation_blocks(&model.source, &model.variables, &Model::now()));
     let patched = patched.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((patched.template, patched.conversations, patched.rewritten, patched.had_blocks))
-}
-
-/// What stops a request from having a grammar, or a schema from being read.
-fn refused(py: Python<'_>, diagnostics: &[Diagnostic]) -> PyErr {
-    not_loaded(py, diagnostics)
-}
-
-#[pyfunction]
-#[pyo3(signature = (chat_template, tools=None, *, tool_choice=None, parallel=None, prompt=None, format="gbnf", variables=None))]
-#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
-pub fn grammar<'py>(
-    py: Python<'py>,
-    chat_template: &Bound<'py, PyAny>,
-    tools: Option<&Bound<'py, PyAny>>,
-    tool_choice: Option<&Bound<'py, PyAny>>,
-    parallel: Option<bool>,
-    prompt: Option<&str>,
-    format: &str,
-    variables: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
-    let options = model.options(None, None, None)?;
-    let chat_template = model.compiled(py)?;
-    let tools = read_tools(tools)?;
-    let choice = tool_choice.map(from_python).transpose()?.filter(|choice| !choice.is_null());
-    let choice = choice.as_ref().map(Choice::read).transpose().map_err(|error| refused(py, &[error]))?;
-    let built = py.detach(|| -> Result<Grammar, Vec<Diagnostic>> {
-        let derivation = backchat::derive::derive(&model.source, &options);
-        let draft = derivation.response_template.as_ref();
-        let template = draft.and_then(|draft| backchat::Template::from_value(draft).ok());
-        let wire = Wire::find(&chat_template, &model.variables, Some(answers::NOW.to_owned()));
-        let (Some(template), Some(wire)) = (template, wire) else { return Err(derivation.diagnostics) };
-        let request =
-            Request::default().tools(tools.as_ref()).choice(choice.as_ref()).parallel(parallel).prompt(prompt);
-        backchat::grammar::build(&template.template, &wire, &request)
-    });
-    let grammar = built.map_err(|diagnostics| refused(py, &diagnostics))?;
-    let value = match format {
-        "gbnf" => match grammar.to_lazy_gbnf() {
-            Some((text, triggers)) => grammar.to_value("gbnf", text.into(), Some(triggers)),
-            None => grammar.to_value("gbnf", grammar.to_gbnf().into(), None),
-        },
-        "ebnf" => grammar.to_value("ebnf", grammar.to_ebnf().into(), None),
-        "lark" => grammar.to_value("lark", grammar.to_lark().into(), None),
-        "structural-tag" => grammar.to_value("structural-tag", grammar.to_structural_tag(), None),
-        "json" => grammar.to_value("json", grammar.to_json(), None),
-        other => return Err(PyValueError::new_err(format!("there is no grammar format {other:?}"))),
-    };
-    to_python(py, &value)
 }
 
 #[pyfunction]

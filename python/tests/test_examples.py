@@ -13,11 +13,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
+import backchat
 import pytest
 from test_parser import MESSAGE, OUTPUT, SPEC
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = EXAMPLES.parent.parent
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+TOOLS = [{"type": "function", "function": {"name": "f", "description": "Does it", "parameters": PARAMETERS}}]
 BAD = "~<call>nothing</call>"
 
 
@@ -165,7 +172,9 @@ def test_a_server_streams_to_many_clients_at_once(served):
         assert last == "[DONE]" and len({chunk["id"] for chunk in chunks}) == 1
         assert "".join(delta.get("reasoning_content", "") for delta in deltas) == MESSAGE["thinking"]
         assert "".join(delta.get("content", "") for delta in deltas) == MESSAGE["content"]
-        assert [call["function"]["name"] for delta in deltas for call in delta.get("tool_calls", [])] == ["f"]
+        calls = [call["function"] for delta in deltas for call in delta.get("tool_calls", [])]
+        assert [call["name"] for call in calls if "name" in call] == ["f"]
+        assert json.loads("".join(call["arguments"] for call in calls)) == {"a": 1}
         assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
     # Neither waits for the other to end.
     for one, other in ("ab", "ba"):
@@ -182,3 +191,46 @@ def test_a_server_goes_on_after_clients_that_leave_or_say_nonsense(served):
         return await client(served, [], "a")
 
     assert asyncio.run(asyncio.wait_for(talk(), 60))[-1] == "[DONE]"
+
+
+def test_a_server_answers_without_a_stream_and_knows_its_path(served):
+    def ask(path, body):
+        request = Request(f"http://127.0.0.1:{served}{path}", body, method="POST")
+        try:
+            with urlopen(request, timeout=30) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            return error.code, json.load(error)
+
+    status, answer = ask("/v1/chat/completions", b"{}")
+    assert status == 200 and answer["choices"][0]["message"]["content"] == MESSAGE["content"]
+    assert [ask("/v1/models", b"{}")[0], ask("/v1/chat/completions", b"[]")[0]] == [404, 400]
+
+
+@needs("fastapi")
+@needs("uvicorn")
+@needs("httpx")
+def test_fastapi_serves_with_usage_errors_and_tools(tmp_path, monkeypatch):
+    from fastapi.testclient import TestClient
+
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import serve_fastapi
+
+    pieces = [{"text": piece} for piece in (CALL[:20], CALL[20:], "<|im_end|>")]
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text("".join(json.dumps(piece) + "\n" for piece in pieces))
+    grammar = backchat.Grammar(ROOT / "chat_templates" / "hermes.jinja")
+    client = TestClient(serve_fastapi.application(grammar, "<|im_start|>assistant\n", serve_fastapi.Engine(recording)))
+
+    def ask(**asked):
+        return client.post("/v1/chat/completions", json={"messages": [], "tools": TOOLS, **asked})
+
+    answer = ask(tool_choice="required").json()
+    (call,) = answer["choices"][0]["message"]["tool_calls"]
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("f", {"a": 1})
+    assert (answer["choices"][0]["finish_reason"], answer["usage"]["completion_tokens"]) == ("tool_calls", 3)
+    told = ask(stream=True, stream_options={"include_usage": True}).text.split("\n\n")
+    assert told[-2:] == ["data: [DONE]", ""]
+    assert json.loads(told[-3].removeprefix("data: "))["usage"]["total_tokens"] == 3
+    for refused in (ask(tool_choice="g"), ask(messages="Hi")):
+        assert refused.status_code == 400 and refused.json()["error"]["message"]

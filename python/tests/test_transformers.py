@@ -1,6 +1,9 @@
 """Beside the transformers that is installed: the same messages and events."""
 
-from typing import ClassVar
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any, ClassVar
 
 import backchat
 import pytest
@@ -29,7 +32,7 @@ def events(parser, pieces):
 def test_it_answers_as_transformers_does(patched):
     from transformers.utils.chat_parsing import response_parser
 
-    theirs = patched._before["transformers.utils.chat_parsing.response_parser", "ResponseParser"]
+    theirs = next(before for ours, before in patched._before if ours is patched.ResponseParser)
     assert response_parser.ResponseParser is patched.ResponseParser is not theirs
     for pieces in ([OUTPUT], list(OUTPUT)):
         ours = events(response_parser.ResponseParser(SPEC, prefix="<bot>"), pieces)
@@ -65,6 +68,41 @@ def test_everything_is_put_back(patched):
     assert chat_parsing.ResponseParser is not patched.ResponseParser
     with pytest.raises(ValueError, match="stable"):
         patched.patch(mode="fast")
+
+
+def test_a_module_that_is_imported_meanwhile_is_put_back(patched, monkeypatch):
+    from transformers.utils import chat_parsing
+
+    late: Any = ModuleType("transformers.late")
+    monkeypatch.setitem(sys.modules, late.__name__, late)
+    late.ResponseParser, late.parse_response = chat_parsing.ResponseParser, chat_parsing.parse_response
+    assert late.ResponseParser is patched.ResponseParser
+    patched.unpatch()
+    assert late.ResponseParser is chat_parsing.ResponseParser is not patched.ResponseParser
+    assert late.parse_response is chat_parsing.parse_response
+
+
+def test_what_serves_is_handed_one_call_after_another(patched, monkeypatch):
+    serving: Any = ModuleType(patched.SERVING)
+    taken: list[Any] = []
+    serving.ResponseParser, serving.response_events_to_chunks = None, taken.extend
+    monkeypatch.setitem(sys.modules, patched.SERVING, serving)
+    calls = [{"function": {"name": name, "arguments": {}}} for name in "fg"]
+    whole = {"type": "region_close", "field": "tool_calls", "value": calls}
+    # It is imported after `patch()`: the first parser finds it.
+    patched.ResponseParser(SPEC, prefix="<bot>")
+    serving.response_events_to_chunks([{"type": "region_open", "field": "tool_calls"}, whole])
+    assert [event.get("value") for event in taken] == [None, *calls]
+    patched.unpatch()
+    taken.clear()
+    serving.response_events_to_chunks([whole])
+    assert taken == [whole]
+
+
+def test_the_launcher_runs_the_command_of_transformers():
+    command = [sys.executable, "-m", "backchat.integrations.transformers", "version"]
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert transformers.__version__ in run.stdout, run.stderr
 
 
 def test_a_tokenizer_gets_the_derived_template():

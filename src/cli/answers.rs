@@ -7,6 +7,8 @@ use super::mask::MaskPart;
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::chats::{Unrenderer, check_generation_blocks};
 use crate::doctor;
+use crate::grammar::SpecialToken;
+use crate::input::Problem;
 use crate::json::{Object, Value};
 
 /// The output of `backchat doctor --format json`.
@@ -14,6 +16,16 @@ pub fn doctor(template: &ChatTemplate, options: &doctor::Options) -> Value {
     let report = doctor::examine(template, options);
     let render = RenderOptions { now: options.now.clone(), watch: false };
     super::doctor::json(&report, check_generation_blocks(template, &options.variables, &render))
+}
+
+/// The special tokens that `backchat grammar` finds beside a model; none if the name is not a model folder or a model
+/// in the cache.
+///
+/// # Errors
+///
+/// A tokenizer's file cannot be read.
+pub fn special_tokens(model: &str) -> Result<Vec<SpecialToken>, Problem> {
+    Ok(super::special_tokens::read(None, model)?)
 }
 
 /// The answer of `backchat render --jsonl --mask` to a row, for parts by their names.

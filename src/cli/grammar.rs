@@ -157,9 +157,10 @@ struct Model {
 
 impl Grammars {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let model = self.model()?;
+        let Model { template, wire, special } = self.model()?;
+        let builder = Builder::new(template, wire);
         if let Some(file) = &self.jsonl {
-            return self.rows(&model, file, global);
+            return self.rows(&builder, &special, file, global);
         }
         let tools = self.tools.as_deref().map(input::tools).transpose()?;
         let prompt = self.prefix.as_deref().map(input::text).transpose()?;
@@ -171,10 +172,10 @@ impl Grammars {
             prompt: prompt.as_deref(),
             ..self.request()
         };
-        let grammar = Builder::new(&model.template, &model.wire)
+        let grammar = builder
             .build(&request)
             .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?
-            .with_special_tokens(&model.special);
+            .with_special_tokens(&special);
         if !global.is_quiet() {
             grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
         }
@@ -299,11 +300,16 @@ impl Grammars {
         grammar.to_value(name, written, None)
     }
 
-    fn rows(&self, model: &Model, file: &str, global: &Global) -> Result<ExitCode, Failure> {
-        let builder = Builder::new(&model.template, &model.wire);
+    fn rows(
+        &self,
+        builder: &Builder,
+        special: &[SpecialToken],
+        file: &str,
+        global: &Global,
+    ) -> Result<ExitCode, Failure> {
         let tally = rows::answer(file, global, || {
             |line: rows::Line, out: &mut String| {
-                let (id, answer) = self.row(&builder, &model.special, &line.bytes);
+                let (id, answer) = self.row(builder, special, &line.bytes);
                 let mut entries = Object::from([("id".to_owned(), id)]);
                 let outcome = match answer {
                     Ok(Value::Object(result)) => {
@@ -327,7 +333,7 @@ impl Grammars {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn row(&self, builder: &Builder<'_>, special: &[SpecialToken], line: &[u8]) -> (Value, Result<Value, String>) {
+    fn row(&self, builder: &Builder, special: &[SpecialToken], line: &[u8]) -> (Value, Result<Value, String>) {
         let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
         let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message)));
         let row = match read {
@@ -339,7 +345,7 @@ impl Grammars {
         (id, self.answer(builder, special, &row))
     }
 
-    fn answer(&self, builder: &Builder<'_>, special: &[SpecialToken], row: &Object) -> Result<Value, String> {
+    fn answer(&self, builder: &Builder, special: &[SpecialToken], row: &Object) -> Result<Value, String> {
         let choice = match row.get("tool_choice") {
             None | Some(Value::Null) => None,
             Some(value) => Some(Choice::read(value).map_err(|error| in_a_line(&error))?),

@@ -90,21 +90,22 @@ pub struct Trigger {
 ///
 /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
-    Builder::new(template, wire).build(request)
+    Builder::new(template.clone(), wire.clone()).build(request)
 }
 
 /// The common part of one model's grammars: the form of a turn, and the texts to avoid. It is made once.
 #[derive(Clone, Debug)]
-pub struct Builder<'m> {
-    template: &'m Template,
-    wire: &'m Wire,
+pub struct Builder {
+    template: Template,
+    wire: Wire,
     clear: Clear,
 }
 
-impl<'m> Builder<'m> {
+impl Builder {
     /// For a response template and the wire of its chat template.
-    pub fn new(template: &'m Template, wire: &'m Wire) -> Self {
-        Self { template, wire, clear: marks::clear(template, wire.structure(), wire.written()) }
+    pub fn new(template: Template, wire: Wire) -> Self {
+        let clear = marks::clear(&template, wire.structure(), wire.written());
+        Self { template, wire, clear }
     }
 
     /// Builds the grammar of a request.

@@ -1,27 +1,11 @@
-//! Events and the spans they carry: bytes, counted from where the parser began to read.
+//! Events: what the parser reports, in the text's order.
 
 use std::sync::Arc;
 
+use super::problem::Problem;
+use super::span::Span;
 use crate::content::Capture;
 use crate::json::Value;
-
-/// A stretch of the text, in bytes.
-///
-/// It counts from the start of all the parser reads: the rest of the prefix after the start anchor, then the text.
-/// The text itself begins at [`Parser::prefix_length`](super::Parser::prefix_length).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// The first byte.
-    pub start: usize,
-    /// The byte after the last.
-    pub end: usize,
-}
-
-impl Span {
-    pub(super) fn new(start: usize, end: usize) -> Self {
-        Self { start, end }
-    }
-}
 
 /// An event of the text.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +75,9 @@ pub enum Event {
         /// The body.
         body: Span,
     },
+    /// Something went wrong with a region: it comes after the [`Malformed`](Event::Malformed), or before the
+    /// [`Close`](Event::Close), that it is about. Not in reference mode.
+    Problem(Problem),
 }
 
 /// An [`Event`] that borrows its texts and values.
@@ -161,6 +148,8 @@ pub enum EventRef<'e> {
         /// The body.
         body: Span,
     },
+    /// Something went wrong with a region.
+    Problem(&'e Problem),
 }
 
 impl EventRef<'_> {
@@ -173,6 +162,7 @@ impl EventRef<'_> {
             | EventRef::Chunk { field, .. }
             | EventRef::Close { field, .. }
             | EventRef::Malformed { field, .. } => field,
+            EventRef::Problem(problem) => &problem.field,
         }
     }
 
@@ -185,6 +175,7 @@ impl EventRef<'_> {
             EventRef::Malformed { .. } => "region_malformed",
             EventRef::CallStart { .. } => "call_start",
             EventRef::CallArguments { .. } => "call_arguments",
+            EventRef::Problem(_) => "problem",
         }
     }
 
@@ -209,6 +200,7 @@ impl EventRef<'_> {
             EventRef::Malformed { field, text, reason, span, body } => {
                 Event::Malformed { field: field.clone(), text: text.to_owned(), reason: reason.to_owned(), span, body }
             }
+            EventRef::Problem(problem) => Event::Problem(problem.clone()),
         }
     }
 }
@@ -227,6 +219,7 @@ impl Event {
             Event::Malformed { field, text, reason, span, body } => {
                 EventRef::Malformed { field, text, reason, span: *span, body: *body }
             }
+            Event::Problem(problem) => EventRef::Problem(problem),
         }
     }
 
@@ -239,6 +232,7 @@ impl Event {
             | Event::Chunk { field, .. }
             | Event::Close { field, .. }
             | Event::Malformed { field, .. } => field,
+            Event::Problem(problem) => &problem.field,
         }
     }
 
@@ -267,6 +261,7 @@ impl Event {
                 add(span);
                 entries.insert("body".to_owned(), Value::List(vec![body.start.into(), body.end.into()]));
             }
+            Event::Problem(problem) => add(&problem.span),
             Event::CallStart { .. } | Event::CallArguments { .. } => {}
         }
         Value::Object(entries)
@@ -294,6 +289,11 @@ impl Event {
             Event::CallArguments { index, delta, .. } => {
                 entries.push(("index", (*index).into()));
                 entries.push(("delta", delta.as_str().into()));
+            }
+            Event::Problem(problem) => {
+                let Value::Object(told) = problem.to_value() else { return Value::Null };
+                let kind = ("type".to_owned(), self.kind().into());
+                return Value::Object(std::iter::once(kind).chain(told).collect());
             }
         }
         Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use super::calls::{Growth, News};
 use super::error::{Cause, ParseError, Stage};
-use super::event::{Event, EventRef, Span};
+use super::event::{Event, EventRef};
 use super::message::Message;
 use super::plan::{DelimiterPlan, FieldPlan, Plan, Watch};
+use super::problem::{Problem, ProblemKind};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
+use super::span::Span;
 use super::strings::Strings;
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};
-use crate::json::Object;
+use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Field, Regions, Template};
 
 /// How to parse: `Options::default().grow_calls(true)`.
@@ -113,8 +115,8 @@ pub struct Parser {
     tools: Option<Arc<Tools>>,
     closers_in_strings: ClosersInStrings,
     signals: Signals,
-    /// The fields whose regions gave a value that is not empty.
-    valued: Vec<usize>,
+    /// What is known of the fields that have had a region.
+    ended: Vec<Ended>,
     buffer: Buffer,
     scan: Scan,
     /// The first byte that is neither shown nor part of a delimiter.
@@ -134,6 +136,15 @@ pub struct Parser {
     stage: Stage,
     prefix_length: usize,
     initial_events: Vec<Event>,
+}
+
+/// The regions of one field that have ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    field: usize,
+    count: usize,
+    /// Whether one of them gave a value that is not empty, which another could replace.
+    has_value: bool,
 }
 
 /// The region the parser is in.
@@ -158,6 +169,8 @@ pub struct Finished {
     pub missing: Vec<String>,
     /// The regions that gave no value, in their order.
     pub malformed: Vec<Malformed>,
+    /// What went wrong in the text, in its order; empty in reference mode.
+    pub problems: Vec<Problem>,
     /// The doubts about the answer, a sentence for each.
     pub notes: Vec<String>,
     /// The last events, unless they went to a sink.
@@ -206,7 +219,7 @@ impl Parser {
             tools: options.tools,
             closers_in_strings: options.closers_in_strings,
             signals: Signals::default(),
-            valued: Vec::new(),
+            ended: Vec::new(),
             buffer: Buffer::default(),
             position: 0,
             from: 0,
@@ -312,7 +325,9 @@ impl Parser {
         }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
-        Ok(Finished { message, missing, malformed: self.signals.malformed, notes, events: Vec::new() })
+        let malformed = self.signals.problems.iter().filter_map(Malformed::of).collect();
+        let problems = self.signals.problems.into_iter().map(|(problem, _)| problem).collect();
+        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new() })
     }
 
     /// The text that is held back, and the delimiters it could be part of.
@@ -483,7 +498,7 @@ impl Parser {
         let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
         self.plan.implicit == Some(region.field)
             && !field.repeats
-            && self.valued.contains(&region.field)
+            && self.has_value(region.field)
             && self.buffer.slice(body.start, body.end).trim().is_empty()
             && self
                 .plan
@@ -586,7 +601,12 @@ impl Parser {
                 return Ok(());
             }
         }
-        let before = match self.valued.contains(&region.field) && !field.repeats {
+        let number = count(&mut self.ended, region.field);
+        // A delimiter is never empty at the end of the text unless it is the end that it takes.
+        let at_end = span.start == span.end && span.end == self.buffer.end();
+        let mut unclosed =
+            self.unclosed(known, field, span, body, at_end).map(|problem| Problem { region: number, ..problem });
+        let before = match self.has_value(region.field) && !field.repeats {
             true => self.message.value(field).cloned(),
             false => None,
         };
@@ -595,9 +615,17 @@ impl Parser {
                 if let Some(before) = before.filter(|before| !before.is_empty() && *before != *value) {
                     self.signals.note_lost(region.field, &before);
                 }
-                if !field.repeats && !value.is_empty() && !self.valued.contains(&region.field) {
-                    self.valued.push(region.field);
+                if !field.repeats && !value.is_empty() {
+                    self.ended
+                        .iter_mut()
+                        .filter(|ended| ended.field == region.field)
+                        .for_each(|ended| ended.has_value = true);
                 }
+                if let Some(problem) = &mut unclosed {
+                    problem.call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
+                    sink(EventRef::Problem(problem));
+                }
+                self.signals.problems.extend(unclosed.map(|problem| (problem, None)));
                 if let Some(growth) = region.growth {
                     growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&known.name)));
                 }
@@ -609,17 +637,73 @@ impl Parser {
                 return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
             }
             Err(failure) => {
-                let (name, text_of) = (field.name.clone(), text.to_owned());
-                self.signals.malformed.push(Malformed { field: name, text: text_of, reason: failure.reason.clone() });
                 sink(EventRef::Malformed { field: &known.name, text, reason: &failure.reason, span, body });
+                let problem = Problem {
+                    kind: ProblemKind::Malformed,
+                    span: body,
+                    field: field.name.clone(),
+                    call: None,
+                    region: number,
+                    reason: Some(failure.reason),
+                    at_end,
+                };
+                sink(EventRef::Problem(&problem));
+                self.signals.problems.push((problem, Some(text.to_owned())));
             }
         }
         Ok(())
     }
 
+    fn has_value(&self, field: usize) -> bool {
+        self.ended.iter().any(|ended| ended.field == field && ended.has_value)
+    }
+
+    /// The problem of a region that ends without one of its field's own closers; its call is the first that the region
+    /// would add to the message.
+    fn unclosed(&self, plan: &FieldPlan, field: &Field, span: Span, body: Span, at_end: bool) -> Option<Problem> {
+        if !plan.needs_closer || self.mode == Mode::Reference {
+            return None;
+        }
+        let closer = self.buffer.slice(span.start, span.end).trim();
+        let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
+        let calls = self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats);
+        (at_end || is_turn_mark()).then(|| Problem {
+            kind: ProblemKind::Unclosed,
+            span: body,
+            field: field.name.clone(),
+            call: Some(calls.map_or(0, <[Value]>::len)),
+            region: 0,
+            reason: None,
+            at_end,
+        })
+    }
+
     fn error(&self, cause: Cause) -> ParseError {
         ParseError { stage: self.stage, cause }
     }
+}
+
+/// Counts a region of the field that ends; gives its number.
+fn count(all: &mut Vec<Ended>, field: usize) -> usize {
+    match all.iter_mut().find(|ended| ended.field == field) {
+        Some(ended) => {
+            ended.count += 1;
+            ended.count - 1
+        }
+        None => {
+            all.push(Ended { field, count: 1, has_value: false });
+            0
+        }
+    }
+}
+
+/// The last call among those of a region's value, if it has calls.
+fn last_call(value: &Value) -> Option<usize> {
+    let (last, place) = match value {
+        Value::List(calls) => (calls.last()?, calls.len() - 1),
+        one => (one, 0),
+    };
+    last.get("function").map(|_| place)
 }
 
 /// The delimiters watched for in a region, or outside of all.

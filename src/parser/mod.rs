@@ -28,16 +28,19 @@
 mod anchor;
 mod calls;
 mod chunks;
+mod closers;
 mod error;
 mod event;
 mod machine;
 mod message;
 mod part;
 mod plan;
+mod problem;
 #[cfg(test)]
 mod reading_less;
 mod scan;
 mod signals;
+mod span;
 mod strings;
 
 pub use crate::content::coerce::{Tools, ToolsError};
@@ -47,12 +50,14 @@ pub use crate::content::{Capture, Mode};
 pub use chunks::{Chunks, cut};
 pub(crate) use error::{Cause, Stage};
 pub use error::{ParseError, ParseErrorKind};
-pub use event::{Event, EventRef, Span};
+pub use event::{Event, EventRef};
 pub use machine::{ClosersInStrings, Finished, Options, Parser, Reasoning};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]
 pub use machine::{Held, Pending};
+pub use problem::{Problem, ProblemKind};
 pub use signals::Malformed;
+pub use span::Span;
 
 use std::sync::Arc;
 

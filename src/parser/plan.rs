@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use super::anchor::Anchor;
 use super::calls::CallShape;
+use super::closers;
 use crate::pattern::Pattern;
-use crate::template::{Delimiter, Regions, Template};
+use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
+
+/// The field whose text may end anywhere: an answer that was cut off reads like one that was not.
+const CONTENT: &str = "content";
 
 /// What a template asks the parser to watch for, and when.
 #[derive(Clone, Debug)]
@@ -21,6 +25,8 @@ pub(super) struct Plan {
     pub implicit: Option<usize>,
     /// How many characters of text that is done with have to be kept; `None`: all.
     pub reach_behind: Option<usize>,
+    /// The marks that end the turn, and so every region.
+    pub turn_marks: Vec<String>,
 }
 
 /// How the text of a field is shown.
@@ -42,6 +48,8 @@ pub(super) struct FieldPlan {
     pub inside: Watch,
     /// Where the parts of its calls are, if they can be reported before a region is whole.
     pub calls: Option<CallShape>,
+    /// Whether a region is only whole with one of the field's own closers: its value does not end by itself.
+    pub needs_closer: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -121,12 +129,18 @@ impl Plan {
         }
         let name = |delimiter: &DelimiterPlan| template.fields().get(delimiter.field).map(|field| field.name.as_str());
         outside.sort_by_key(|&d| delimiters.get(d).map(|delimiter| (delimiter.closes, name(delimiter))));
+        let turn_marks = closers::turn_marks(template.fields());
+        let needs_closer = |field: &Field| {
+            let ends_itself = matches!(field.content, ContentSpec::Json(_));
+            field.open.is_some() && field.name != CONTENT && !ends_itself && closers::has_own(field, &turn_marks)
+        };
         let fields = template.fields().iter().zip(insides).map(|(field, inside)| FieldPlan {
             name: field.name.as_str().into(),
             dirty: field.content.is_structured(),
             regions: field.regions,
             inside: Watch::new(inside, &delimiters),
             calls: CallShape::of(field),
+            needs_closer: needs_closer(field),
         });
         let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());
         let fields: Vec<FieldPlan> = fields.collect();
@@ -134,6 +148,7 @@ impl Plan {
         Self {
             shown: shown.map(|field| Shown { name: field.name.clone(), dirty: field.dirty }).collect(),
             fields,
+            turn_marks: turn_marks.clone(),
             outside: Watch::new(outside, &delimiters),
             implicit,
             reach_behind: reaches.into_iter().try_fold(0, |most, reach| Some(most.max(reach?))),

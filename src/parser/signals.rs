@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::part::part;
 use super::plan::Plan;
+use super::problem::Problem;
 use crate::json::Value;
 use crate::pattern::Pattern;
 
@@ -20,6 +21,12 @@ pub struct Malformed {
 }
 
 impl Malformed {
+    /// The region that a problem is about, if it gave no value: then its text is known.
+    pub(super) fn of((problem, text): &(Problem, Option<String>)) -> Option<Self> {
+        let reason = problem.reason.clone().unwrap_or_default();
+        Some(Self { field: problem.field.clone(), text: text.clone()?, reason })
+    }
+
     /// The region as the command writes it.
     #[doc(hidden)]
     pub fn to_value(&self) -> Value {
@@ -43,7 +50,8 @@ const QUOTED: usize = 40;
 /// The signals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
-    pub malformed: Vec<Malformed>,
+    /// The problems, those of malformed regions with their text.
+    pub problems: Vec<(Problem, Option<String>)>,
     no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,

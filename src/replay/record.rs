@@ -209,8 +209,8 @@ impl Recorder {
             EventRef::Chunk { field, span, .. } => (Kind::Chunk, field, span),
             EventRef::Close { field, span, .. } => (Kind::Close, field, span),
             EventRef::Malformed { field, span, .. } => (Kind::Malformed, field, span),
-            // Only a parser that is asked to grow calls gives these.
-            EventRef::CallStart { .. } | EventRef::CallArguments { .. } => return,
+            // What it says of a region is in the region's end; only a parser that is asked to grow calls gives the others.
+            EventRef::Problem(_) | EventRef::CallStart { .. } | EventRef::CallArguments { .. } => return,
         };
         let Span { start, end } = span;
         let fields = recording.template.fields();
@@ -221,7 +221,10 @@ impl Recorder {
             EventRef::Open { captures, .. } => {
                 recording.opens.push(Opened { event: index, start, captures: captures.into() });
             }
-            EventRef::Chunk { .. } | EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}
+            EventRef::Chunk { .. }
+            | EventRef::Problem(_)
+            | EventRef::CallStart { .. }
+            | EventRef::CallArguments { .. } => {}
             EventRef::Close { value, body, .. } => {
                 let body = place(body.start)..place(body.end);
                 recording.closes.push(Closed { event: index, start, body, value: Ok(CompactValue::new(value)) });

@@ -5,7 +5,7 @@ use serde_core::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::diagnostic::Diagnostic;
 use crate::json::{Map, Number, Value};
-use crate::parser::{Event, EventRef, Finished, Malformed};
+use crate::parser::{Event, EventRef, Finished, Malformed, Problem};
 use crate::template::Template;
 
 impl Serialize for Value {
@@ -71,7 +71,9 @@ impl Serialize for EventRef<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", self.kind())?;
-        map.serialize_entry("field", self.field())?;
+        if !matches!(self, EventRef::Problem(_)) {
+            map.serialize_entry("field", self.field())?;
+        }
         match self {
             EventRef::Open { .. } => {}
             EventRef::Chunk { text, dirty, .. } => {
@@ -94,13 +96,19 @@ impl Serialize for EventRef<'_> {
                 map.serialize_entry("index", index)?;
                 map.serialize_entry("delta", delta)?;
             }
+            EventRef::Problem(problem) => {
+                let told = problem.to_value();
+                for (key, value) in told.as_object().into_iter().flatten() {
+                    map.serialize_entry(key, value)?;
+                }
+            }
         }
         map.end()
     }
 }
 
-/// `message`, then `missing`, `malformed` and `notes` if there are any, as the command writes them, and the last
-/// `events`.
+/// `message`, then `missing`, `malformed`, `problems` and `notes` if there are any, as the command writes them, and the
+/// last `events`.
 impl Serialize for Finished {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -111,6 +119,10 @@ impl Serialize for Finished {
         if !self.malformed.is_empty() {
             let listed: Vec<Value> = self.malformed.iter().map(Malformed::to_value).collect();
             map.serialize_entry("malformed", &listed)?;
+        }
+        if !self.problems.is_empty() {
+            let listed: Vec<Value> = self.problems.iter().map(Problem::to_value).collect();
+            map.serialize_entry("problems", &listed)?;
         }
         if !self.notes.is_empty() {
             map.serialize_entry("notes", &self.notes)?;

@@ -297,7 +297,7 @@ fn what_makes_an_answer_doubtful_is_said_beside_it() {
     let (answers, output) = rows(input.join("\n"), "doubtful.json", &[]);
     assert_eq!(code(&output), 0);
     insta::assert_snapshot!(answers.join("\n"), @r#"
-    {"id": 1, "source": {"line": 3}, "message": {"role": "assistant"}, "malformed": [{"field": "tool_calls", "text": "{oops}", "reason": "not JSON: expected a key in double quotes, at \"oops}\""}]}
+    {"id": 1, "source": {"line": 3}, "message": {"role": "assistant"}, "malformed": [{"field": "tool_calls", "text": "{oops}", "reason": "not JSON: expected a key in double quotes, at \"oops}\""}], "problems": [{"kind": "malformed", "field": "tool_calls", "region": 0, "reason": "not JSON: expected a key in double quotes, at \"oops}\""}]}
     {"id": 2, "message": {"role": "assistant", "content": "<user>Hi"}, "notes": ["the prefix does not contain the start anchor, so all of it was read as part of the message"]}
     {"id": 3, "message": {"role": "assistant", "content": "hm</think>Hi"}, "notes": ["`thinking` is closed by \"</think>\" where it is not open; the mark stayed in the text (does the prefix open it?)"]}
     {"id": 4, "message": {"role": "assistant", "tool_calls": [{}]}, "notes": ["`content` came more than once: the last region replaced an earlier value, \"Hi\""]}

@@ -182,7 +182,10 @@ proptest! {
             return Ok(());
         }
         if let Ok(reference) = parsed(template, "", &[&text], Mode::Reference) {
-            prop_assert_eq!(parsed(template, "", &[&text], Mode::Stable).unwrap(), reference, "{} {:?}", name, text);
+            let stable = parsed(template, "", &[&text], Mode::Stable).unwrap();
+            // The reference tells of no problems.
+            let stable: Vec<&str> = stable.split('\n').filter(|event| !event.starts_with("Problem(")).collect();
+            prop_assert_eq!(stable.join("\n"), reference, "{} {:?}", name, text);
         }
     }
 

@@ -40,6 +40,7 @@ mod lint;
 mod load;
 mod pages;
 mod parser_size;
+mod problems;
 mod prove;
 mod public_api;
 mod renderings;

@@ -147,6 +147,10 @@ fn events_are_written_as_the_command_writes_them() {
                     let listed = finished.malformed.iter().map(|region| region.to_value()).collect();
                     notes += &format!(r#""malformed": {}, "#, Value::List(listed));
                 }
+                if !finished.problems.is_empty() {
+                    let listed = finished.problems.iter().map(|problem| problem.to_value()).collect();
+                    notes += &format!(r#""problems": {}, "#, Value::List(listed));
+                }
                 if !finished.notes.is_empty() {
                     let listed = finished.notes.iter().map(|note| note.as_str().into()).collect();
                     notes += &format!(r#""notes": {}, "#, Value::List(listed));

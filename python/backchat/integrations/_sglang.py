@@ -2,32 +2,187 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sglang.srt.parser import response_template
+from sglang.srt.parser import response_template as theirs
 
-from backchat.integrations._served import template_for
+import backchat
+from backchat.integrations._model import chat_template_of, grammar_of, prepare, variables_of
 from backchat.integrations.sglang import ResponseParser
 
+#: The reader that derived templates are written for.
+TARGET = "sglang"
 
-def _prepare(tokenizer: Any) -> None:
-    # SGLang's detectors make their parser by this name, and a process serves one model.
-    response_template.ResponseParser = ResponseParser
-    if tokenizer is not None and getattr(tokenizer, "response_template", None) is None:
-        tokenizer.response_template = template_for(tokenizer)
-
-
-class ToolDetector(response_template.ResponseTemplateToolDetector):
-    """SGLang's detector, on Backchat's parser."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _prepare(kwargs.get("tokenizer"))
-        super().__init__(*args, **kwargs)
+# SGLang's detectors make their parser by this name, and a process serves one model.
+theirs.ResponseParser = ResponseParser
 
 
-class ReasoningDetector(response_template.ResponseTemplateReasoningDetector):
-    """SGLang's detector, on Backchat's parser."""
+class ToolDetector(theirs.ResponseTemplateToolDetector):
+    """SGLang's detector on Backchat's parser, with grammars in the model's own format."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _prepare(kwargs.get("tokenizer"))
-        super().__init__(*args, **kwargs)
+    # SGLang gives a detector what its signature names, so that every parameter is named.
+    def __init__(
+        self,
+        tokenizer: Any = None,
+        response_template: dict[str, Any] | None = None,
+        prefix: str = "",
+        tools: list[Any] | None = None,
+        constrained: bool = False,
+    ) -> None:
+        if response_template is None:
+            prepare(tokenizer, TARGET)
+        super().__init__(tokenizer, response_template, prefix, tools, constrained)
+        self._tokenizer = tokenizer
+        self._call_grows = False
+        self._is_cut_off = False
+
+    def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> Any:
+        """What a piece of text adds to the content and to the calls."""
+        return self._emit_streaming_events(self._begin(tools) + self._adapter.feed(new_text, tools), tools)
+
+    def finish(self, tools: list[Any]) -> Any:
+        """What the end of the text adds to them."""
+        return self._emit_streaming_events(self._begin(tools) + self._adapter.finalize(tools), tools)
+
+    def _begin(self, tools: list[Any]) -> list[dict[str, Any]]:
+        """Give the adapter a parser that reports calls as they grow, unless SGLang transforms them itself."""
+        if self._adapter._parser is not None or self._each_transform is not None:
+            return []
+        adapter: Any = self._adapter
+        events: list[dict[str, Any]] = adapter._start(tools)
+        parser: ResponseParser = adapter._parser.growing()
+        adapter._parser = parser
+        return events + [event for event in parser.initial_events if events and event["type"].startswith("call_")]
+
+    def _emit_streaming_events(self, events: list[dict[str, Any]], tools: list[Any]) -> Any:
+        if self._each_transform is not None:
+            return super()._emit_streaming_events(events, tools)
+        others = [event for event in events if event.get("field") != theirs._TOOL_FIELD]
+        result = super()._emit_streaming_events(others, tools)
+        for event in events:
+            if event.get("field") == theirs._TOOL_FIELD:
+                self._take(event, tools, result.calls)
+        return result
+
+    def _take(self, event: dict[str, Any], tools: list[Any], calls: list[Any]) -> None:
+        match event["type"]:
+            case "region_open":
+                self._is_cut_off = False
+            case "problem":
+                self._is_cut_off = event["kind"] == "unclosed" and event.get("at_end", False)
+            case "call_start":
+                self._end_call()
+                is_known = event["name"] in self._get_tool_indices(tools)
+                self._call_grows = is_known or theirs.envs.SGLANG_FORWARD_UNKNOWN_TOOLS.get()
+                if self._call_grows:
+                    self._emit_tool_name(event["name"], calls)
+            case "call_arguments" if self._call_grows and not self._is_cut_off:
+                calls.append(theirs.ToolCallItem(tool_index=self.current_tool_id, parameters=event["delta"]))
+                self.streamed_args_for_tool[self.current_tool_id] += event["delta"]
+                told = self.streamed_args_for_tool[self.current_tool_id]
+                self.prev_tool_call_arr[self.current_tool_id]["arguments"] = told
+            case "region_close" | "region_malformed":
+                if self._call_grows and (self._is_cut_off or self._adapter._is_unusable_tool_end(event)):
+                    # The client has its beginning: it stays an incomplete call.
+                    self._drop_streamed_tool_call()
+                    self._call_grows = False
+                self._end_call()
+
+    def _end_call(self) -> None:
+        """End the call that grows, if there is one: it is whole."""
+        if self._call_grows:
+            self.incomplete_tool_call_indices.discard(self.current_tool_id)
+            self.current_tool_id += 1
+            self.current_tool_name_sent = False
+            self._call_grows = False
+
+    def supports_structural_tag(self) -> bool:
+        """Whether forced calls keep the model's own format."""
+        return True
+
+    def get_structural_tag(
+        self,
+        tools: list[Any] | None = None,
+        tool_choice: Any = "auto",
+        thinking_mode: bool = False,
+        parallel_tool_calls: bool = True,
+        message_start: bool = False,
+    ) -> Any:
+        """A structural tag of what the model may write for a request.
+
+        With `thinking_mode` it begins with the reasoning; else after it, where SGLang itself waits for its end.
+        """
+        from xgrammar import StructuralTag
+
+        written = grammar_of(self._tokenizer, self.response_template).for_request(
+            [tool.model_dump() for tool in tools or ()],
+            tool_choice=tool_choice if isinstance(tool_choice, str) else tool_choice.model_dump(),
+            parallel=None if parallel_tool_calls else False,
+            prompt=self._prompt(after_reasoning=not thinking_mode and not message_start),
+            reasoning="auto" if thinking_mode else "never",
+            format="structural-tag",
+        )
+        return StructuralTag.model_validate(written["grammar"])
+
+    def validate_structure_constraint_request(
+        self,
+        tool_choice: Any,
+        parallel_tool_calls: bool,
+        strict_requested: bool,
+        *,
+        tools: list[Any],
+        thinking_mode: bool = False,
+    ) -> Any:
+        """The tag of a request that asks for something which only a grammar can guarantee; raises `ValueError` if there is none."""
+        if tool_choice == "auto" and parallel_tool_calls and not strict_requested:
+            return None
+        return self.get_structural_tag(tools, tool_choice, thinking_mode, parallel_tool_calls)
+
+    def _prompt(self, *, after_reasoning: bool) -> str | None:
+        """The prompt that a grammar goes on from, up to the end of the reasoning if that is where it begins.
+
+        SGLang constrains a request before it has its prompt; then it is that of a short conversation.
+        """
+        chat_template = chat_template_of(self._tokenizer)
+        prompt = self._prefix
+        if not prompt and chat_template is not None:
+            user = [{"role": "user", "content": "Hi"}]
+            variables = variables_of(self._tokenizer)
+            prompt = backchat.render(chat_template, user, add_generation_prompt=True, variables=variables).text
+        thinking = self._thinking_field
+        if not after_reasoning or thinking is None or not thinking.close_literals:
+            return prompt or None
+        is_open = backchat.ResponseParser(self.response_template, prompt).current_field == theirs._THINKING_FIELD
+        opener = "" if is_open else (thinking.open_literals or [""])[0]
+        return f"{prompt}{opener}.{thinking.close_literals[0]}"
+
+
+class ReasoningDetector(theirs.ResponseTemplateReasoningDetector):
+    """SGLang's detector on Backchat's parser."""
+
+    def __init__(
+        self,
+        stream_reasoning: bool = True,
+        tokenizer: Any = None,
+        response_template: dict[str, Any] | None = None,
+        prefix: str = "",
+        force_nonempty_content: bool = False,
+        grammar_start: str | None = None,
+        tools: Sequence[Any] | None = None,
+        constrained: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if response_template is None:
+            prepare(tokenizer, TARGET)
+        super().__init__(
+            stream_reasoning,
+            tokenizer,
+            response_template,
+            prefix,
+            force_nonempty_content,
+            grammar_start,
+            tools,
+            constrained,
+            **kwargs,
+        )

@@ -28,10 +28,17 @@ class ResponseParser(_served.ResponseParser):
             for name, field in fields.items()
             if field.get("content", "text") == "text" and field.get("transform") is None
         }
+        parser._asked = (response_template, prefix, options)
         parser._mark(parser.initial_events)
         return parser
 
     _verbatim: set[str]
+    _asked: tuple[Any, str | None, dict[str, Any]]
+
+    def growing(self) -> Self:
+        """A new parser like this one, which also reports calls as they grow, and problems."""
+        response_template, prefix, options = self._asked
+        return type(self)(response_template, prefix, **{**options, "grow_calls": True, "problems": True})
 
     def _mark(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for event in events:
@@ -47,6 +54,10 @@ class ResponseParser(_served.ResponseParser):
         """End the message: give it and the last events."""
         message, events = super().finalize()
         return message, self._mark(events)
+
+    def _coerce_tool_calls(self, value: Any, json_values: bool = False) -> Any:
+        """Give the arguments of calls the types of their tools; SGLang also says whether they were JSON before."""
+        return super()._coerce_tool_calls(value)
 
 
 def register() -> None:

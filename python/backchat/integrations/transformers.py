@@ -2,18 +2,33 @@
 
 >>> import backchat.integrations.transformers as backchat_transformers
 >>> backchat_transformers.patch()    # doctest: +SKIP
+
+`python -m backchat.integrations.transformers serve MODEL` is `transformers serve` with it.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import backchat
+from backchat.integrations._model import NotProved, chat_template_of, variables_of
 from backchat.integrations._spec import spec_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+__all__ = [
+    "NotProved",
+    "ResponseParser",
+    "add_response_template",
+    "main",
+    "parse_response",
+    "patch",
+    "unpatch",
+]
 
 #: The first release of transformers with response templates.
 FIRST = (5, 13)
@@ -23,34 +38,22 @@ PLACES = (
     ("transformers.utils.chat_parsing", "ResponseParser", "parse_response"),
     ("transformers.utils.chat_parsing.response_parser", "ResponseParser", "parse_response"),
     ("transformers.tokenization_utils_base", "ResponseParser", "_template_parse_response"),
-    ("transformers.cli.serving.utils", "ResponseParser", None),
 )
 
+#: What `transformers serve` streams with, and the function that makes its chunks.
+SERVING = "transformers.cli.serving.utils"
+CHUNKS = "response_events_to_chunks"
+
 _mode: Literal["stable", "reference"] = "stable"
-_before: dict[tuple[str, str], Any] = {}
-
-
-class NotProved(ValueError):
-    """A derived response template with which some conversations do not parse back exactly. `derivation` has the counterexamples."""
-
-    def __init__(self, derivation: backchat.Derivation) -> None:
-        super().__init__(f"the derived response template is {derivation.status}: {_why(derivation)}")
-        self.derivation = derivation
-
-
-def _why(derivation: backchat.Derivation) -> str:
-    if derivation.failures:
-        return (
-            f"{derivation.proved} of {derivation.total} generated conversations parse back exactly; "
-            f"first lost: {derivation.failures[0]}"
-        )
-    return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
+#: What was there before, by what is there now.
+_before: list[tuple[Any, Any]] = []
 
 
 class ResponseParser(backchat.ResponseParser):
     """Backchat's parser with the signature of transformers', and what its callers reach for."""
 
     def __new__(cls, response_template: Any, prefix: str | None = None, *, tools: Any = None) -> Self:
+        _bind_serving()
         return super().__new__(cls, spec_of(response_template), prefix, tools=tools, mode=_mode, errors="raise")
 
     @property
@@ -86,20 +89,52 @@ def patch(mode: Literal["stable", "reference"] = "stable") -> None:
 
     _mode = mode
     for module_name, parser, function in PLACES:
-        module = sys.modules.get(module_name)
         for name, ours in ((parser, ResponseParser), (function, parse_response)):
-            if module is not None and name is not None and hasattr(module, name):
-                _before.setdefault((module_name, name), getattr(module, name))
-                setattr(module, name, ours)
+            _bind(sys.modules.get(module_name), name, ours)
+    _bind_serving()
+
+
+def _bind(module: Any, name: str, ours: Any) -> None:
+    theirs = getattr(module, name, ours)
+    if theirs is not ours:
+        if all(known is not ours for known, _ in _before):
+            _before.append((ours, theirs))
+        setattr(module, name, ours)
+
+
+def _bind_serving() -> None:
+    """Bind what `transformers serve` streams with, which may be imported after `patch()`."""
+    serving = sys.modules.get(SERVING)
+    chunks = getattr(serving, CHUNKS, None)
+    if _before and chunks is not None and not hasattr(chunks, "__wrapped__"):
+        _bind(serving, "ResponseParser", ResponseParser)
+        _bind(serving, CHUNKS, _one_call_each(chunks))
+
+
+def _one_call_each(chunks: Callable[[list[dict[str, Any]]], list[Any]]) -> Callable[[list[dict[str, Any]]], list[Any]]:
+    """transformers' function, which takes one call a region, for regions that hold a list of them."""
+
+    @functools.wraps(chunks)
+    def of(events: list[dict[str, Any]]) -> list[Any]:
+        told: list[dict[str, Any]] = []
+        for event in events:
+            calls = event.get("value") if event["type"] == "region_close" and event["field"] == "tool_calls" else None
+            told.extend([{**event, "value": call} for call in calls] if isinstance(calls, list) else [event])
+        return chunks(told)
+
+    return of
 
 
 def unpatch() -> None:
-    """Put everything back."""
-    while _before:
-        (module_name, name), before = _before.popitem()
-        module = sys.modules.get(module_name)
-        if module is not None:
-            setattr(module, name, before)
+    """Put everything back, in modules that were imported meanwhile, too."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] not in ("transformers", "trl"):
+            continue
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            for ours, theirs in _before:
+                if value is ours:
+                    setattr(module, attribute, theirs)
+    _before.clear()
 
 
 def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
@@ -111,18 +146,27 @@ def add_response_template(tokenizer: Any, *, derive: bool = True) -> Any:
         return tokenizer
     if not derive:
         raise ValueError("the tokenizer has no response template")
-    chat_template = getattr(tokenizer, "chat_template", None)
-    if isinstance(chat_template, dict):
-        chat_template = chat_template.get("tool_use") or chat_template.get("default")
-    if not chat_template:
+    chat_template = chat_template_of(tokenizer)
+    if chat_template is None:
         raise ValueError("the tokenizer has neither a response template nor a chat template to derive one from")
-    tokens = getattr(tokenizer, "special_tokens_map", None) or {}
-    variables = {name: token for name, token in tokens.items() if isinstance(token, str)}
-    # A template's text, even one without any mark of Jinja.
-    derivation = backchat.derive(
-        f"{chat_template}\n" if "{" not in chat_template else chat_template, variables=variables
-    )
+    derivation = backchat.derive(chat_template, variables=variables_of(tokenizer))
     if derivation.status != "proved":
         raise NotProved(derivation)
     tokenizer.response_template = derivation.response_template
     return tokenizer
+
+
+def main() -> None:
+    """Run the command `transformers` with Backchat's parser: `python -m backchat.integrations.transformers serve …`."""
+    patch()
+    from transformers.cli.transformers import main as run
+
+    sys.argv[0] = "transformers"
+    run()
+
+
+if __name__ == "__main__":
+    # Not this copy of the module: the one that everybody imports.
+    from backchat.integrations.transformers import main as launch
+
+    launch()

@@ -13,7 +13,8 @@ use crate::content::coerce::Tools;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::parser::{
-    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Reasoning, cut,
+    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Problem, ProblemKind,
+    Reasoning, cut,
 };
 use crate::schema::source::Source;
 use crate::schema::{self, Schema};
@@ -85,8 +86,8 @@ enum Done {
 pub struct Recording {
     /// Whether events have their position.
     pub spans: bool,
-    /// Whether only events of malformed regions are kept: a message without its events needs no others.
-    pub malformed_only: bool,
+    /// Whether only events of problems are kept: a message without its events needs no others.
+    pub problems_only: bool,
     /// How many bytes of the prompt count before the text.
     pub prefix_length: usize,
     pub initial: Vec<Event>,
@@ -95,17 +96,23 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Keeps an event of a malformed region.
+    /// Keeps an event that tells of a problem.
     pub fn keep(&mut self, event: EventRef<'_>) {
-        if matches!(event, EventRef::Malformed { .. }) {
+        if matches!(event, EventRef::Malformed { .. } | EventRef::Problem(_)) {
             self.initial.push(event.to_owned());
         }
+    }
+
+    /// All events, in order.
+    pub fn events(&self) -> impl Iterator<Item = &Event> {
+        self.initial.iter().chain(self.feeds.iter().flatten()).chain(self.last.iter().flatten())
     }
 
     /// Begins with what the prefix wrote.
     fn begin(&mut self, parser: &Parser) {
         self.prefix_length = parser.prefix_length();
-        let keeps = |event: &&Event| !self.malformed_only || matches!(event, Event::Malformed { .. });
+        let is_problem = |event: &Event| matches!(event, Event::Malformed { .. } | Event::Problem(_));
+        let keeps = |event: &&Event| !self.problems_only || is_problem(event);
         self.initial = parser.initial_events().iter().filter(keeps).cloned().collect();
     }
 }
@@ -115,6 +122,7 @@ impl Recording {
 pub struct Doubts {
     missing: AtomicU64,
     malformed: AtomicU64,
+    unclosed: AtomicU64,
     notes: AtomicU64,
 }
 
@@ -123,6 +131,7 @@ impl Doubts {
         let kinds = [
             (&self.missing, finished.missing.is_empty()),
             (&self.malformed, finished.malformed.is_empty()),
+            (&self.unclosed, !finished.problems.iter().any(|problem| problem.kind == ProblemKind::Unclosed)),
             (&self.notes, finished.notes.is_empty()),
         ];
         for (counter, _) in kinds.into_iter().filter(|(_, empty)| !empty) {
@@ -134,6 +143,7 @@ impl Doubts {
     pub fn counts(&self) -> Option<String> {
         let kinds = [
             (&self.malformed, "have malformed regions"),
+            (&self.unclosed, "have unclosed regions"),
             (&self.missing, "lack required fields"),
             (&self.notes, "have notes"),
         ];
@@ -311,7 +321,7 @@ pub fn parse<'t>(
     }
     for feed in feeds {
         match recording.as_deref_mut() {
-            Some(recording) if recording.malformed_only => {
+            Some(recording) if recording.problems_only => {
                 parser.feed_into(feed, &mut |event| recording.keep(event)).map_err(at("feed"))?;
             }
             Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?),
@@ -319,7 +329,7 @@ pub fn parse<'t>(
         }
     }
     let Some(recording) = recording else { return parser.finish_into(&mut |_| {}).map_err(at("finalize")) };
-    if recording.malformed_only {
+    if recording.problems_only {
         return parser.finish_into(&mut |event| recording.keep(event)).map_err(at("finalize"));
     }
     let mut finished = parser.finish().map_err(at("finalize"))?;
@@ -340,6 +350,10 @@ pub fn complete(answer: &mut Object, done: Result<Finished, RowError>, recording
             if !malformed.is_empty() {
                 let listed = malformed.iter().map(Malformed::to_value);
                 answer.insert("malformed".to_owned(), Value::List(listed.collect()));
+            }
+            if !finished.problems.is_empty() {
+                let listed = finished.problems.iter().map(Problem::to_value);
+                answer.insert("problems".to_owned(), Value::List(listed.collect()));
             }
             if !notes.is_empty() {
                 let listed = notes.into_iter().map(Value::String).collect();

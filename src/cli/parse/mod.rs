@@ -32,7 +32,7 @@ Pass the prompt with --prefix: it often ends with the delimiter that opens the f
 Exit codes: 0 parsed; 1 parsed, but a region is malformed, a required field is missing, or in
 reference mode transformers would have raised an error; 2 could not run.
 With --jsonl: 0 if every row has an answer, errors included; with --strict, 1 if any row has
-`missing`, `malformed` or `notes`.")]
+`missing`, `malformed`, `problems` or `notes`.")]
 pub struct Parse {
     /// The JSON of a response template or response schema, or a tokenizer_config.json, model folder or ORG/NAME in the
     /// Hugging Face cache that contains one, or `-`
@@ -70,7 +70,7 @@ pub struct Parse {
     /// Leave calls in the content, as the model wrote them
     #[arg(long)]
     tools_off: bool,
-    /// Exit with 1 if any row has `missing`, `malformed` or `notes`
+    /// Exit with 1 if any row has `missing`, `malformed`, `problems` or `notes`
     #[arg(long, requires = "jsonl")]
     strict: bool,
     /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?,
@@ -166,7 +166,7 @@ impl Parse {
         let prefix = asked.prefix.as_deref().unwrap_or("");
         let mut out = io::stdout().lock();
         let is_table = asked.events && out.is_terminal();
-        let mut recording = Recording { malformed_only: true, spans: asked.spans, ..Recording::default() };
+        let mut recording = Recording { problems_only: true, spans: asked.spans, ..Recording::default() };
         let feeds = asked.chunks.of(&text);
         let color = global.colors(&out);
         let mut done = if is_table {
@@ -182,6 +182,7 @@ impl Parse {
         let file = input::name(path);
         let mut diagnostics = show::malformed(&recording, &text, file);
         let in_order = done.as_ref().is_ok_and(|finished| finished.missing.is_empty()) && diagnostics.is_empty();
+        diagnostics.extend(show::unclosed(&recording, &text, file));
 
         if let Ok(finished) = &mut done {
             let message = Value::Object(std::mem::take(&mut finished.message));

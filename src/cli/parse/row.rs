@@ -49,8 +49,8 @@ impl From<SchemaError> for RowError {
 }
 
 /// The keys of an answer's own, which a row cannot set.
-const ANSWER: [&str; 8] =
-    ["message", "error", "missing", "malformed", "notes", "initial_events", "feeds", "final_events"];
+const ANSWER: [&str; 9] =
+    ["message", "error", "missing", "malformed", "problems", "notes", "initial_events", "feeds", "final_events"];
 
 /// A row that can be run.
 #[derive(Clone, Debug, PartialEq)]

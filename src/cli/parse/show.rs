@@ -4,7 +4,7 @@ use super::answer::Recording;
 use super::row::RowError;
 use crate::diagnostic::{self, Diagnostic, Place, escape};
 use crate::json::{Object, Value};
-use crate::parser::{Event, Mode, Span};
+use crate::parser::{Event, Mode, ProblemKind, Span};
 use crate::python::json::write_escape;
 
 const RESET: &str = "\x1b[0m";
@@ -119,13 +119,29 @@ pub(super) fn shortened(json: &str) -> String {
 
 /// The findings about malformed regions. `text` is the output, from the file of that name.
 pub fn malformed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
-    let all = recording.initial.iter().chain(recording.feeds.iter().flatten()).chain(recording.last.iter().flatten());
-    let found = all.filter_map(|event| match event {
+    let found = recording.events().filter_map(|event| match event {
         Event::Malformed { field, text: raw, reason, body, .. } => Some(
             Diagnostic::warning("malformed-region", format!("a region of `{field}` could not be parsed: {reason}"))
                 .at(place(body, recording.prefix_length, text).in_file(file))
                 .help(format!("its text, {}, is not in the message", excerpt(raw))),
         ),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The findings about regions without a closer.
+pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
+    let found = recording.events().filter_map(|event| match event {
+        Event::Problem(problem) if problem.kind == ProblemKind::Unclosed => {
+            let (by, help) = match problem.at_end {
+                true => ("the end of the text", "the output was cut off: do not act on what this region says"),
+                false => ("the end of the turn", "the model left its closer out: compare the region with the output"),
+            };
+            let message = format!("a region of `{}` was closed by {by}, not by its own delimiter", problem.field);
+            let place = place(&problem.span, recording.prefix_length, text).in_file(file);
+            Some(Diagnostic::warning("unclosed-region", message).at(place).help(help))
+        }
         _ => None,
     });
     found.collect()

@@ -1,11 +1,11 @@
-//! The events of one output as JSON, each feed written as soon as it is read; only malformed regions are kept.
+//! The events of one output as JSON, each feed written as soon as it is read; only problems are kept.
 
 use std::io::{self, Write};
 
 use super::answer::{Asked, Recording, begin, complete};
 use super::row::RowError;
 use crate::json::{Object, Value};
-use crate::parser::{Event, EventRef, Finished, ParseError, Parser};
+use crate::parser::{EventRef, Finished, ParseError, Parser};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
@@ -88,9 +88,7 @@ fn add(list: &mut String, event: EventRef<'_>, recording: &mut Recording) {
     }
     let value = if recording.spans { event.to_value_with_spans() } else { event.to_value() };
     value.write_to(list);
-    if matches!(event, Event::Malformed { .. }) {
-        recording.initial.push(event);
-    }
+    recording.keep(event.borrowed());
 }
 
 fn failed(stage: &'static str, error: &ParseError) -> RowError {

@@ -7,7 +7,7 @@ use super::answer::{Asked, Recording, begin};
 use super::row::RowError;
 use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
 use crate::diagnostic::escape;
-use crate::parser::{EventRef, Finished, Held, ParseError, Span};
+use crate::parser::{EventRef, Finished, Held, ParseError, ProblemKind, Span};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes each feed, what it brought, and what is held back after it.
@@ -135,6 +135,11 @@ impl Table<'_> {
             }
             EventRef::Malformed { field, reason, span, .. } => {
                 self.line("malformed", field, &self.at(&span, &escape(reason)), BAD);
+            }
+            // The reason of a malformed region is on the line above.
+            EventRef::Problem(problem) if problem.kind == ProblemKind::Malformed => {}
+            EventRef::Problem(problem) => {
+                self.line(problem.kind.as_str(), &problem.field, &self.at(&problem.span, ""), BAD);
             }
             // The command does not ask for growing calls.
             EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}

@@ -169,7 +169,7 @@ fn regions(events: &[Event]) -> Vec<Region<'_>> {
                 }
             }
             // Calls that grow are part of a region that opens and closes.
-            Event::Chunk { .. } | Event::CallStart { .. } | Event::CallArguments { .. } => {}
+            Event::Chunk { .. } | Event::CallStart { .. } | Event::CallArguments { .. } | Event::Problem(_) => {}
         }
     }
     regions

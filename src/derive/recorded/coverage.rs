@@ -24,7 +24,7 @@ pub(super) fn gap(template: &Template, read: &str, offset: usize, finished: &Fin
             }
             Event::Chunk { span, .. } => covered.push(*span),
             // Calls that grow repeat text of their region.
-            Event::CallStart { .. } | Event::CallArguments { .. } => {}
+            Event::CallStart { .. } | Event::CallArguments { .. } | Event::Problem(_) => {}
         }
     }
     covered.sort_by_key(|span| span.start);

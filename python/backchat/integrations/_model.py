@@ -1,0 +1,132 @@
+"""What a tokenizer says of its model, and what Backchat makes of it once: a response template, and its grammars."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import backchat
+from backchat import _backchat
+
+logger = logging.getLogger("backchat")
+
+
+class NotProved(ValueError):
+    """A derived response template with which some conversations do not parse back exactly. `derivation` has the counterexamples."""
+
+    def __init__(self, derivation: backchat.Derivation) -> None:
+        super().__init__(f"the derived response template is {derivation.status}: {_why(derivation)}")
+        self.derivation = derivation
+
+
+def _why(derivation: backchat.Derivation) -> str:
+    if derivation.failures:
+        return (
+            f"{derivation.proved} of {derivation.total} generated conversations parse back exactly; "
+            f"first lost: {derivation.failures[0]}"
+        )
+    return "; ".join(problem["message"] for problem in derivation.diagnostics) or "nothing was proved"
+
+
+def chat_template_of(tokenizer: Any) -> str | None:
+    """The text of a tokenizer's chat template: the one for tools, if it has several."""
+    chat_template = getattr(tokenizer, "chat_template", None)
+    if isinstance(chat_template, dict):
+        chat_template = chat_template.get("tool_use") or chat_template.get("default")
+    if not isinstance(chat_template, str) or not chat_template:
+        return None
+    # A text, even one without any mark of Jinja, is not the name of a file.
+    return chat_template if "{" in chat_template else f"{chat_template}\n"
+
+
+def variables_of(tokenizer: Any) -> dict[str, str]:
+    """The special tokens by the names that chat templates know."""
+    tokens = getattr(tokenizer, "special_tokens_map", None) or {}
+    return {name: token for name, token in tokens.items() if isinstance(token, str)}
+
+
+def template_of(tokenizer: Any) -> dict[str, Any] | None:
+    """The response template that is stored with a tokenizer, where vLLM and SGLang look for it."""
+    stored = getattr(tokenizer, "response_template", None)
+    if not isinstance(stored, dict):
+        stored = (getattr(tokenizer, "init_kwargs", None) or {}).get("response_template")
+    return stored if isinstance(stored, dict) else None
+
+
+def prepare(tokenizer: Any, target: str) -> None:
+    """Give a tokenizer without a response template the one derived from its chat template, if it is proved."""
+    if tokenizer is None or template_of(tokenizer) is not None:
+        return
+    chat_template = chat_template_of(tokenizer)
+    if chat_template is None:
+        raise ValueError("the model has neither a response template nor a chat template to derive one from")
+    found = _derived(chat_template, _frozen(variables_of(tokenizer)), target)
+    tokenizer.response_template = json.loads(found)
+
+
+def grammar_of(tokenizer: Any, template: dict[str, Any]) -> backchat.Grammar:
+    """The grammars of a model: made for the first request, kept for the next."""
+    return _grammar(chat_template_of(tokenizer), _frozen(variables_of(tokenizer)), json.dumps(template))
+
+
+def _frozen(variables: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(variables.items()))
+
+
+@functools.lru_cache(maxsize=8)
+def _grammar(chat_template: str | None, variables: tuple[tuple[str, str], ...], template: str) -> backchat.Grammar:
+    known = backchat.Template(template)
+    if chat_template is None:
+        return backchat.Grammar(known)
+    return backchat.Grammar(chat_template, response_template=known, variables=dict(variables))
+
+
+@functools.lru_cache(maxsize=8)
+def _derived(chat_template: str, variables: tuple[tuple[str, str], ...], target: str) -> str:
+    """The derived template as JSON, kept on disk: the next start, and a server's other processes, take that one."""
+    binary = os.stat(_backchat.__file__)
+    asked = [binary.st_size, binary.st_mtime_ns, target, variables, chat_template]
+    path = _cache() / (hashlib.sha256(json.dumps(asked).encode()).hexdigest() + ".json")
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        derivation = backchat.derive(chat_template, variables=dict(variables), target=target)
+        if derivation.status != "proved" or derivation.response_template is None:
+            raise NotProved(derivation) from None
+        kept = {"response_template": derivation.response_template, "report": _report(derivation)}
+        _keep(path, json.dumps(kept))
+    logger.warning("%s", kept["report"])
+    return json.dumps(kept["response_template"])
+
+
+def _report(derivation: backchat.Derivation) -> str:
+    lost = "; ".join(loss["message"] for loss in derivation.report["verification"]["losses"])
+    return (
+        "the model has no response template; serving with the one derived from its chat template: "
+        f"{derivation.proved} of {derivation.total} generated conversations parse back exactly; "
+        f"the format loses {lost or 'nothing'}"
+    )
+
+
+def _cache() -> Path:
+    """Where derived templates are kept: `BACKCHAT_CACHE`, or the user's cache."""
+    if own := os.environ.get("BACKCHAT_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "backchat"
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write a file whole or not at all. A folder that cannot be written costs the next start its time, no more."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    except OSError as error:
+        logger.info("the derived response template is not kept: %s", error)

@@ -1,0 +1,34 @@
+"""What TRL's trainers need of a chat template that marks nothing: tokens, and the mask of those that bear loss.
+
+>>> from functools import partial
+>>> rows = dataset.map(partial(tokens_and_mask, tokenizer=tokenizer))    # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import backchat
+from backchat.integrations._model import chat_template_of, variables_of
+
+
+def tokens_and_mask(
+    row: dict[str, Any], *, tokenizer: Any, parts: Sequence[str] = ("assistant",)
+) -> dict[str, list[int]]:
+    """The `input_ids` of a row's `messages` (and `tools`), and `assistant_masks`: 1 for each token of the model's own.
+
+    `SFTTrainer` takes both columns as they are, whatever the chat template. `parts` chooses what bears loss, as in
+    `backchat.mask`. Raises `ValueError` where a turn cannot be told apart.
+    """
+    chat_template = chat_template_of(tokenizer)
+    if chat_template is None:
+        raise ValueError("the tokenizer has no chat template")
+    messages, tools, variables = row["messages"], row.get("tools"), variables_of(tokenizer)
+    text = backchat.render(chat_template, messages, tools=tools, variables=variables).text
+    tokens = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    offsets = [list(span) for span in tokens["offset_mapping"]]
+    masked = backchat.mask(chat_template, messages, tools=tools, parts=parts, offsets=offsets, variables=variables)
+    if masked.mask is None or masked.problems:
+        raise ValueError("; ".join(masked.problems) or "no token of this conversation can be masked")
+    return {"input_ids": tokens["input_ids"], "assistant_masks": [int(is_own) for is_own in masked.mask]}

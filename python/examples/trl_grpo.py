@@ -1,0 +1,53 @@
+"""Train a model to use a tool, with TRL's GRPO: TRL reads its calls with the template that Backchat derives.
+
+Usage: python trl_grpo.py MODEL prompts.jsonl output/ [STEPS]      (pip install trl)
+
+A line of prompts.jsonl is {"prompt": [{"role": "user", "content": "Weather in Rome?"}], "city": "Rome"}.
+"""
+
+import sys
+from typing import Any
+
+import backchat
+from backchat.integrations.transformers import add_response_template
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl import GRPOConfig, GRPOTrainer
+
+
+def get_weather(city: str) -> str:
+    """
+    The weather of a city.
+
+    Args:
+        city: The city.
+    """
+    return f"12 degrees in {city}"
+
+
+def asks_for_the_city(completions: list[list[dict[str, Any]]], city: list[str], **_: Any) -> list[float]:
+    """One for each call with the right city: the messages are what TRL read from the rollout."""
+    calls = [[call["function"] for turn in turns for call in turn.get("tool_calls") or ()] for turns in completions]
+    return [
+        float(any(call["arguments"] == {"city": wanted} for call in made))
+        for made, wanted in zip(calls, city, strict=True)
+    ]
+
+
+def main(model: str, prompts: str, output: str, steps: str = "100") -> None:
+    tokenizer = add_response_template(AutoTokenizer.from_pretrained(model))
+    # What TRL trains on: the tokens of the model, not those of the tool.
+    tokenizer.chat_template = backchat.add_generation_blocks(tokenizer.chat_template).chat_template
+    trainer = GRPOTrainer(
+        model=AutoModelForCausalLM.from_pretrained(model),
+        reward_funcs=asks_for_the_city,
+        args=GRPOConfig(output, max_steps=int(steps), num_generations=2, per_device_train_batch_size=2, report_to=[]),
+        train_dataset=load_dataset("json", data_files=prompts, split="train"),
+        processing_class=tokenizer,
+        tools=[get_weather],
+    )
+    trainer.train()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

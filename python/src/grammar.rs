@@ -1,0 +1,148 @@
+//! Grammars of one model: made once, then asked for each request.
+
+use backchat::cli::answers;
+use backchat::diagnostic::Diagnostic;
+use backchat::grammar::{Builder, Choice, Presence, Request, SpecialToken, assume};
+use backchat::json::Value;
+use backchat::wire::Wire;
+use backchat::{Template, input};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::not_loaded;
+use crate::template::{self, PyTemplate};
+use crate::value::{from_python, to_python, tools as read_tools};
+use crate::workbench::Model;
+
+/// The grammars of one model.
+#[pyclass(frozen, module = "backchat")]
+pub struct Grammar {
+    template: Template,
+    builder: Builder,
+    special: Vec<SpecialToken>,
+}
+
+#[pymethods]
+impl Grammar {
+    /// Finds how a model writes its turns; the response template is the given one, else the one stored with the model,
+    /// else the one derived.
+    #[new]
+    #[pyo3(signature = (chat_template, *, response_template=None, variables=None, special_tokens=None))]
+    fn new(
+        py: Python<'_>,
+        chat_template: &Bound<'_, PyAny>,
+        response_template: Option<&Bound<'_, PyAny>>,
+        variables: Option<&Bound<'_, PyDict>>,
+        special_tokens: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if chat_template.is_instance_of::<PyTemplate>() || chat_template.is_instance_of::<PyDict>() {
+            let template = template::of(chat_template)?;
+            let wire = py.detach(|| assume(&template)).map_err(|problem| not_loaded(py, &[problem]))?;
+            return Ok(Self::of(template, wire, special_tokens.map(named_tokens).transpose()?.unwrap_or_default()));
+        }
+        let model = Model::of(chat_template, variables)?;
+        let compiled = model.compiled(py)?;
+        let options = model.options(None, None, None)?;
+        let known = match (response_template, &model.place) {
+            (Some(given), _) => Some(template::of(given)?),
+            (None, Some(place)) => input::template(place).ok().map(|opened| opened.loaded.template),
+            (None, None) => None,
+        };
+        let found = py.detach(|| -> Result<(Template, Wire), Vec<Diagnostic>> {
+            let template = match known {
+                Some(template) => template,
+                None => {
+                    let derivation = backchat::derive::derive(&model.source, &options);
+                    let draft = derivation.response_template.ok_or(derivation.diagnostics)?;
+                    Template::from_value(&draft).map_err(|error| error.diagnostics)?.template
+                }
+            };
+            let wire = Wire::find(&compiled, &model.variables, Some(answers::NOW.to_owned()));
+            let no_wire = "the renders of this chat template do not show how a turn is written";
+            wire.map(|wire| (template, wire)).ok_or_else(|| vec![Diagnostic::error("grammar-no-wire", no_wire)])
+        });
+        let (template, wire) = found.map_err(|problems| not_loaded(py, &problems))?;
+        let special = match (special_tokens, &model.place) {
+            (Some(given), _) => named_tokens(given)?,
+            (None, Some(place)) => {
+                answers::special_tokens(place).map_err(|problem| not_loaded(py, &problem.diagnostics))?
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(Self::of(template, wire, special))
+    }
+
+    /// The response template that reads what the grammars allow.
+    #[getter]
+    fn template(&self) -> PyTemplate {
+        self.template.clone().into()
+    }
+
+    /// Writes the grammar of one request.
+    #[pyo3(signature = (tools=None, *, tool_choice=None, parallel=None, prompt=None, reasoning="auto", format="gbnf"))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn for_request<'py>(
+        &self,
+        py: Python<'py>,
+        tools: Option<&Bound<'py, PyAny>>,
+        tool_choice: Option<&Bound<'py, PyAny>>,
+        parallel: Option<bool>,
+        prompt: Option<&str>,
+        reasoning: &str,
+        format: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let tools = read_tools(tools)?;
+        let choice = tool_choice.map(from_python).transpose()?.filter(|choice| !choice.is_null());
+        let choice = choice.as_ref().map(Choice::read).transpose().map_err(|problem| not_loaded(py, &[problem]))?;
+        let request = Request::default()
+            .tools(tools.as_ref())
+            .choice(choice.as_ref())
+            .parallel(parallel)
+            .prompt(prompt)
+            .reasoning(presence(reasoning)?);
+        let write = || -> Result<Option<Value>, Vec<Diagnostic>> {
+            let grammar = self.builder.build(&request)?.with_special_tokens(&self.special);
+            Ok(Some(match format {
+                "gbnf" => match grammar.to_lazy_gbnf() {
+                    Some((text, triggers)) => grammar.to_value("gbnf", text.into(), Some(triggers)),
+                    None => grammar.to_value("gbnf", grammar.to_gbnf().into(), None),
+                },
+                "ebnf" => grammar.to_value("ebnf", grammar.to_ebnf().into(), None),
+                "lark" => grammar.to_value("lark", grammar.to_lark().into(), None),
+                "structural-tag" => grammar.to_value("structural-tag", grammar.to_structural_tag(), None),
+                "json" => grammar.to_value("json", grammar.to_json(), None),
+                _ => return Ok(None),
+            }))
+        };
+        let written = py.detach(write).map_err(|problems| not_loaded(py, &problems))?;
+        let no_format = || PyValueError::new_err(format!("there is no grammar format {format:?}"));
+        to_python(py, &written.ok_or_else(no_format)?)
+    }
+}
+
+impl Grammar {
+    fn of(template: Template, wire: Wire, special: Vec<SpecialToken>) -> Self {
+        Self { builder: Builder::new(template.clone(), wire), template, special }
+    }
+}
+
+/// Special tokens as Python names them: texts, or a dict of texts and their ids, as `get_added_vocab()` gives it.
+fn named_tokens(given: &Bound<'_, PyAny>) -> PyResult<Vec<SpecialToken>> {
+    if let Ok(ids) = given.cast::<PyDict>() {
+        let token = |(text, id): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<SpecialToken> {
+            Ok(SpecialToken::new(text.extract::<String>()?, id.extract()?))
+        };
+        return ids.iter().map(token).collect();
+    }
+    given.try_iter()?.map(|text| Ok(SpecialToken::new(text?.extract::<String>()?, None))).collect()
+}
+
+fn presence(word: &str) -> PyResult<Presence> {
+    match word {
+        "auto" => Ok(Presence::Auto),
+        "always" => Ok(Presence::Always),
+        "never" => Ok(Presence::Never),
+        _ => Err(PyValueError::new_err(format!("`reasoning` is \"auto\", \"always\" or \"never\", not {word:?}"))),
+    }
+}

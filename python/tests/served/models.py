@@ -1,0 +1,79 @@
+"""The project's chat templates as models: what each writes for a call, and a tokenizer whose tokens are characters."""
+
+from pathlib import Path
+
+import backchat
+
+CHAT_TEMPLATES = Path(__file__).parents[3] / "chat_templates"
+USER = [{"role": "user", "content": "Weather in Oslo?"}]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get_weather",
+            "description": "The weather of a city",
+            "parameters": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+                "required": ["city", "days"],
+                "additionalProperties": False,
+            },
+        },
+    }
+]
+ARGUMENTS = {"city": "Oslo", "days": 1}
+CALL = {"type": "function", "id": "call00000", "function": {"name": "get_weather", "arguments": ARGUMENTS}}
+REASONING = ("thinking", "reasoning_content", "reasoning")
+VARIABLES = {"bos_token": "<s>", "eos_token": "</s>"}
+
+
+class Model:
+    """A chat template, and what a model of it writes."""
+
+    def __init__(self, path: Path):
+        self.name, self.chat_template = path.stem, path.read_text(encoding="utf-8")
+        derivation = backchat.derive(self.chat_template, variables=VARIABLES)
+        fields = (derivation.response_template or {}).get("fields", {})
+        self.calls, self.reasons = "tool_calls" in fields, any(name in fields for name in REASONING)
+        self.stops = derivation.report["findings"]["turn"]["stops"]
+        self.prompt = self._render(USER, add_generation_prompt=True)
+
+    def _render(self, messages, **options):
+        return backchat.render(self.chat_template, messages, tools=TOOLS, variables=VARIABLES, **options).text
+
+    def writes(self, **message) -> str | None:
+        """What the model writes, without its stop; none where the prompt does not begin the render."""
+        thoughts = {name: "Look it up." for name in REASONING} if self.reasons else {}
+        rendered = self._render([*USER, {"role": "assistant", "content": "", **thoughts, **message}])
+        if not rendered.startswith(self.prompt):
+            return None
+        text = rendered[len(self.prompt) :].rstrip()
+        stop = next((stop for stop in self.stops if text.endswith(stop.rstrip())), "")
+        return text.removesuffix(stop.rstrip())
+
+
+class Tokenizer:
+    """A token is a character; a model's stop is one token more."""
+
+    def __init__(self, model: Model, response_template=None):
+        self.chat_template, self.special_tokens_map, self.init_kwargs = model.chat_template, VARIABLES, {}
+        self.stops = model.stops
+        if response_template is not None:
+            self.response_template = response_template
+
+    def get_vocab(self):
+        return {}
+
+    def encode(self, text, **options):
+        return [0x110000 + self.stops.index(text)] if text in self.stops else [ord(c) for c in text]
+
+    def decode(self, ids, **options):
+        return "".join(map(chr, ids))
+
+
+def models() -> list[Model]:
+    """Those whose renders show calls."""
+    found = [Model(path) for path in sorted(CHAT_TEMPLATES.glob("*.jinja"))]
+    return [
+        model for model in found if model.calls and CALL["function"]["name"] in (model.writes(tool_calls=[CALL]) or "")
+    ]

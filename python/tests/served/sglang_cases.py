@@ -1,0 +1,70 @@
+"""Run by test_servers.py: makes SGLang's own parsers on each model, with the parser `backchat`."""
+
+import json
+import sys
+from pathlib import Path
+
+import package
+from models import ARGUMENTS, CALL, TOOLS, Tokenizer, models
+
+package.load(
+    Path(sys.argv[1]),
+    (
+        "sglang.srt.parser",
+        "sglang.srt.function_call",
+        "sglang.srt.entrypoints.openai.protocol",
+        "sglang.srt.environ",
+    ),
+    ("torch", "orjson", "fastapi", "transformers", "triton"),
+)
+import backchat.integrations.sglang
+from sglang.srt.entrypoints.openai.protocol import Tool
+from sglang.srt.function_call.function_call_parser import FunctionCallParser
+from sglang.srt.parser.reasoning_parser import ReasoningParser
+from sglang.srt.parser.response_template import tool_close_tokens
+
+backchat.integrations.sglang.register()
+
+
+def calls_of(model):
+    """SGLang's parser of calls, on the chat template alone."""
+    tools = [Tool(**tool) for tool in TOOLS]
+    return FunctionCallParser(tools, "backchat", tokenizer=Tokenizer(model), prefix=model.prompt)
+
+
+def streams(model):
+    text = model.writes(tool_calls=[CALL])
+    closers = tool_close_tokens("backchat", Tokenizer(model)).values()
+    text += next((closer for closer in closers if closer in model.stops), "")
+    reasoning = ReasoningParser(
+        "backchat", True, tokenizer=Tokenizer(model), tool_call_parser_active=True, prefix=model.prompt
+    )
+    parser, thought, arguments = calls_of(model), "", ""
+
+    def take(found):
+        nonlocal arguments
+        arguments += "".join(call.parameters or "" for call in found[1])
+
+    split = [reasoning.parse_stream_chunk(c) for c in text] + [reasoning.parse_stream_end()]
+    for more, rest in split if model.reasons else [("", c) for c in text]:
+        thought += more or ""
+        take(parser.parse_stream_chunk(rest or ""))
+    take(parser.parse_stream_end())
+    assert json.loads(arguments) == ARGUMENTS, arguments
+    assert thought.strip() == ("Look it up." if "Look it up." in text else "")
+
+
+def constrains(model):
+    kind, tag = calls_of(model).get_structure_constraint("required", thinking_mode=model.reasons)
+    tag = tag.model_dump(by_alias=True, exclude_none=True)
+    assert kind == "structural_tag" and "get_weather" in tag["format"]["grammar"], tag
+
+
+for model in models():
+    for case in (streams, constrains):
+        try:
+            case(model)
+        except Exception as error:  # noqa: BLE001
+            cause = error.__cause__ or error
+            print(f"{model.name}, {case.__name__}: {type(cause).__name__}: {cause}", file=sys.stderr)
+        print(case.__name__)

@@ -1,0 +1,158 @@
+"""What `openai_chunks` and `openai_completion` make, for clients of OpenAI's protocol."""
+
+import itertools
+import json
+
+import backchat
+import pytest
+
+SPEC = {
+    "start_anchor": "<bot>",
+    "fields": {
+        "thinking": {"open": "<t>", "close": ["</t>", "<end>"]},
+        "tool_calls": {
+            "open_pattern": "<call (?P<name>[a-z]+)>",
+            "close": ["</call>", "<end>"],
+            "repeats": True,
+            "content": "xml-inline",
+            "content_args": {"tag_pattern": "<a (?P<key>[a-z]+)>(?P<value>.*?)</a>"},
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+        },
+        "content": {"close": "<end>"},
+    },
+}
+PAY = "<call pay><a sum>1000</a></call>"
+
+
+def events(text, size=1, **options):
+    pieces = (text[at : at + size] for at in range(0, len(text), size))
+    return backchat.stream(pieces, SPEC, prefix="<bot>", **options)
+
+
+def told(text, **options):
+    """What a client puts together: the texts, the calls, and why it ended."""
+    texts: dict[str, str] = {}
+    calls: dict[int, dict[str, str]] = {}
+    reason = None
+    for chunk in backchat.openai_chunks(events(text), **options):
+        for choice in chunk["choices"]:
+            reason = choice["finish_reason"] or reason
+            for call in choice["delta"].pop("tool_calls", ()):
+                known = calls.setdefault(call["index"], {"name": "", "arguments": ""})
+                for key, value in call["function"].items():
+                    known[key] += value
+            for name, value in choice["delta"].items():
+                texts[name] = texts.get(name, "") + value
+    return texts, list(calls.values()), reason
+
+
+def is_json(text):
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_arguments_grow():
+    deltas = [
+        call
+        for chunk in backchat.openai_chunks(events(PAY))
+        for choice in chunk["choices"]
+        for call in choice["delta"].get("tool_calls", ())
+    ]
+    assert len(deltas) > 2
+    whole = list(backchat.openai_chunks(events(PAY, grow_calls=False)))
+    (call,) = next(delta for chunk in whole if (delta := chunk["choices"][0]["delta"].get("tool_calls")))
+    assert call["function"] == {"name": "pay", "arguments": '{"sum": "1000"}'}
+    assert "".join(delta["function"].get("arguments", "") for delta in deltas) == call["function"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "reason"),
+    [
+        ("Hi<end>", None, "stop"),
+        ("Hi", None, "stop"),
+        ("Hi", "length", "length"),
+        (PAY + "<end>", None, "tool_calls"),
+        (PAY + "<end>", "stop", "tool_calls"),
+        (PAY, "length", "length"),
+        ("<t>Hm", None, "length"),
+        ("<t>Hm", "stop", "stop"),
+        ("<t>Hm<end>", None, "stop"),
+        (PAY + "<call pay><a sum>1", None, "length"),
+        ("<call pay><a sum>10</a>", None, "length"),
+        ("<call pay><a sum>10</a>", "stop", "tool_calls"),
+        ("Hi", "content_filter", "content_filter"),
+    ],
+)
+def test_the_reason_why_it_ended(text, says, reason):
+    assert told(text, finish_reason=says)[2] == reason
+    assert told(text, finish_reason=lambda: says)[2] == reason
+    completion = backchat.openai_completion(events(text), finish_reason=says)
+    assert completion["choices"][0]["finish_reason"] == reason
+
+
+@pytest.mark.parametrize("says", [None, "length"])
+def test_no_cut_passes_off_a_call(says):
+    text = f"<t>Hm</t>Well.{PAY}{PAY}<end>"
+    for cut in range(len(text)):
+        _, calls, reason = told(text[:cut], finish_reason=says)
+        whole = [call["arguments"] for call in calls if is_json(call["arguments"])]
+        assert set(whole) <= {'{"sum": "1000"}'}, text[:cut]
+        assert len(whole) == text[:cut].count("</call>") or reason == "length", text[:cut]
+        message = backchat.openai_completion(events(text[:cut]), finish_reason=says)["choices"][0]["message"]
+        assert [call["function"]["arguments"] for call in message.get("tool_calls", ())] == whole
+
+
+def test_a_malformed_call_is_not_in_the_answer():
+    spec = json.loads(json.dumps(SPEC))
+    spec["fields"]["tool_calls"] |= {"content": "json", "open_pattern": "<call (?P<name>[a-z]+)>"}
+    del spec["fields"]["tool_calls"]["content_args"]
+    text = '<call pay>{"sum": oops}</call><call pay>{"sum": 1}</call>Done.<end>'
+    answer = backchat.openai_completion(backchat.stream(text, spec, prefix="<bot>"))
+    message = answer["choices"][0]["message"]
+    assert [call["function"]["arguments"] for call in message["tool_calls"]] == ['{"sum": 1}']
+    assert message["content"] == "Done."
+
+
+def test_what_every_chunk_has():
+    chunks = list(backchat.openai_chunks(events("Hi<end>"), model="m", usage={"total_tokens": 3}))
+    assert {(chunk["id"], chunk["model"], chunk["object"]) for chunk in chunks} == {
+        (chunks[0]["id"], "m", "chat.completion.chunk")
+    }
+    assert all(chunk["created"] == chunks[0]["created"] > 0 for chunk in chunks)
+    assert chunks[-1]["choices"] == [] and chunks[-1]["usage"] == {"total_tokens": 3}
+
+
+def test_the_client_s_own_models_take_them():
+    types = pytest.importorskip("openai.types.chat")
+    from pydantic import TypeAdapter
+
+    chunks = TypeAdapter(types.ChatCompletionChunk)
+    for text, says in itertools.product((f"<t>Hm</t>Well.{PAY}<end>", "Hi"), (None, "length")):
+        for chunk in backchat.openai_chunks(events(text), model="m", finish_reason=says):
+            chunks.validate_python(chunk, strict=True)
+        answer = backchat.openai_completion(events(text), model="m", finish_reason=says)
+        TypeAdapter(types.ChatCompletion).validate_python(answer, strict=True)
+
+
+def test_problems_are_data():
+    parser = backchat.ResponseParser(SPEC, "<bot>", spans=True)
+    parser.feed("Hi<call pay><a sum>10</a>")
+    _, last = parser.finalize()
+    assert [event["type"] for event in last] == ["problem", "region_close"]
+    problem = {
+        "kind": "unclosed",
+        "field": "tool_calls",
+        "call": 0,
+        "region": 0,
+        "at_end": True,
+        "start": 12,
+        "end": 25,
+    }
+    assert parser.problems == [problem]
+    assert last[0] == {"type": "problem", **problem}
+    rows = backchat.parse_batch(["Hi", "<call pay>"], SPEC, prefix="<bot>")
+    assert list(rows.problems) == [1] and rows.problems[1][0]["kind"] == "unclosed"
+    assert backchat.ResponseParser(SPEC, "<bot>").problems == []

@@ -1,0 +1,67 @@
+//! Which closers are a field's own: those that do not end every field, as the mark at the end of a turn does.
+
+use crate::pattern::Part;
+use crate::template::{Delimiter, Field};
+
+/// The marks that end the turn, and so every region: literal alternatives of every close.
+pub(super) fn turn_marks(fields: &[Field]) -> Vec<String> {
+    let mut closes = fields.iter().filter_map(|field| field.close.as_ref()).map(alternatives);
+    let Some(first) = closes.next() else { return Vec::new() };
+    let mut marks: Vec<String> = first.into_iter().flatten().collect();
+    for close in closes {
+        marks.retain(|mark| close.iter().flatten().any(|other| other == mark));
+    }
+    marks
+}
+
+/// Whether a field has a closer that is not such a mark.
+pub(super) fn has_own(field: &Field, turn_marks: &[String]) -> bool {
+    let is_own = |closer: Option<String>| closer.is_none_or(|literal| !turn_marks.contains(&literal));
+    field.close.as_ref().is_some_and(|close| alternatives(close).into_iter().any(is_own))
+}
+
+/// The alternatives of a delimiter: the text of each that is a literal, apart from white space around it.
+fn alternatives(delimiter: &Delimiter) -> Vec<Option<String>> {
+    match delimiter.literals() {
+        Some(literals) => literals.iter().map(|literal| Some(literal.trim().to_owned())).collect(),
+        None => of_parts(&delimiter.pattern().outline()),
+    }
+}
+
+fn of_parts(parts: &[Part]) -> Vec<Option<String>> {
+    let is_seen = |part: &&Part| !matches!(part, Part::Space);
+    match parts.iter().filter(is_seen).collect::<Vec<_>>().as_slice() {
+        [Part::Text(text)] => vec![Some(text.trim().to_owned())],
+        [Part::Group { parts, .. }] => of_parts(parts),
+        [Part::Either(branches)] => branches.iter().flat_map(|branch| of_parts(branch)).collect(),
+        _ => vec![None],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::Template;
+
+    #[test]
+    fn a_mark_that_closes_every_field_is_no_field_s_own() {
+        for (thought, call, content, marks, own) in [
+            ("</t>", "</c>", "<end>", &[][..], [true, true, true]),
+            (r"(?:</t>|<end>)\\s*", r"(?:</c>\\s*</cs>|<end>)\\s*", r"<end>\\s*", &["<end>"], [true, true, false]),
+            (r"</t>|<end>", "<end>", "<end>|<stop>", &["<end>"], [true, false, true]),
+            (r"</t>|(?:<end>)", "<end>|$", "<end>", &["<end>"], [true, true, false]),
+        ] {
+            let json = format!(
+                r#"{{"start_anchor": "<bot>", "fields": {{
+                    "thought": {{"open": "<t>", "close_pattern": "{thought}"}},
+                    "call": {{"open": "<c>", "close_pattern": "{call}"}},
+                    "content": {{"close_pattern": "{content}"}}}}}}"#
+            );
+            let template = Template::load(&json).unwrap().template;
+            let found = turn_marks(template.fields());
+            assert_eq!(found, marks, "{json}");
+            let has_own: Vec<bool> = template.fields().iter().map(|field| self::has_own(field, &found)).collect();
+            assert_eq!(has_own, own, "{json}");
+        }
+    }
+}

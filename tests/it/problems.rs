@@ -1,0 +1,77 @@
+//! What went wrong in a text is told as data, the same however the text is cut, and changes no message.
+
+use backchat::content::Mode;
+use backchat::parser::{Finished, Options, Problem};
+use backchat::{Event, Parser, Template};
+
+const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
+    "thought": {"open": "<t>", "close": ["</t>", "<end>"]},
+    "calls": {"open": "<call>", "close": ["</call>", "<end>"], "repeats": true, "content": "json",
+        "transform": {"function": "{content}"}},
+    "tagged": {"open": "<tags>", "close_pattern": "(?:</tags>|<end>)\\s*", "repeats": true, "content": "xml-inline",
+        "content_args": {"tag_pattern": "<(?P<key>[a-z])>(?P<value>.*?)</>"},
+        "transform": {"function": {"arguments": "{content}"}}},
+    "bare": {"open": "<bare>", "close": "<end>", "content": "text"},
+    "content": {"close": "<end>"}}}"#;
+
+/// The problems of a text, as its events and its end tell them, fed by this many bytes.
+fn problems(text: &str, size: usize, mode: Mode) -> (Vec<Problem>, Vec<Event>) {
+    let template = Template::load(TEMPLATE).unwrap().template;
+    let mut parser = Parser::new(&template, "<bot>", Options::default().mode(mode)).unwrap();
+    let mut events = Vec::new();
+    for piece in text.as_bytes().chunks(size) {
+        events.extend(parser.feed(std::str::from_utf8(piece).unwrap()).unwrap());
+    }
+    let Finished { problems, events: last, .. } = parser.finish().unwrap();
+    events.extend(last);
+    (problems, events)
+}
+
+#[test]
+fn what_ends_without_its_own_closer_is_told() {
+    for (text, told) in [
+        ("Hi", &[][..]),
+        ("<t>Hm</t><call>{}</call><tags><a>1</></tags><end>", &[]),
+        ("<t>Hm", &[r#"3..5 {"kind": "unclosed", "field": "thought", "region": 0, "at_end": true}"#]),
+        ("<t>Hm<end>", &[r#"3..5 {"kind": "unclosed", "field": "thought", "region": 0}"#]),
+        // Half of a closer is none.
+        ("<t>Hm</t", &[r#"3..8 {"kind": "unclosed", "field": "thought", "region": 0, "at_end": true}"#]),
+        // JSON ends by itself.
+        ("<call>{}", &[]),
+        (
+            "<call>{",
+            &[
+                r#"6..7 {"kind": "malformed", "field": "calls", "region": 0, "reason": "not JSON: the text ends inside an object, at the end of the text", "at_end": true}"#,
+            ],
+        ),
+        (
+            "<tags><a>1</></tags><tags><a>2</>",
+            &[r#"26..33 {"kind": "unclosed", "field": "tagged", "call": 1, "region": 1, "at_end": true}"#],
+        ),
+        ("<tags><a>1</><end>", &[r#"6..13 {"kind": "unclosed", "field": "tagged", "call": 0, "region": 0}"#]),
+        // Its only closer ends every field, and an engine takes it off.
+        ("<bare>text", &[]),
+    ] {
+        for size in [1, 2, text.len().max(1)] {
+            let (found, events) = problems(text, size, Mode::Stable);
+            let shown =
+                |problem: &Problem| format!("{}..{} {}", problem.span.start, problem.span.end, problem.to_value());
+            assert_eq!(found.iter().map(shown).collect::<Vec<_>>(), told, "{text}, by {size}");
+            let in_events = events.iter().filter_map(|event| match event {
+                Event::Problem(problem) => Some(problem.clone()),
+                _ => None,
+            });
+            assert_eq!(in_events.collect::<Vec<_>>(), found, "{text}, by {size}");
+        }
+    }
+    assert_eq!(problems("<t>Hm", 1, Mode::Reference).0, [], "the reference knows none");
+}
+
+#[test]
+fn a_problem_comes_before_the_close_and_after_the_malformed_region() {
+    for (text, told) in [("<t>Hm", ["problem", "region_close"]), ("<call>{", ["region_malformed", "problem"])] {
+        let (_, events) = problems(text, 1, Mode::Stable);
+        let kinds: Vec<&str> = events.iter().map(Event::kind).collect();
+        assert_eq!(kinds[kinds.len() - 2..], told, "{text}");
+    }
+}
