@@ -94,6 +94,7 @@ pub(super) fn wire() -> WireFormat {
         reasoning: None,
         content: Content::default(),
         calls: None,
+        message: None,
         end: "<end>".to_owned(),
         stops: vec!["<end>".to_owned()],
     }
@@ -110,6 +111,9 @@ pub(super) fn reasoning(open: &str, close: &str) -> Reasoning {
         setting: Setting::new(),
         source: Source::Rendered,
         answer_marks: Vec::new(),
+        join: None,
+        is_late: false,
+        is_json: false,
     }
 }
 

@@ -10,7 +10,8 @@ use super::proof::Proof;
 use super::readers::Wish;
 use super::{Attempt, Options, keep};
 use crate::json::Step;
-use crate::wire::probe::needle;
+use crate::wire::probe::{Prober, needle};
+use crate::wire::varying::Varying;
 use crate::wire::{self, Reading, structure::WireFormat};
 
 /// How many candidates are looked at.
@@ -33,13 +34,19 @@ pub(super) struct Chosen {
 /// Infers the structure and finds the candidate that reads it best; nothing if no content shows or nothing compiles.
 pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
     let mut best: Option<Chosen> = None;
+    let varying = Varying::find(proof.prober(), proof.usage());
+    // A number between the values of a call is known from three calls; one in its mark is not.
+    let counted = varying.with_calls(proof.prober());
+    let known = std::iter::once(&varying).chain(Some(&counted).filter(|counted| **counted != varying));
+    let readings: Vec<Reading> = Reading::ordered(proof.prober().literals()).collect();
     // What renders leave open has several readings: the next is tried if those before do not read everything.
-    for reading in Reading::ordered(proof.prober().literals()) {
+    for (varying, reading) in known.flat_map(|varying| readings.iter().map(move |reading| (varying, *reading))) {
         #[cfg(test)]
         if super::ablation::leaves_out_reading(reading) {
             continue;
         }
-        let Some(found) = candidate(reading, proof, options, wish) else { continue };
+        let prober = proof.prober().steady(varying);
+        let Some(found) = candidate(&prober, reading, proof, options, wish) else { continue };
         if best.as_ref().is_none_or(|best| found.attempt.rank() < best.attempt.rank()) {
             best = Some(found);
         }
@@ -50,8 +57,14 @@ pub(super) fn choose(proof: &Proof<'_>, options: &Options, wish: &Wish) -> Optio
     best
 }
 
-fn candidate(reading: Reading, proof: &Proof<'_>, options: &Options, wish: &Wish) -> Option<Chosen> {
-    let mut wire = wire::infer(proof.prober(), proof.usage(), reading)?;
+fn candidate(
+    prober: &Prober<'_>,
+    reading: Reading,
+    proof: &Proof<'_>,
+    options: &Options,
+    wish: &Wish,
+) -> Option<Chosen> {
+    let mut wire = wire::infer(prober, proof.usage(), reading)?;
     let keys: Vec<&str> = wire.reasoning.iter().flat_map(|reasoning| reasoning.keys()).collect();
     let reasoning_field = wish.reasoning_field(options, &keys);
     // A template cannot name marks that change with the values of a message.

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
 use crate::text::slice;
 use crate::wire::structure::{Arguments, Calls, Place, Prompt, WireFormat};
+use crate::wire::varying::readable;
 
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;
@@ -359,7 +360,7 @@ fn calls_line(calls: &Calls) -> String {
 
 /// A text as Markdown code on one line.
 fn code(text: &str) -> String {
-    let text = text.replace('\n', "⏎");
+    let text = readable(text).replace('\n', "⏎");
     let shown = escape(&text);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);

@@ -6,6 +6,7 @@ use crate::chat::ChatTemplate;
 use crate::doctor;
 use crate::json::{Object, Value};
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
+use crate::wire::varying::readable;
 
 /// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +57,7 @@ impl Findings {
 
     /// The machine-readable findings. This examines the input that the template takes, drops and refuses.
     pub fn to_value(&self) -> Value {
-        self.found().map_or_else(|| Value::Object(Object::new()), Found::to_value)
+        self.found().map_or_else(|| Value::Object(Object::new()), |found| named(found.to_value()))
     }
 }
 
@@ -168,6 +169,16 @@ impl Found {
             ("capabilities", self.capabilities()),
             ("special_marks", texts(&self.special_marks)),
         ])
+    }
+}
+
+/// The findings with a name for each text that varies.
+fn named(value: Value) -> Value {
+    match value {
+        Value::String(text) => readable(&text).into(),
+        Value::List(values) => Value::List(values.into_iter().map(named).collect()),
+        Value::Object(entries) => Value::Object(entries.into_iter().map(|(key, value)| (key, named(value))).collect()),
+        other => other,
     }
 }
 

@@ -378,7 +378,7 @@ fn locate(trace: &Trace, index: usize, call: &Call, pairs: Option<&Pairs>) -> Op
 }
 
 /// The places of the parts of a call in a JSON object.
-fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
+pub(super) fn object(value: &Value, call: &Call) -> Option<ObjectBody> {
     let entries = value.as_object()?;
     let arguments = Value::Object(call.arguments.clone());
     let holds = |value: &Value| match value {
@@ -445,8 +445,8 @@ fn post_of<'g>(one: &Trace, located: &Located, gap: &'g str) -> &'g str {
     gap.get(located.range.end - last..).unwrap_or(gap)
 }
 
-/// Removes the end of the turn from the text after the last call; gives the marker that replaces it there, if any. A lone
-/// marker closes the calls only if it says a word of the text that opens them.
+/// Removes the end of the turn from the text after the last call; gives the marker that ends it there, if that is
+/// another one. A lone marker closes the calls only if it says a word of the text that opens them.
 fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str) -> Option<String> {
     if let Some(rest) = post.strip_suffix(end) {
         *post = rest.to_owned();
@@ -461,8 +461,9 @@ fn own_end(segmentation: Segmentation, post: &mut String, open: &str, end: &str)
     }
     let shared = segmentation.shared_end(post, end).len();
     if !end.trim().is_empty() && post.get(post.len() - shared..).is_some_and(|text| !text.trim().is_empty()) {
-        post.truncate(post.len() - shared);
-        return None;
+        // A mark of the calls' own may come before the stop that both ends share.
+        let stop = post.split_off(post.len() - shared);
+        return Some(stop.trim().to_owned());
     }
     let last = segmentation.last(post).filter(|mark| segmentation.is_distinctive(mark))?.to_owned();
     let others = post.trim_end().strip_suffix(last.as_str())?;

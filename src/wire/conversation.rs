@@ -87,6 +87,9 @@ impl ReasoningInput {
     }
 }
 
+/// Ends a part of a text that is handed over in parts, whatever the request shape.
+pub(crate) const PART_BREAK: char = '\u{1e}';
+
 /// One way of writing a conversation down; templates refuse some, or read only some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RequestShape {
@@ -243,7 +246,10 @@ impl RequestShape {
     }
 
     fn content(&self, text: &str) -> Value {
-        if self.content_parts { Value::List(vec![text_part(text)]) } else { text.into() }
+        match self.content_parts || text.contains(PART_BREAK) {
+            true => text.split_terminator(PART_BREAK).map(text_part).collect::<Vec<_>>().into(),
+            false => text.into(),
+        }
     }
 
     fn answer(&self, answer: &Answer, reasoning_input: Option<&ReasoningInput>) -> Value {

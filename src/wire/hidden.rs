@@ -28,6 +28,9 @@ fn reasoning(open: &str, close: &str, setting: &Setting, source: Source) -> Reas
         setting: setting.clone(),
         source,
         answer_marks: Vec::new(),
+        join: None,
+        is_late: false,
+        is_json: false,
     }
 }
 

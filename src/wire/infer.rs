@@ -3,9 +3,12 @@
 use super::align;
 use super::calls::{self, Around};
 use super::conversation::{Answer, Message, ReasoningInput, RequestShape};
+use super::encoded;
 use super::hidden;
+use super::late;
 use super::marks::Segmentation;
 use super::probe::{Prober, Setting, needle};
+use super::repeated;
 use super::shapes;
 use super::structure::{Calls, Content, Cut, History, Place, Prompt, Reasoning, Source, WireFormat};
 use super::template_usage::TemplateUsage;
@@ -66,12 +69,13 @@ impl<'t> Inference<'_, 't> {
         let thought = self.thought(&end);
         let mut prompts = self.prompts(thought.as_ref());
         self.end_before_header(&mut end, &prompts);
-        let hidden = match thought {
-            None => hidden::find(&self.plain, self.segmentation, self.usage, &prompts),
+        let elsewhere = match thought {
+            None => late::find(self.turns(&self.offering), self.usage, &end)
+                .or_else(|| hidden::find(&self.plain, self.segmentation, self.usage, &prompts)),
             Some(_) => None,
         };
         let begin = |trace: &Trace| self.begin_of(trace, &prompts);
-        let (reasoning, mut content) = self.parts(&plain, thought, hidden, &prompts, &end, &begin);
+        let (mut reasoning, mut content) = self.parts(&plain, thought, elsewhere, &prompts, &end, &begin);
         if let Some(rest) = end.strip_prefix(content.close.as_str()) {
             end = rest.to_owned();
         }
@@ -84,7 +88,18 @@ impl<'t> Inference<'_, 't> {
             content.open.clear();
         }
         let thinking = self.offering.with_reasoning(reasoning.as_ref().and_then(Reasoning::first_input));
-        let around = Around { header: &begin, end: &end, trailing: &trailing, thought: reasoning.as_ref() };
+        if let Some(reasoning) = &mut reasoning {
+            reasoning.join = repeated::thought(self.turns(&thinking), reasoning);
+        }
+        encoded::unquote(self.turns(&self.offering), reasoning.as_mut(), &mut content, &mut end);
+        if content.is_json {
+            // Without its quote the end may begin with the mark that closes content.
+            content = settled(self.segmentation, content, &end);
+            end = end.strip_prefix(content.close.as_str()).unwrap_or(&end).to_owned();
+        }
+        content.join = repeated::content(self.turns(&self.offering), &content);
+        let before = reasoning.as_ref().filter(|reasoning| !reasoning.is_late);
+        let around = Around { header: &begin, end: &end, trailing: &trailing, thought: before };
         let mut calls = calls::find(&thinking, self.segmentation, &self.usage.settings, &around);
         let request_shape = calls.as_ref().map_or(self.plain.request_shape(), |calls| calls.request_shape);
         let called = thinking.with_shape(request_shape);
@@ -100,8 +115,20 @@ impl<'t> Inference<'_, 't> {
             .iter_mut()
             .filter(|prompt| !prompt.header_in_prompt_only)
             .for_each(|prompt| begin_at(prompt, &content.open));
+        let message = encoded::message(self.turns(&called), reasoning.as_ref(), calls.as_ref());
         let segmentation = self.segmentation;
-        Some(WireFormat { request_shape, segmentation, prompts, reasoning, content, calls, end, stops, trailing })
+        Some(WireFormat {
+            request_shape,
+            segmentation,
+            prompts,
+            reasoning,
+            content,
+            calls,
+            message,
+            end,
+            stops,
+            trailing,
+        })
     }
 
     fn turns<'p>(&self, prober: &'p Prober<'t>) -> Turns<'p, 't> {
@@ -305,6 +332,11 @@ impl<'t> Inference<'_, 't> {
             _ => own.to_owned(),
         };
         content.open = opened;
+        let mut answer_marks = Vec::new();
+        if both.is_some() && !content.open.trim().is_empty() && !gap.contains(content.open.trim()) {
+            // A mark that only an answer without reasoning begins with.
+            answer_marks.push(std::mem::take(&mut content.open).trim().to_owned());
+        }
         if let Some(both) = &both
             && empty.is_none()
             && content.open.trim().is_empty()
@@ -337,7 +369,10 @@ impl<'t> Inference<'_, 't> {
             reasoning_inputs: thought.reasoning_inputs,
             setting: thought.setting,
             source,
-            answer_marks: Vec::new(),
+            answer_marks,
+            join: None,
+            is_late: false,
+            is_json: false,
         };
         (Some(reasoning), settled(self.segmentation, content, end))
     }
@@ -359,6 +394,7 @@ impl<'t> Inference<'_, 't> {
         content.place = match (own, call) {
             (Some(own), Some(call)) if own.range.start < call.range.start => {
                 let open = trace.get(begin(&trace)..own.range.start).trim();
+                let open = open.strip_suffix('"').filter(|_| content.is_json).unwrap_or(open).trim_end();
                 let close = self.segmentation.first(trace.get(own.range.end..call.range.start));
                 let is_thought = thought.is_some_and(|thought| {
                     let marks = [thought.open.trim(), thought.close.trim()];

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use super::varying::is_varying;
 use crate::text::slice;
 
 /// The signs that lead a word, and are one mark with it.
@@ -79,8 +80,8 @@ impl Segmentation {
     /// Whether a text is a mark no prose or code contains by chance: a bracketed word, or one between signs.
     pub(crate) fn is_distinctive(self, text: &str) -> bool {
         self.marks(text).iter().any(|mark| {
-            let word = mark.chars().filter(|c| c.is_alphanumeric()).count();
-            let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
+            let word = mark.chars().filter(|c| c.is_alphanumeric() || is_varying(*c)).count();
+            let signs = mark.chars().filter(|c| !c.is_alphanumeric() && !is_varying(*c) && !c.is_whitespace()).count();
             word >= 1 && signs >= 2 && word + signs >= 3
         })
     }
@@ -245,7 +246,7 @@ fn run(text: &str, test: impl Fn(char) -> bool) -> usize {
 }
 
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    c.is_alphanumeric() || c == '_' || is_varying(c)
 }
 
 /// Whether a character opens a bracket, of any script.

@@ -9,12 +9,15 @@ mod calls;
 pub(crate) mod conversation;
 #[cfg(test)]
 mod drawn;
+mod encoded;
 mod found;
 mod hidden;
 mod infer;
+mod late;
 pub(crate) mod marks;
 mod pairs;
 pub(crate) mod probe;
+mod repeated;
 mod shapes;
 pub(crate) mod structure;
 #[cfg(test)]
@@ -22,6 +25,7 @@ mod support;
 pub(crate) mod template_usage;
 mod trace;
 pub(crate) mod turn;
+pub(crate) mod varying;
 pub(crate) mod written;
 
 pub use found::Wire;

@@ -111,7 +111,7 @@ fn cut(segmentation: Segmentation, lead: &str, between: &str, tail: &str, none: 
 }
 
 /// A text with every sign that some encoding escapes.
-const ODD: &str = "Qzo\"d'd \\<&>\né]q";
+pub(super) const ODD: &str = "Qzo\"d'd \\<&>\né]q";
 
 /// Finds how values are spelled: renders one of each type and compares the texts around them.
 fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
@@ -128,8 +128,9 @@ fn values(turns: Turns<'_, '_>, setting: &Setting, pairs: &mut Pairs) {
         let arguments: Object = [(shapes::key(0, 0), value.clone())].into_iter().collect();
         let answer = Answer::calls(vec![call_with(0, arguments)]);
         let trace = turns.trace(History::User, &answer, setting)?;
-        let key = trace.slot(Kind::Key(0, 0))?;
-        Some(trace.get(key.range.end..trace.text.len()).to_owned())
+        // An object of this one argument is a slot of its own.
+        let (_, rest) = trace.text.split_once(&shapes::key(0, 0))?;
+        Some(rest.to_owned())
     };
     let texts: Vec<(&str, &Value, String)> =
         samples.iter().filter_map(|(kind, value)| Some((*kind, value, shown(value)?))).collect();

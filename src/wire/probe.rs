@@ -8,6 +8,7 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 
 use super::conversation::{Answer, Call, Message, Offer, ReasoningInput, RequestShape};
+use super::varying::Varying;
 use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 
@@ -53,6 +54,8 @@ pub(crate) struct Prober<'t> {
     reasoning_input: Option<ReasoningInput>,
     /// The tools to offer instead of those the conversation calls.
     offered: Option<Rc<Value>>,
+    /// The texts of which renders show the class alone.
+    varying: Option<Rc<Varying>>,
     memory: Rc<Memory>,
 }
 
@@ -82,6 +85,7 @@ impl<'t> Prober<'t> {
             request_shape: RequestShape::USUAL,
             reasoning_input: None,
             offered: None,
+            varying: None,
             memory: Rc::default(),
         }
     }
@@ -99,6 +103,22 @@ impl<'t> Prober<'t> {
     /// One that offers these tools; those that the conversation calls, if there are none.
     pub fn offering(&self, tools: Option<Value>) -> Self {
         Self { offered: tools.map(Rc::new), ..self.clone() }
+    }
+
+    /// One whose renders have one sign in place of each text that varies.
+    pub fn steady(&self, varying: &Varying) -> Self {
+        Self { varying: Some(Rc::new(varying.clone())), ..self.clone() }
+    }
+
+    /// One whose clock says this time.
+    pub fn at(&self, time: &str) -> Self {
+        let options = RenderOptions { now: Some(time.to_owned()), ..self.options.as_ref().clone() };
+        Self { options: Rc::new(options), memory: Rc::default(), ..self.clone() }
+    }
+
+    /// The variables that may switch the template.
+    pub fn switches(&self) -> Vec<String> {
+        self.template.switches(self.variables).into_iter().map(|(name, _)| name.to_owned()).collect()
     }
 
     pub fn request_shape(&self) -> RequestShape {
@@ -219,8 +239,12 @@ impl<'t> Prober<'t> {
     ) -> Option<String> {
         let context = self.context(request_shape, messages, setting, generation_prompt);
         let key = key(&context);
+        let steady = |text: Option<String>| match &self.varying {
+            Some(varying) => text.map(|text| varying.steady(text)),
+            None => text,
+        };
         if let Some(known) = self.memory.known.borrow().get(&key) {
-            return known.clone();
+            return steady(known.clone());
         }
         if self.memory.exhausted.get() {
             return None;
@@ -238,7 +262,7 @@ impl<'t> Prober<'t> {
             }
         };
         self.memory.known.borrow_mut().insert(key, text.clone());
-        text
+        steady(text)
     }
 
     /// The request shapes in which the template accepts a conversation: forms of its own request or, if it refuses them

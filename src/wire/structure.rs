@@ -19,6 +19,8 @@ pub(crate) struct WireFormat {
     pub reasoning: Option<Reasoning>,
     pub content: Content,
     pub calls: Option<Calls>,
+    /// If the whole turn is one JSON object, its members; the parts above say how it looks as text.
+    pub message: Option<MessageObject>,
     /// The end of the model's turn after content, white space included; empty if there is none.
     pub end: String,
     /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
@@ -77,6 +79,12 @@ pub(crate) struct Reasoning {
     pub source: Source,
     /// Marks that surround the answer if there is reasoning, and are absent otherwise.
     pub answer_marks: Vec<String>,
+    /// The text that parts two regions of it, if it is written as several.
+    pub join: Option<String>,
+    /// Whether it comes after the answer or the calls.
+    pub is_late: bool,
+    /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
+    pub is_json: bool,
 }
 
 impl Reasoning {
@@ -92,6 +100,17 @@ impl Reasoning {
             ReasoningInput::Block { .. } => None,
         })
     }
+}
+
+/// A turn that is one JSON object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MessageObject {
+    /// The keys of the object in the order they are written.
+    pub keys: Vec<String>,
+    pub content: String,
+    pub reasoning: Option<String>,
+    /// The key of the list of calls, and the form of one of them.
+    pub calls: Option<(String, ObjectBody)>,
 }
 
 /// The source of the knowledge about reasoning.
@@ -119,6 +138,10 @@ pub(crate) struct Content {
     /// The opening and closing after reasoning, and beside calls, if they differ.
     pub after_reasoning: Option<(String, String)>,
     pub beside_calls: Option<(String, String)>,
+    /// The text that parts two regions of it, if it is written as several.
+    pub join: Option<String>,
+    /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
+    pub is_json: bool,
     pub place: Place,
 }
 
@@ -359,6 +382,9 @@ mod tests {
             setting: Setting::new(),
             source: Source::Rendered,
             answer_marks: Vec::new(),
+            join: None,
+            is_late: false,
+            is_json: false,
         };
         assert_eq!(reasoning.keys().collect::<Vec<_>>(), ["reasoning"]);
     }

@@ -69,7 +69,7 @@ fn peculiar_wire_formats() {
         ("objects_with_a_sign_between", Status::Proved),
         ("parts_that_nothing_closes", Status::Proved),
         ("prompt_begins_the_call", Status::Proved),
-        ("reasoning_behind_the_answer", Status::Partial),
+        ("reasoning_behind_the_answer", Status::Proved),
         ("variable_nobody_gave", Status::Proved),
         ("turn_ends_with_a_line_of_signs", Status::Proved),
         ("arrow_after_the_name", Status::Proved),

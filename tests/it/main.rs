@@ -58,6 +58,7 @@ mod support;
 mod svg;
 mod targets;
 mod terminal;
+mod unusual;
 mod wheel;
 mod workbench;
 

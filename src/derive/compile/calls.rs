@@ -267,7 +267,7 @@ fn placeholder(root: Option<&str>, path: &[String]) -> String {
     format!("{{{}}}", parts.join("."))
 }
 
-fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[String]) -> Value {
+pub(super) fn object_shape(root: Option<&str>, object: &ObjectBody, name: &[String]) -> Value {
     let id = object.id.as_ref().map(|id| placeholder(root, id));
     shape(id.as_deref(), &placeholder(root, name), &placeholder(root, &object.arguments))
 }

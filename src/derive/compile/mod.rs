@@ -6,6 +6,7 @@
 mod calls;
 mod choices;
 mod frame;
+mod message;
 mod pairs;
 mod pattern;
 
@@ -26,6 +27,11 @@ pub(super) fn compile(wire: &WireFormat, choices: &Choices, reasoning_field: &st
     template.insert("defaults".to_owned(), Value::from([("role", "assistant".into())]));
     anchors(wire).write(&mut template, "start_anchor");
     let mut fields = Object::new();
+    if let Some(message) = &wire.message {
+        message::fields(wire, message, reasoning_field, &mut fields);
+        template.insert("fields".to_owned(), Value::Object(fields));
+        return Value::Object(template);
+    }
     if let Some(field) = reasoning(wire, choices) {
         fields.insert(reasoning_field.to_owned(), Value::Object(field));
     }
@@ -98,17 +104,34 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
     if open.is_empty() {
         // It has no opening: it exists if its closing mark occurs at all.
         Delimiter::Pattern(format!("^(?=.*?{})", escape(close))).write(&mut field, "open");
-    } else {
+    } else if frame::is_distinct(wire.segmentation, open) || reasoning.join.is_some() {
         Delimiter::Literals(vec![open.to_owned()]).write(&mut field, "open");
+    } else if reasoning.is_late {
+        // A label stands where it is written: on a line of its own, if it has one.
+        Delimiter::Literals(vec![reasoning.open.trim_end().to_owned()]).write(&mut field, "open");
+    } else {
+        // Prose may contain a label; it opens reasoning only where the turn begins.
+        Delimiter::Pattern(format!("^\\s*{}", spaced(open))).write(&mut field, "open");
     }
     let mut closes = vec![choices.reasoning_close(wire.segmentation, close).to_owned()];
+    closes.retain(|close| !close.is_empty());
     // A model that stops while it thinks has thought all the same.
     for stop in wire.stops.iter().filter(|stop| frame::is_sure(wire.segmentation, stop)) {
         if !closes.iter().any(|close| close.contains(stop.as_str()) || stop.contains(close.as_str())) {
             closes.push(stop.clone());
         }
     }
+    let label = content_label(wire);
     match &wire.calls {
+        // White space after it is not content, nor is a label that follows it.
+        _ if reasoning.is_late || label.is_some() => {
+            let label = label.map_or_else(String::new, |label| format!("(?:{}\\s*)?", escape(label)));
+            let patterns = closes.iter().enumerate().map(|(at, close)| match at {
+                0 => format!("{}\\s*{label}", spaced(close)),
+                _ => format!("{}\\s*", spaced(close)),
+            });
+            Delimiter::Pattern(any_of(patterns.collect())).write(&mut field, "close");
+        }
         // If nothing closes it before calls, they do.
         Some(calls) if reasoning.close_before_calls.is_some() => {
             let calls = format!("(?={})", calls::opening(wire, calls, choices));
@@ -117,8 +140,36 @@ fn reasoning(wire: &WireFormat, choices: &Choices) -> Option<Object> {
         }
         _ => Delimiter::Literals(closes).write(&mut field, "close"),
     }
-    field.insert("content".to_owned(), "text".into());
+    parser(&mut field, reasoning.is_json);
+    joined(&mut field, reasoning.join.as_deref(), (&reasoning.open, &reasoning.close));
     Some(field)
+}
+
+/// The text that opens content after reasoning only, and that prose may contain.
+fn content_label(wire: &WireFormat) -> Option<&str> {
+    let (open, _) = wire.content.after_reasoning.as_ref()?;
+    let label = open.trim();
+    (!label.is_empty() && !frame::is_distinct(wire.segmentation, label)).then_some(label)
+}
+
+/// Writes the parser of a text, which may be a JSON string; white space alone is none.
+fn parser(field: &mut Object, is_json: bool) {
+    field.insert("content".to_owned(), if is_json { "json" } else { "text" }.into());
+    if is_json {
+        field.insert("content_args".to_owned(), Value::from([("allow_non_json", true.into())]));
+    }
+}
+
+/// Makes one text of the regions of a field, if a text is written as several.
+fn joined(field: &mut Object, join: Option<&str>, (open, close): (&str, &str)) {
+    let Some(join) = join else { return };
+    field.insert("repeats".to_owned(), true.into());
+    field.insert("join".to_owned(), join.into());
+    // White space beside marks that have none of their own is part of the text.
+    let is_text = field.get("content") == Some(&"text".into());
+    if is_text && open.trim_end() == open && close.trim_start() == close {
+        field.insert("content_args".to_owned(), Value::from([("strip", false.into())]));
+    }
 }
 
 /// A stop as a pattern that matches it at the end of a text only, on a line of its own if it has one.
@@ -126,6 +177,18 @@ fn at_end(wire: &WireFormat, stop: &str) -> String {
     let begins_line = wire.end.trim_end().strip_suffix(stop).is_some_and(|before| before.ends_with('\n'));
     // The line break may already belong to the close of a call.
     format!("\\s*{}{}\\s*\\Z", if begins_line { "(?<=\\n)" } else { "" }, escape(stop))
+}
+
+/// The texts that close content only where the turn ends or a call begins, since prose may contain them: its own close,
+/// and the text before the token at which engines cut a turn.
+fn footers(wire: &WireFormat) -> Vec<&str> {
+    let mut footers = vec![wire.content.close.trim()];
+    for (at, token) in wire.stops.iter().enumerate() {
+        let longer = wire.stops.iter().take(at).filter_map(|stop| stop.strip_suffix(token.as_str()));
+        footers.extend(longer.map(str::trim));
+    }
+    footers.retain(|footer| !footer.is_empty() && !frame::is_distinct(wire.segmentation, footer));
+    footers
 }
 
 fn content(wire: &WireFormat, choices: &Choices) -> Object {
@@ -170,12 +233,18 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     }
     wire.stops.iter().for_each(|stop| add(stop));
     // A stop that prose may contain, such as a line of equal signs, ends content where the text ends, too.
-    let last: Vec<String> = wire
+    let mut last: Vec<String> = wire
         .stops
         .iter()
         .filter(|stop| !frame::is_distinct(wire.segmentation, stop))
         .map(|stop| at_end(wire, stop))
         .collect();
+    for footer in footers(wire) {
+        let stops = wire.stops.iter().map(|stop| format!("{}\\s*", escape(stop)));
+        let calls = wire.calls.iter().map(|calls| format!("(?={})", calls::opening(wire, calls, choices)));
+        let ends = any_of(stops.chain(calls).chain(["\\Z".to_owned()]).collect());
+        last.insert(0, format!("\\s*{}\\s*{ends}", escape(footer)));
+    }
     if !open.is_empty() {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
         Delimiter::Literals([open.to_owned()].into_iter().chain(beside).collect()).write(&mut field, "open");
@@ -188,6 +257,12 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
         _ => spaced(close),
     };
     let mut patterns: Vec<String> = closes.iter().map(ending).collect();
+    if let Some(reasoning) = wire.reasoning.as_ref().filter(|reasoning| reasoning.empty.is_some() && open.is_empty()) {
+        let label = reasoning.close.trim();
+        if !frame::is_distinct(wire.segmentation, label) {
+            patterns.push(format!("^\\s*{}", spaced(label)));
+        }
+    }
     if !open.is_empty()
         && let Some(calls) = &wire.calls
     {
@@ -200,7 +275,8 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
         let anywhere = (!patterns.is_empty()).then(|| format!("{}{space}", any_of(patterns)));
         Delimiter::Pattern(any_of(anywhere.into_iter().chain(last).collect())).write(&mut field, "close");
     }
-    field.insert("content".to_owned(), "text".into());
+    parser(&mut field, content.is_json);
+    joined(&mut field, content.join.as_deref(), (&content.open, &content.close));
     field
 }
 

@@ -97,10 +97,22 @@ pub(crate) fn value_end(segmentation: Segmentation, pairs: &Pairs) -> String {
         ("", false) => escape(&between),
         (sign, _) => format!("\\s*{}\\s*", escape(sign)),
     };
-    let next = format!("{between}{open}{word}+{gap}");
+    // White space that opens the next argument is no part of this value.
+    let lead = match slice(&cut.open, ..cut.open.len() - cut.open.trim_start().len()) {
+        space if space.contains('\n') => "\\s*\\n\\s*".to_owned(),
+        space => escape(space),
+    };
+    let next = format!("{between}{lead}{open}{word}+{gap}");
     match (cut.close.trim().is_empty(), pairs.key_again || segmentation.is_distinctive(&cut.close)) {
         (true, _) => format!("(?={next}|\\s*\\Z)"),
-        (false, false) => format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, "\\s*", 1)),
+        (false, false) => {
+            // The close is matched already: only the text between two arguments is left.
+            let separator = match cut.separator.trim() {
+                "" => "\\s*".to_owned(),
+                sign => format!("\\s*{}\\s*", escape(sign)),
+            };
+            format!("{close}(?={}|\\s*\\Z)", next.replacen(&between, &separator, 1))
+        }
         (false, true) => close,
     }
 }

@@ -1,6 +1,7 @@
 //! Texts as patterns.
 
 use crate::json::{Object, Value};
+use crate::wire::varying::{self, is_varying};
 
 /// The opening or closing of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +13,13 @@ pub(super) enum Delimiter {
 impl Delimiter {
     /// Writes it into a field as its `open` or `close`.
     pub fn write(self, field: &mut Object, side: &str) {
-        match self {
+        let delimiter = match self {
+            Delimiter::Literals(texts) if texts.iter().any(|text| text.contains(is_varying)) => {
+                Delimiter::Pattern(any_of(texts.iter().map(|text| escape(text)).collect()))
+            }
+            same => same,
+        };
+        match delimiter {
             Delimiter::Literals(texts) => field.insert(side.to_owned(), one_or_many(texts)),
             Delimiter::Pattern(pattern) => match literal(&pattern) {
                 Some(text) => field.insert(side.to_owned(), text.into()),
@@ -35,13 +42,15 @@ pub(super) fn any_of(mut patterns: Vec<String>) -> String {
     if patterns.len() == 1 { patterns.remove(0) } else { format!("(?:{})", patterns.join("|")) }
 }
 
-/// A text as a pattern that matches exactly it.
+/// A text as a pattern that matches exactly it, and any other text of its class where it varies.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
+            varying::NUMBER => out.push_str("\\d+"),
+            varying::WORD => out.push_str("[\\w.-]+"),
             c if is_syntax(c) => {
                 out.push('\\');
                 out.push(c);

@@ -6,7 +6,7 @@ use super::conversations::{History, Reach, Said};
 use super::ground::{Cut, Ground, Tokens, shows};
 use super::request::Request;
 use crate::derive::recorded::Prompt;
-use crate::wire::conversation::{Answer, Message};
+use crate::wire::conversation::{Answer, Message, PART_BREAK};
 use crate::wire::probe::{Prober, Setting};
 
 /// One turn to parse back.
@@ -167,9 +167,17 @@ impl<'p, 't> Cutter<'p, 't> {
         let ground = self.grounds.known.get(at)?.3.as_ref()?;
         let prober = if offers_tools { self.offering } else { self.plain };
         let (history, setting) = (self.histories.get(history)?, self.request.usage.settings.get(setting)?);
+        let parts = said.answer.content.as_deref().and_then(|content| content.split_once(PART_BREAK));
+        if parts.is_some() && !takes_parts(prober, history, setting) {
+            return None;
+        }
         let (piece, whole) =
             ground.cut(prober, history, setting, &said.answer, self.grounds.openings.as_deref().unwrap_or(&[]))?;
-        let expected = shown(&said.answer, &piece.text);
+        if parts.is_some_and(|(first, second)| !are_marked(&piece.text, first, second)) {
+            return None;
+        }
+        let mut expected = shown(&said.answer, &piece.text);
+        expected.content = expected.content.map(|content| content.replace(PART_BREAK, ""));
         let is_whole = expected.calls.len() == said.answer.calls.len()
             && expected.reasoning.is_some() == said.answer.reasoning.is_some();
         // Without its calls or its thought it is another answer, which has cases of its own.
@@ -192,6 +200,23 @@ impl<'p, 't> Cutter<'p, 't> {
             offers_tools,
         })
     }
+}
+
+/// Whether the template writes content in one part as it writes a text.
+fn takes_parts(prober: &Prober<'_>, history: &History, setting: &Setting) -> bool {
+    const TEXT: &str = "Yes, 43 km.";
+    let written = |content: &str| {
+        let messages = [history.messages.as_slice(), &[Message::Assistant(Answer::content(content))]].concat();
+        prober.render(&messages, setting, false)
+    };
+    let in_parts = written(&format!("{TEXT}{PART_BREAK}"));
+    in_parts.is_some() && in_parts == written(TEXT)
+}
+
+/// Whether there is more than white space between two parts of a text.
+fn are_marked(text: &str, first: &str, second: &str) -> bool {
+    let gap = text.split_once(first).and_then(|(_, rest)| Some(rest.split_once(second)?.0));
+    gap.is_some_and(|gap| !gap.trim().is_empty() && !gap.contains(PART_BREAK))
 }
 
 fn answer_name(case: &Case) -> String {

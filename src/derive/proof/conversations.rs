@@ -1,7 +1,7 @@
 //! The conversations of the proof: none is a probe, and each is there for one way in which a parser can go wrong.
 
 use crate::json::{self, Object, Value};
-use crate::wire::conversation::{Answer, Call, Message};
+use crate::wire::conversation::{Answer, Call, Message, PART_BREAK};
 
 /// The answer of one case, under its name in the report.
 #[derive(Clone, Debug)]
@@ -181,6 +181,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
     let same = Answer::calls(vec![first, again]);
     let bracketed = Answer::calls(vec![brackets, second]);
     let short = Answer::content("Yes, 43 km.");
+    let in_parts = Answer::content(&format!("First to Ghent,{PART_BREAK}then to Brno."));
     let long = Answer::content(TEXTS.first().map_or("", |(_, text)| text));
     let structures = [
         ("a short answer", short.clone(), Reach::Settings),
@@ -196,6 +197,7 @@ pub(super) fn answers(named_ids: bool, foreign: &[String]) -> Vec<Said> {
         ),
         ("reasoning and two calls", two.clone().with_reasoning(THOUGHT), Reach::Histories),
         ("an answer and two calls", two.with_content("I need two things.\n\nOne moment."), Reach::Histories),
+        ("an answer in parts", in_parts, Reach::Value),
         ("three calls", three, Reach::Value),
         ("the same call twice", same, Reach::Value),
         ("two calls with brackets", bracketed, Reach::Value),

@@ -41,8 +41,8 @@ use crate::chat::ChatTemplate;
 use crate::json::{Object, Value};
 use crate::parser::Tools;
 use crate::template::Template;
-use crate::wire::conversation::{Message, ReasoningInput, RequestShape};
-use crate::wire::probe::Prober;
+use crate::wire::conversation::{Answer, Message, ReasoningInput, RequestShape};
+use crate::wire::probe::{Prober, Setting};
 use crate::wire::template_usage::TemplateUsage;
 use assumptions::{Assumption, Setup};
 use case::{Case, Cutter, Grounds};
@@ -189,11 +189,35 @@ impl<'t> Proof<'t> {
 
     /// Whether calls leave a trace in renders.
     pub fn shows_calls(&self) -> bool {
-        self.request.calls.shown
+        self.request.calls.shown || self.request.calls.keyless
+    }
+
+    /// Two turns that are the same text, whose calls differ in their keys only.
+    fn turns_without_keys(&self) -> Vec<UnreadTurn> {
+        let history = [Message::User("How far is it to Brzeg?".to_owned())];
+        let turn = |key: &str| {
+            let call = conversations::call("a1B2c3D4e", "get_route", &format!("{{\"{key}\": \"Ghent\"}}"));
+            let answer = Answer::calls(vec![call]);
+            let setting = Setting::new();
+            let prefix = self.plain.render(&history, &setting, true)?;
+            let whole = [history.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+            let text = self.plain.render(&whole, &setting, false)?;
+            let text = text.strip_prefix(&prefix).unwrap_or(&text).to_owned();
+            Some(UnreadTurn {
+                case: format!("a call with the argument {key}"),
+                prefix,
+                text,
+                expected: reading::message_of(&answer, None),
+            })
+        };
+        ["from", "to"].into_iter().filter_map(turn).collect()
     }
 
     /// The two shortest turns with calls, whose calls differ.
     pub fn turns_with_calls(&self) -> Vec<UnreadTurn> {
+        if self.request.calls.keyless {
+            return self.turns_without_keys();
+        }
         let mut cases: Vec<&Case> = self.cases.iter().filter(|case| !case.expected.calls.is_empty()).collect();
         cases.sort_by_key(|case| case.text.len());
         let turn = |case: &Case| UnreadTurn {

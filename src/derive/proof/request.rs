@@ -33,6 +33,8 @@ pub(in crate::derive) struct Calls {
     pub ids: bool,
     /// Whether the name reaches the text only as a part of the id.
     pub named_ids: bool,
+    /// Whether calls reach the text without the keys of their arguments.
+    pub keyless: bool,
 }
 
 /// Renders until it is known how this template takes calls and reasoning. The prober has settled on how it takes content.
@@ -60,11 +62,14 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
                 };
                 let several = shows(vec![make(0), make(1)], &[needle::NAMES[0], needle::NAMES[1]]);
                 let ids = shows(vec![make(0)], &[&make(0).id]);
-                return Some((request_shape, Calls { shown: true, several, ids, named_ids }));
+                return Some((request_shape, Calls { shown: true, several, ids, named_ids, keyless: false }));
             }
         }
     }
-    None
+    let called = [user(), Message::Assistant(Answer::calls(vec![probe_call(0, false)]))];
+    let text = prober.render(&called, &Setting::new(), false);
+    let is_keyless = text.is_some_and(|text| text.contains(needle::NAMES[0]) && text.contains(needle::VALUES[0]));
+    is_keyless.then(|| (prober.request_shape(), Calls { keyless: true, ..Calls::default() }))
 }
 
 fn probe_call(index: usize, named_id: bool) -> Call {
@@ -168,7 +173,7 @@ mod tests {
     #[test]
     fn calls_are_known_by_what_of_them_reaches_the_text() {
         let name = CALL.replace("NAME", "{{ c.function.name }}");
-        let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids };
+        let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids, keyless: false };
         for (turn, calls) in [
             ("{{ m.content }}".to_owned(), Calls::default()),
             (name.clone(), seen(true, false, false)),

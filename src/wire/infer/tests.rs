@@ -46,9 +46,10 @@ fn reasoning_is_the_text_of_a_key_that_shows_before_content() {
     assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
     assert_eq!((reasoning.source, reasoning.keys().collect::<Vec<_>>()), (Source::Rendered, vec!["thinking"]));
     assert_eq!(reasoning.empty, None);
-    // Text after the answer is not reasoning.
+    assert!(!reasoning.is_late);
+    // It may also come after the answer.
     let after = "{{ m.content }}{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
-    assert!(self::wire(after).reasoning.is_none());
+    assert!(self::wire(after).reasoning.is_some_and(|reasoning| reasoning.is_late));
 }
 
 #[test]

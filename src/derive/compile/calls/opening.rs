@@ -120,7 +120,7 @@ impl Plan<'_> {
     /// A call without an opening begins the turn or follows reasoning.
     pub(super) fn start_of_turn(&self) -> String {
         match &self.wire.reasoning {
-            Some(reasoning) if !reasoning.close.trim().is_empty() => {
+            Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
                 format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
             }
             _ => "^\\s*".to_owned(),
@@ -159,7 +159,7 @@ impl Plan<'_> {
             let word = if is_weak && self.calls.body.object.is_none() && !next.starts_with('"') {
                 word_before("")
             } else {
-                word_before(next)
+                self.word(next, at + 1 == pieces.len())
             };
             match piece {
                 CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
@@ -197,6 +197,27 @@ impl Plan<'_> {
             }
         }
         out
+    }
+
+    /// The class of the characters of a name or an id. The last one before arguments that nothing frames is also the last
+    /// one of a call without arguments: it ends where the call does.
+    fn word(&self, next: &str, is_last: bool) -> String {
+        let word = word_before(next);
+        let is_bare = match &self.calls.body.arguments {
+            Arguments::Pairs(pairs) => pairs.cut.section.trim().is_empty() && pairs.braces.is_none(),
+            _ => false,
+        };
+        let tail = self.calls.body.tail.iter().find_map(|piece| match piece {
+            CallPart::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let end = word_before(tail.unwrap_or(&self.cut.close));
+        match (word.strip_suffix(']'), end.strip_prefix("[^\\s").filter(|_| is_bare && is_last)) {
+            (Some(signs), Some(other)) if signs.starts_with("[^") && !signs.ends_with(other.trim_end_matches(']')) => {
+                format!("{signs}{other}")
+            }
+            _ => word,
+        }
     }
 
     /// Looks ahead that the word that opens content does not follow a call's mark.

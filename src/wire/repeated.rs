@@ -1,0 +1,73 @@
+//! Parts of a turn that are written as several regions: a thought line by line, content in parts.
+
+use super::conversation::{Answer, PART_BREAK};
+use super::probe::{Setting, needle};
+use super::structure::{Content, History, Reasoning};
+use super::turn::Turns;
+
+/// The second half of a text that might be written as two regions.
+const SECOND: &str = "Qzsecondq";
+
+/// The texts at which a template may part one value into regions.
+const SEPARATORS: [&str; 2] = ["\n", "\n\n"];
+
+/// The text at which a template parts reasoning into regions, if it does.
+pub(crate) fn thought(turns: Turns<'_, '_>, reasoning: &Reasoning) -> Option<String> {
+    let is_parted = |separator: &&str| {
+        let thought = format!("{}{separator}{SECOND}", needle::REASONING);
+        let answer = Answer::content(needle::CONTENT).with_reasoning(&thought);
+        let marks = (reasoning.open.as_str(), reasoning.close.as_str());
+        parted(turns, &answer, &reasoning.setting, needle::REASONING, marks)
+    };
+    SEPARATORS.into_iter().find(is_parted).map(str::to_owned)
+}
+
+/// The text at which a template parts content into regions, if it does; empty if only content that is handed over in
+/// parts has several.
+pub(crate) fn content(turns: Turns<'_, '_>, content: &Content) -> Option<String> {
+    let marks = (content.open.as_str(), content.close.as_str());
+    let said = |between: &str| Answer::content(&format!("{}{between}{SECOND}", needle::CONTENT));
+    let is_parted = |between: &str| parted(turns, &said(between), &Setting::new(), needle::CONTENT, marks);
+    let has_parts = || is_parted(&PART_BREAK.to_string());
+    let separator = SEPARATORS.into_iter().find(|separator| is_parted(separator));
+    separator.or_else(|| has_parts().then_some("")).map(str::to_owned)
+}
+
+/// Whether the two halves of a value are regions of their own.
+fn parted(turns: Turns<'_, '_>, answer: &Answer, setting: &Setting, first: &str, marks: (&str, &str)) -> bool {
+    let (open, close) = (marks.0.trim(), marks.1.trim());
+    let Some(trace) = turns.trace(History::User, answer, setting).filter(|_| !open.is_empty() && !close.is_empty())
+    else {
+        return false;
+    };
+    let gap = trace.text.split_once(first).and_then(|(_, rest)| Some(rest.split_once(SECOND)?.0));
+    let between = gap.and_then(|gap| gap.trim().strip_prefix(close)?.strip_suffix(open));
+    between.is_some_and(|between| between.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::marks::Segmentation;
+    use super::super::support::{chat_template, with_prober};
+    use super::*;
+
+    #[test]
+    fn content_in_regions_is_joined_by_the_text_that_parts_it() {
+        let lines = "{% for l in m.content.split('\n') %}<p>{{ l }}</p>{% endfor %}";
+        let parts = "{% if m.content is string %}<p>{{ m.content }}</p>{% else %}\
+                     {% for p in m.content %}<p>{{ p.text }}</p>{% endfor %}{% endif %}";
+        for (answer, join) in [
+            (lines, Some("\n")),
+            (&lines.replace("'\n'", "'\n\n'"), Some("\n\n")),
+            (parts, Some("")),
+            ("<p>{{ m.content }}</p>", None),
+        ] {
+            with_prober(&chat_template(answer), |prober| {
+                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: "" };
+                let marked = Content { open: "<p>".to_owned(), close: "</p>".to_owned(), ..Content::default() };
+                assert_eq!(content(turns, &marked).as_deref(), join, "{answer}");
+                assert_eq!(content(turns, &Content::default()), None);
+            });
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Chat templates with one unusual feature each, at their smallest: the draft reads turns that no render of the
+//! derivation showed.
+
+use backchat::derive::{Options, Status, derive};
+use backchat::json::{self, Object, Value};
+use backchat::{Parser, Template};
+
+const THOUGHT: &str = "{% if m.reasoning %}<mull>{{ m.reasoning }}</mull>{% endif %}";
+const CALLS: &str =
+    "{% for c in m.tool_calls or [] %}<use>{{ c.function.name }} {{ c.function.arguments | tojson }}</use>{% endfor %}";
+
+/// The pieces of a chat template, and the text around them.
+struct Chat<'c> {
+    header: &'c str,
+    turn: &'c str,
+    end: &'c str,
+}
+
+const PLAIN: Chat<'static> = Chat { header: "<assistant>", turn: "", end: "<fin>" };
+
+impl Chat<'_> {
+    fn source(&self) -> String {
+        let Chat { header, turn, end } = self;
+        let turn = match *turn {
+            "" => format!("{THOUGHT}{{{{ m.content or '' }}}}{CALLS}"),
+            turn => turn.replace("THOUGHT", THOUGHT).replace("CALLS", CALLS),
+        };
+        // The number of the next turn is that of the messages before it.
+        let asked = header.replace("loop.index0", "messages | length");
+        format!(
+            "{{% for m in messages %}}{{% if m.role == 'assistant' %}}{header}{turn}{end}{{% else %}}\
+             <{{{{ m.role }}}}>{{{{ m.content }}}}<fin>{{% endif %}}{{% endfor %}}\
+             {{% if add_generation_prompt %}}{asked}{{% endif %}}"
+        )
+    }
+}
+
+/// Reads a text after a prompt with the draft of a chat template, which has to be proved.
+fn read(chat: &Chat<'_>, prompt: &str, text: &str) -> String {
+    let source = chat.source();
+    let options = Options::default().variables(Object::from([("eos_token".to_owned(), "<fin>".into())]));
+    let derivation = derive(&source, &options.now("2026-01-02T03:04:05".to_owned()));
+    let draft = derivation.response_template.as_ref().unwrap_or_else(|| panic!("{source}"));
+    assert_eq!(derivation.status, Status::Proved, "{source}\n{}\n{}", derivation.headline(), draft.to_pretty("  "));
+    let template = Template::load(&draft.to_string()).unwrap().template;
+    let mut parser = Parser::new(&template, prompt, Default::default()).unwrap();
+    parser.feed(text).unwrap();
+    let mut message = parser.finish().unwrap().message;
+    message.shift_remove("role");
+    Value::Object(message).to_string()
+}
+
+/// Each text after a prompt, and the message that it is.
+fn reads(chat: &Chat<'_>, prompt: &str, turns: &[(&str, &str)]) {
+    for (text, message) in turns {
+        let expected = json::read(message).unwrap();
+        let message = json::read(&read(chat, prompt, text)).unwrap();
+        let calls = message
+            .get("tool_calls")
+            .and_then(Value::as_list)
+            .map(|calls| calls.iter().map(|call| call.get("function").unwrap().clone()).collect::<Vec<Value>>());
+        let part = |key: &str| message.get(key).cloned().unwrap_or_default();
+        let thought = [part("reasoning"), part("reasoning_content"), part("thinking")].into_iter();
+        let read = (part("content"), thought.max_by_key(|text| text.as_str().map(str::len)), calls.unwrap_or_default());
+        let part = |key: &str| expected.get(key).cloned().unwrap_or_default();
+        let calls = part("calls").as_list().map(<[Value]>::to_vec).unwrap_or_default();
+        assert_eq!(read, (part("content"), Some(part("reasoning")), calls), "{}\n{text}", chat.source());
+    }
+}
+
+#[test]
+fn numbers_and_dates_in_marks_are_read_by_their_class() {
+    let numbered = Chat { header: "<assistant {{ loop.index0 }}>", ..PLAIN };
+    reads(&numbered, "<user>1<fin><assistant 17>", &[("Yes.<fin>", r#"{"content": "Yes."}"#)]);
+    let dated = Chat { header: "<assistant on {{ strftime_now('%a %d %b %Y') }}>", ..PLAIN };
+    reads(&dated, "<user>1<fin><assistant on Thu 11 Feb 2027>", &[("Yes.<fin>", r#"{"content": "Yes."}"#)]);
+    let measured = "{% if m.reasoning %}<mull>{{ m.reasoning }}[{{ m.reasoning | length }} signs]</mull>{% endif %}\
+                    {{ m.content or '' }}CALLS";
+    let measured = Chat { turn: measured, ..PLAIN };
+    let turns = [("<mull>Hm [3].[1234 signs]</mull>Yes.<fin>", r#"{"content": "Yes.", "reasoning": "Hm [3]."}"#)];
+    reads(&measured, "<assistant>", &turns);
+    let stopped = Chat { end: "<fin {{ loop.index0 }}>", ..PLAIN };
+    reads(&stopped, "<assistant>", &[("Yes.<fin 21>", r#"{"content": "Yes."}"#)]);
+    let named = Chat { header: "<assistant in {{ mood | default('calm') }} mood>", ..PLAIN };
+    reads(&named, "<user>1<fin><assistant in great mood>", &[("Yes.<fin>", r#"{"content": "Yes."}"#)]);
+}
+
+#[test]
+fn numbers_of_calls_are_read_by_their_class() {
+    let turn = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use_{{ loop.index }}>{{ c.function | tojson }}\
+                </use_{{ loop.index }}>{% endfor %}";
+    let calls =
+        r#"<use_9>{"name": "f", "arguments": {}}</use_9><use_10>{"name": "g", "arguments": {"a": 1}}</use_10><fin>"#;
+    let message = r#"{"calls": [{"name": "f", "arguments": {}}, {"name": "g", "arguments": {"a": 1}}]}"#;
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &[(calls, message)]);
+}
+
+#[test]
+fn regions_that_repeat_are_joined() {
+    let steps = "{% if m.reasoning %}{% for l in m.reasoning.split('\\n') %}<step>{{ l }}</step>{% endfor %}{% endif %}\
+                 {{ m.content or '' }}CALLS";
+    let turns =
+        [("<step>One.</step><step>- two</step>Yes.<fin>", r#"{"content": "Yes.", "reasoning": "One.\n- two"}"#)];
+    reads(&Chat { turn: steps, ..PLAIN }, "<assistant>", &turns);
+    let parts = "THOUGHT{% if m.content is string %}{% if m.content %}<p>{{ m.content }}</p>{% endif %}{% else %}\
+                 {% for p in m.content or [] %}<p>{{ p.text }}</p>{% endfor %}{% endif %}CALLS";
+    let turns = [("<p>One,</p><p> two, </p><p>three.</p><fin>", r#"{"content": "One, two, three."}"#)];
+    reads(&Chat { turn: parts, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn reasoning_may_come_last() {
+    let called = r#"{"content": "Yes.", "reasoning": "Hm.", "calls": [{"name": "f", "arguments": {}}]}"#;
+    let last = Chat { turn: "{{ m.content or '' }}CALLSTHOUGHT", ..PLAIN };
+    let turns = [
+        ("Yes.\n<mull>Hm.</mull>\n<fin>", r#"{"content": "Yes.", "reasoning": "Hm."}"#),
+        ("Yes.<use>f {}</use><mull>Hm.</mull><fin>", called),
+    ];
+    reads(&last, "<assistant>", &turns);
+    let between = Chat { turn: "{{ m.content or '' }}THOUGHTCALLS", ..PLAIN };
+    reads(&between, "<assistant>", &[("Yes.<mull>Hm.</mull><use>f {}</use><fin>", called)]);
+}
+
+#[test]
+fn a_mark_between_the_calls_and_the_stop_is_no_content() {
+    let paused = Chat { end: "{% if m.tool_calls %}<wait>{% endif %}<fin>", ..PLAIN };
+    let called = r#"{"calls": [{"name": "f", "arguments": {}}]}"#;
+    reads(&paused, "<assistant>", &[("<use>f {}</use><wait><fin>", called), ("Yes.<fin>", r#"{"content": "Yes."}"#)]);
+}
+
+#[test]
+fn a_label_of_the_answer_is_no_content() {
+    let turn = "THOUGHT{% if m.content and m.reasoning %}Answer: {% endif %}{{ m.content or '' }}CALLS";
+    let turns = [
+        ("<mull>Hm.</mull>Answer: Yes.<fin>", r#"{"content": "Yes.", "reasoning": "Hm."}"#),
+        ("The Answer: Yes.<fin>", r#"{"content": "The Answer: Yes."}"#),
+    ];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn content_may_be_a_json_string_or_a_member_of_one_object() {
+    let string = Chat { turn: "THOUGHT{% if m.content %}<say>{{ m.content | tojson }}</say>{% endif %}CALLS", ..PLAIN };
+    reads(&string, "<assistant>", &[(r#"<say>"A \"b\".\n"</say><fin>"#, r#"{"content": "A \"b\".\n"}"#)]);
+    let object = "{ {%- if m.reasoning %}\"why\": {{ m.reasoning | tojson }}, {% endif %}\"say\": {{ (m.content or '') | tojson }}\
+                  {%- if m.tool_calls %}, \"do\": [{% for c in m.tool_calls %}{{ {'f': c.function.name, 'with': c.function.arguments} | tojson }}\
+                  {%- if not loop.last %}, {% endif %}{% endfor %}]{% endif %}}";
+    let turns = [
+        (
+            r#"{"why": "Hm.", "say": "\"}<", "do": [{"f": "g", "with": {"a": ["]}"]}}]}<fin>"#,
+            r#"{"content": "\"}<", "reasoning": "Hm.", "calls": [{"name": "g", "arguments": {"a": ["]}"]}}]}"#,
+        ),
+        (r#"{"say": "Yes."}"#, r#"{"content": "Yes."}"#),
+    ];
+    reads(&Chat { turn: object, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn a_call_without_arguments_may_lack_their_frame() {
+    let turn = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>({{ c.function.name }}\
+                {% for k, v in c.function.arguments.items() %} :{{ k }} {{ v | tojson }}{% endfor %})</use>{% endfor %}";
+    let turns = [(
+        r#"<use>(now)</use><use>(f :a "x :b 2" :c [1, ")"])</use><fin>"#,
+        r#"{"calls": [{"name": "now", "arguments": {}}, {"name": "f", "arguments": {"a": "x :b 2", "c": [1, ")"]}}]}"#,
+    )];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
+
+#[test]
+fn arguments_may_be_a_list_of_pairs() {
+    let turn = "THOUGHT{{ m.content or '' }}{% for c in m.tool_calls or [] %}<use>{{ c.function.name }} [\
+                {% for k, v in c.function.arguments.items() %}{\"key\": \"{{ k }}\", \"value\": {{ v | tojson }}}\
+                {% if not loop.last %}, {% endif %}{% endfor %}]</use>{% endfor %}";
+    let turns = [(
+        r#"<use>f [{"key": "a", "value": "}, {"}, {"key": "b", "value": {"c": [2]}}]</use><use>g []</use><fin>"#,
+        r#"{"calls": [{"name": "f", "arguments": {"a": "}, {", "b": {"c": [2]}}}, {"name": "g", "arguments": {}}]}"#,
+    )];
+    reads(&Chat { turn, ..PLAIN }, "<assistant>", &turns);
+}
