@@ -28,6 +28,7 @@ def run(tmp_path, monkeypatch):
     output = whole[len(prompt) :]
     given = {
         "messages": messages,
+        "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}],
         "prompt": prompt,
         "output": output,
         "pieces": list(output),
@@ -46,9 +47,11 @@ def run(tmp_path, monkeypatch):
 
 
 def test_the_snippets(run):
-    names = run(snippet for snippet in SNIPPETS if "integrations" not in snippet)
+    # TRL's are in test_trl.py, with a model.
+    names = run(snippet for snippet in SNIPPETS if "integrations" not in snippet and "SFTTrainer" not in snippet)
     assert names["message"] == ANSWER and names["event"] == {"type": "message", "message": ANSWER}
     assert [json.loads(row) for row in names["rows"]] == [ANSWER] * 3
+    assert names["made"]["format"] == "lark"
     assert names["derivation"].status == "proved" and names["masked"].mask == [0, 1]
 
 
@@ -57,7 +60,7 @@ def test_the_snippet_for_transformers(run):
     from backchat.integrations.transformers import unpatch
 
     try:
-        names = run(snippet for snippet in SNIPPETS if "integrations" in snippet)
+        names = run(snippet for snippet in SNIPPETS if "integrations.transformers" in snippet)
     finally:
         unpatch()
     assert names["tokenizer"].response_template == backchat.derive(CHAT_TEMPLATE).response_template

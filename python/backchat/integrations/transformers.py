@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import backchat
@@ -167,6 +168,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     # Not this copy of the module: the one that everybody imports.
-    from backchat.integrations.transformers import main as launch
-
-    launch()
+    import_module("backchat.integrations.transformers").main()
