@@ -154,9 +154,11 @@ fn recorded_events_are_the_parser_s() {
     let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None };
     let recording = Recording::new(&run, [OUTPUT]).unwrap();
     let events: Vec<Value> = (0..recording.event_count()).map(|event| recording.event_value(event).unwrap()).collect();
-    assert_eq!(events, finished.events.iter().map(crate::parser::Event::to_value).collect::<Vec<_>>());
+    // What a problem says of a region is in the region's end.
+    let own = || finished.events.iter().filter(|event| !matches!(event, crate::parser::Event::Problem(_)));
+    assert_eq!(events, own().map(crate::parser::Event::to_value).collect::<Vec<_>>());
     assert_eq!(recording.message(recording.end()), finished.message);
-    for (index, event) in finished.events.iter().enumerate() {
+    for (index, event) in own().enumerate() {
         let span = match event {
             crate::parser::Event::Open { span, .. } | crate::parser::Event::Chunk { span, .. } => span,
             crate::parser::Event::Close { span, .. } | crate::parser::Event::Malformed { span, .. } => span,

@@ -1,5 +1,5 @@
-//! The assumptions of a response template: turns are rendered with another clock, other variables, more text after them
-//! and content in several parts, and each kind that a template misreads is reported.
+//! The assumptions of a response template: turns are rendered with another clock, other variables and more text after
+//! them, and each kind that a template misreads is reported.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::verdict::Loss;
 use crate::chat::ChatTemplate;
 use crate::diagnostic::shortened;
 use crate::json::{Object, Value};
-use crate::wire::conversation::{Answer, Message, ReasoningInput};
+use crate::wire::conversation::{Answer, Message};
 use crate::wire::probe::{Prober, Setting, call, needle};
 
 /// Something that does not hold for every render, and turns for which it does not.
@@ -68,7 +68,6 @@ impl<'t> Setup<'_, 't> {
         let plain = cases.iter().find(|case| case.expected.calls.is_empty() && case.expected.reasoning.is_none());
         let mut found: Vec<Assumption> = self.clock(said, &usual).into_iter().collect();
         found.extend(plain.and_then(|case| self.end(case)));
-        found.extend(plain.and_then(|case| self.one_part(case)));
         let mut names: Vec<(&str, Vec<Value>)> = Vec::new();
         for (name, value) in self.variables.iter().filter(|(name, _)| !name.ends_with("_token")) {
             names.push((name, other_than(Some(value))));
@@ -118,42 +117,6 @@ impl<'t> Setup<'_, 't> {
         let message = format!("every turn is followed by `{written}`, which the draft takes for the next prompt");
         let text = format!("{}{rest}", case.text);
         Some(Assumption { message, cases: vec![Case { text, unstopped: None, ..case.clone() }] })
-    }
-
-    /// Content in one part, if the template writes marks between the parts of a list.
-    fn one_part(&self, case: &Case) -> Option<Assumption> {
-        let [first, second] = ["Begin here,", "and end there."];
-        let text = || "text".to_owned();
-        // A block of a list before the content is handed over as reasoning is; this one is a text as well.
-        let prober = self.plain.with_reasoning(Some(&ReasoningInput::Block { kind: text(), key: text() }));
-        if !self.takes_lists(case, &prober, first) {
-            return None;
-        }
-        let mut messages = case.history.clone();
-        messages.push(Message::Assistant(Answer::content(second).with_reasoning(first)));
-        let whole = prober.render(&messages, &case.setting, false)?;
-        let text = whole.strip_prefix(&case.prefix)?.strip_suffix(rest(case)?)?;
-        let (_, between) = text.rsplit_once(second)?.0.rsplit_once(first)?;
-        if between.trim().is_empty() {
-            return None;
-        }
-        let expected = Answer::content(&format!("{first}{second}"));
-        let text = text.to_owned();
-        let case = Case { text, unstopped: None, expected: expected.clone(), said: expected, ..case.clone() };
-        let message =
-            "content passed in several parts is written with markers between them; the draft reads one part".to_owned();
-        Some(Assumption { message, cases: vec![case] })
-    }
-
-    /// Whether a list of one text is written as the text is: other templates print the list itself.
-    fn takes_lists(&self, case: &Case, parts: &Prober<'_>, text: &str) -> bool {
-        let render = |prober: &Prober<'_>, answer: Answer| {
-            let mut messages = case.history.clone();
-            messages.push(Message::Assistant(answer));
-            prober.render(&messages, &case.setting, false)
-        };
-        let list = render(parts, Answer::default().with_reasoning(text));
-        list.is_some() && list == render(self.plain, Answer::content(text))
     }
 
     fn outlook(&self, plain: &Prober<'_>, offering: &Prober<'_>, setting: &Setting) -> Outlook {
@@ -261,20 +224,5 @@ mod tests {
         assert_eq!(assumed(&always, ANSWER, r#"{"eos_token": "<end>"}"#), [""; 0]);
         let swallows = ANSWER.replace("\"close\": \"<end>\"", "\"close_pattern\": \"<end>(?:<assistant>)?\"");
         assert_eq!(assumed(&always, &swallows, "{}"), [""; 0]);
-    }
-
-    #[test]
-    fn content_in_several_parts_is_read_whole_or_named() {
-        let bot = "{% for p in ([{'text': m.content}] if m.content is string else m.content) %}\
-                   <part>{{ p.text }}</part>{% endfor %}";
-        let parts = CHAT.replace("{{ m.content }}", &format!("{{% if m.content %}}{bot}{{% endif %}}"));
-        let read =
-            ANSWER.replace(r#""content": {"close": "<end>""#, r#""content": {"open": "<part>", "close": "</part>""#);
-        let named = "content passed in several parts is written with markers between them; the draft reads one part";
-        assert_eq!(assumed(&parts, &read, "{}"), [named]);
-        let joined = read.replace("\"</part>\"", "\"</part>\", \"repeats\": true, \"join\": \"\"");
-        assert_eq!(assumed(&parts, &joined, "{}"), [""; 0]);
-        // A list that is printed as it is has no parts.
-        assert_eq!(assumed(CHAT, ANSWER, "{}"), [""; 0]);
     }
 }

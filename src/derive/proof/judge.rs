@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn content_that_is_written_like_reasoning_is_lost_by_the_wire() {
-        let planned = "{% for m in messages %}<{{ m.role }}>{% if m.tool_calls %}<think>{{ m.thinking or m.content }}</think>\
+        let planned = "{% for m in messages %}<{{ m.role }}>{% if m.tool_calls %}<weigh>{{ m.thinking or m.content }}</weigh>\
                        {% for c in m.tool_calls %}<call>{\"name\": \"{{ c.function.name }}\", \"arguments\": \
                        {{ c.function.arguments | tojson }}}</call>{% endfor %}{% else %}{{ m.content }}{% endif %}<end>\
                        {% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
@@ -292,14 +292,14 @@ mod tests {
 
     #[test]
     fn content_after_a_prompt_that_opens_reasoning_is_lost_if_no_render_has_reasoning() {
-        let opens = "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<think>{% endif %}{{ m.content }}<end>\
-                     {% endfor %}{% if add_generation_prompt %}<assistant><think>{% endif %}";
-        let answer = ANSWER.replace("\"close\": \"</think>\"", "\"close\": [\"</think>\", \"<end>\"]");
+        let opens = "{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}<weigh>{% endif %}{{ m.content }}<end>\
+                     {% endfor %}{% if add_generation_prompt %}<assistant><weigh>{% endif %}";
+        let answer = ANSWER.replace("\"close\": \"</weigh>\"", "\"close\": [\"</weigh>\", \"<end>\"]");
         with_proof(opens, |proof| {
             assert!(matches!(outcome(&proof, &answer, "signs after a question"), Outcome::Lost(_)));
         });
         // Renders that have reasoning tell the two apart.
-        let closes = "{% if m.thinking %}{{ m.thinking }}</think>{% endif %}{{ m.content }}";
+        let closes = "{% if m.thinking %}{{ m.thinking }}</weigh>{% endif %}{{ m.content }}";
         with_proof(&opens.replace("{{ m.content }}", closes), |proof| {
             failed(outcome(&proof, &answer, "signs after a question"));
         });

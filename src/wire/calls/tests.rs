@@ -58,8 +58,8 @@ fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
         // A single mark without a word of the opening ends the turn.
         ("<|wait|>", "<|end|>", "", Some("<|wait|>")),
         ("</call>\n<|end|>\n<|rest|>", "<|end|>", "</call>\n", None),
-        // As much of the end as is there.
-        ("</call><|end|>", "</turn><|end|>", "</call>", None),
+        // As much of the end as is there is a stop of its own.
+        ("</call><|end|>", "</turn><|end|>", "</call>", Some("<|end|>")),
         // Another mark replaces the end after calls.
         ("</call><|wait|>", "<|end|>", "</call>", Some("<|wait|>")),
         // A single mark with a word of the opening closes the call, it does not end the turn.

@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_sample_that_teaches_nothing_is_named_with_its_reason() {
-        let wordless = Sample::new("b", "<say>Yes.</say></think>").prefix("<assistant>".to_owned());
+        let wordless = Sample::new("b", "<say>Yes.</say></weigh>").prefix("<assistant>".to_owned());
         for (sample, why) in [
             (
                 sample("<say>Yes.</say><end>", r#"{"content": "No."}"#),
