@@ -324,7 +324,7 @@ pub fn parse<'t>(
             Some(recording) if recording.problems_only => {
                 parser.feed_into(feed, &mut |event| recording.keep(event)).map_err(at("feed"))?;
             }
-            Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?),
+            Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?.into()),
             None => parser.feed_into(feed, &mut |_| {}).map_err(at("feed"))?,
         }
     }
