@@ -336,6 +336,7 @@ impl Parser {
         }
         let end = self.buffer.end();
         self.close(Span::new(end, end), sink)?;
+        self.signals.end_outside(&self.plan, self.template.start_anchor().pattern());
         let fields = self.template.fields();
         let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
         let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
@@ -442,6 +443,7 @@ impl Parser {
         self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
         (self.position, self.from) = (next.end, next.end);
         if opens {
+            self.signals.end_outside(&self.plan, self.template.start_anchor().pattern());
             let mut growth = None;
             if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
@@ -569,6 +571,8 @@ impl Parser {
             if self.grow_calls {
                 self.grow(start, place, sink);
             }
+        } else if self.region.is_none() {
+            self.signals.add_outside(self.buffer.slice(start, place));
         }
     }
 

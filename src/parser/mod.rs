@@ -35,6 +35,7 @@ mod event;
 mod events;
 mod machine;
 mod message;
+mod outside;
 mod part;
 mod plan;
 mod problem;
