@@ -1,158 +1,177 @@
 //! How fast the parser is on every derived template, as a ratio to the crate `smg-response-template` in the same run.
 //!
 //! `cargo bench --bench ratios` prints two tables: the templates of `derived/`, and those of `benches/drafts/`, which
-//! stay as they are so that figures can be compared over time. Each figure is the best of several rounds in which the
-//! two crates take turns, so a machine that others use too spoils a round of both. `2.0×` is twice as fast as the
-//! other.
+//! stay as they are so that figures can be compared over time. Each figure is the median of several rounds in which the
+//! two crates take turns, and after it the best, so a machine that others use too spoils a round of both. `2.0×` is
+//! twice as fast as the other. With `--instructions` they are counted instead, by valgrind, which takes minutes; pass
+//! the name of a template for its line alone.
 //!
-//! The text is 64 KB of prose outside of every region, where a template watches for the most delimiters at once.
+//! The first text is 64 KB of prose outside of every region, where a template watches for the most delimiters at once;
+//! the second, `in`, is the same inside the first field that literals open and close. A round ends with `finish`.
+
+mod common;
 
 use std::hint::black_box;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{env, fs};
 
 use backchat::parser::{Options, Parser};
 use backchat::template::Template;
+use common::{HEADLINE, borrowed, feeds, instructions_of_a_round, owned, prose};
 use smg_response_template::{ResponseParser, ResponseTemplate, load_response_template};
 
 /// How often each figure is taken.
 const ROUNDS: usize = 15;
 
-/// A template in the usual form: literals around reasoning, JSON in tool calls, everything else content.
-const HEADLINE: &str = r#"{
-  "defaults": {"role": "assistant"},
-  "start_anchor": "<|assistant|>",
-  "fields": {
-    "reasoning_content": {"open": "<think>", "close": "</think>"},
-    "tool_calls": {
-      "open": "<tool_call>", "close": "</tool_call>", "repeats": true, "content": "json",
-      "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}
-    },
-    "content": {"close": ["<|end|>"]}
-  }
-}"#;
+/// How many parsers are made for the figure of one.
+const PARSERS: usize = 1000;
+
+/// The figures: the way of parsing, the text, and the heading.
+const FIGURES: [(&str, &str, &str); 6] = [
+    ("borrowed", "prose", "feed"),
+    ("borrowed", "inside", "in"),
+    ("owned", "prose", "owned"),
+    ("owned", "inside", "in"),
+    ("whole", "prose", "whole"),
+    ("new", "prose", "new"),
+];
 
 fn main() {
-    // What `cargo bench` and `cargo test` hand over besides is of no interest here.
-    let only = env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let sentence = "The user wants 5 cities; if x < 3 then I ask again, else I call the tool (see above).\n";
-    let text: String = sentence.chars().cycle().take(64 * 1024).collect();
-    let starts: Vec<_> = text.char_indices().step_by(4).map(|(at, _)| at).chain([text.len()]).collect();
-    let feeds: Vec<&str> = starts.windows(2).filter_map(|pair| text.get(*pair.first()?..*pair.last()?)).collect();
+    // `cargo bench` and `cargo test` hand over options of their own.
+    let (options, names): (Vec<String>, Vec<String>) =
+        env::args().skip(1).partition(|argument| argument.starts_with('-'));
+    if let [crate_name, file, way, text, rounds] = names.as_slice() {
+        let json = if file == "headline" { HEADLINE.to_owned() } else { fs::read_to_string(file).unwrap_or_default() };
+        if let (Some(subject), Ok(rounds)) = (Subject::new(&json), rounds.parse::<usize>())
+            && let Some(feeds) = subject.feeds(way, text)
+        {
+            for _ in 0..rounds {
+                subject.round(crate_name == "ours", way, &feeds);
+            }
+        }
+        return;
+    }
+    let counts = options.iter().any(|option| option == "--instructions");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for folder in ["derived", "benches/drafts"] {
-        println!(
-            "\n{folder:<26}{:>9}{:>8}{:>9}{:>8}{:>9}{:>8}{:>9}{:>8}",
-            "feed", "", "owned", "", "whole", "", "new", ""
-        );
-        let mut lines = vec![("(headline)".to_owned(), HEADLINE.to_owned())];
+        print!("\n{folder:<26}");
+        FIGURES.iter().for_each(|(.., heading)| print!("{heading:>12}{:>15}", ""));
+        println!();
+        let mut lines = vec![("(headline)".to_owned(), "headline".to_owned(), HEADLINE.to_owned())];
         let files = fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
         for file in files.filter(|file| file.extension().is_some_and(|extension| extension == "json")) {
             let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            lines.extend(fs::read_to_string(&file).map(|json| (name, json)));
+            let json = fs::read_to_string(&file);
+            lines.extend(json.map(|json| (name, file.to_string_lossy().into_owned(), json)));
         }
         lines.sort();
-        for (name, json) in lines.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| name.contains(only))) {
-            match Figures::take(json, &text, &feeds) {
-                Some(figures) => println!("{name:<26}{figures}"),
-                None => println!("{name:<26}not run"),
+        for (name, file, json) in lines.iter().filter(|(name, ..)| names.iter().all(|only| name.contains(only))) {
+            let Some(subject) = Subject::new(json) else {
+                println!("{name:<26}not run");
+                continue;
+            };
+            print!("{name:<26}");
+            for (way, text, _) in FIGURES {
+                let figure = if counts { subject.count(file, way, text) } else { subject.time(way, text) };
+                print!("{:>27}", figure.unwrap_or_else(|| "-".to_owned()));
             }
+            println!();
         }
     }
 }
 
-/// The time of one feed, one owned feed, the whole text, and a new parser: ours, and the other's where it takes the
-/// template.
-struct Figures {
-    bytes: usize,
-    feed: Pair,
-    owned: Pair,
-    whole: Pair,
-    new: Pair,
+/// A template and its texts, as both crates read them.
+struct Subject {
+    template: Template,
+    other: Option<ResponseTemplate>,
+    prompt: String,
+    prose: String,
+    inside: Option<String>,
 }
 
-/// In nanoseconds.
-struct Pair {
-    ours: f64,
-    theirs: Option<f64>,
-}
-
-impl Figures {
-    fn take(json: &str, text: &str, feeds: &[&str]) -> Option<Self> {
-        let template = Template::load(json).ok()?.template;
-        let other = serde_json::from_str(json).ok().and_then(|json| load_response_template(&json).ok());
-        let prompt = prompt(json);
-        let count = feeds.len() as f64;
-        let prompt = prompt.as_str();
-        let parse = |feeds: &[&str]| {
-            let mut parser = Parser::new(&template, prompt, Options::default()).ok()?;
-            feeds
-                .iter()
-                .try_for_each(|feed| {
-                    parser.feed_into(feed, &mut |event| {
-                        black_box(event);
-                    })
-                })
-                .ok()
+impl Subject {
+    fn new(json: &str) -> Option<Self> {
+        let value: serde_json::Value = serde_json::from_str(json).ok()?;
+        let literal = |value: Option<&serde_json::Value>| {
+            value.and_then(|value| value.as_str().or_else(|| value.get(0)?.as_str())).map(str::to_owned)
         };
-        let parse_owned = |feeds: &[&str]| {
-            let mut parser = Parser::new(&template, prompt, Options::default()).ok()?;
-            feeds.iter().try_for_each(|feed| parser.feed(feed).map(|events| drop(black_box(events)))).ok()
-        };
-        let theirs = |other: &ResponseTemplate, feeds: &[&str]| {
-            let mut parser = ResponseParser::new(other, prompt, &[]).ok()?;
-            feeds.iter().try_for_each(|feed| parser.feed(feed).map(|events| drop(black_box(events)))).ok()
-        };
-        let pair = |ours: &dyn Fn() -> Option<()>, theirs: &dyn Fn(&ResponseTemplate) -> Option<()>, times: f64| {
-            let (mut best, mut best_of_other) = (Duration::MAX, None);
-            for _ in 0..ROUNDS {
-                let start = Instant::now();
-                ours()?;
-                best = best.min(start.elapsed());
-                let start = Instant::now();
-                if let Some(other) = &other
-                    && theirs(other).is_some()
-                {
-                    let took = start.elapsed();
-                    best_of_other = Some(best_of_other.map_or(took, |best: Duration| best.min(took)));
-                }
-            }
-            let each = |took: Duration| took.as_secs_f64() * 1e9 / times;
-            Some(Pair { ours: each(best), theirs: best_of_other.map(each) })
-        };
+        let between = |field: &serde_json::Value| Some((literal(field.get("open"))?, literal(field.get("close"))?));
+        let marks = value.get("fields")?.as_object()?.values().find_map(between);
         Some(Self {
-            bytes: text.len(),
-            feed: pair(&|| parse(feeds), &|other| theirs(other, feeds), count)?,
-            owned: pair(&|| parse_owned(feeds), &|other| theirs(other, feeds), count)?,
-            whole: pair(&|| parse(&[text]), &|other| theirs(other, &[text]), 1.0)?,
-            new: pair(
-                &|| (0..1000).try_for_each(|_| parse(&[])),
-                &|other| (0..1000).try_for_each(|_| theirs(other, &[])),
-                1000.0,
-            )?,
+            template: Template::load(json).ok()?.template,
+            other: load_response_template(&value).ok(),
+            // A prompt that ends in the template's start anchor, if that is a literal.
+            prompt: format!("What is the weather?{}", literal(value.get("start_anchor")).unwrap_or_default()),
+            inside: marks.map(|(open, close)| format!("{open}{}{close}", prose())),
+            prose: prose(),
         })
     }
-}
 
-/// A prompt that ends in the template's start anchor, if that is a literal.
-fn prompt(json: &str) -> String {
-    let value: Option<serde_json::Value> = serde_json::from_str(json).ok();
-    let anchor = value.as_ref().and_then(|value| value.get("start_anchor"));
-    let anchor = anchor.and_then(|anchor| anchor.as_str().or_else(|| anchor.get(0)?.as_str())).unwrap_or("");
-    format!("What is the weather in five cities?{anchor}")
-}
-
-impl std::fmt::Display for Figures {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ratio = |pair: &Pair| match pair.theirs {
-            Some(theirs) => format!("{:.1}×", theirs / pair.ours),
-            None => "-".to_owned(),
-        };
-        for pair in [&self.feed, &self.owned] {
-            write!(out, "{:>6.1} ns{:>8}", pair.ours, ratio(pair))?;
-        }
-        let speed = self.bytes as f64 / self.whole.ours;
-        write!(out, "{speed:>4.2} GB/s{:>8}{:>6.0} ns{:>8}", ratio(&self.whole), self.new.ours, ratio(&self.new))
+    /// A text as it is fed.
+    fn feeds(&self, way: &str, text: &str) -> Option<Vec<&str>> {
+        let text = if text == "inside" { self.inside.as_deref()? } else { &self.prose };
+        Some(if way == "whole" { vec![text] } else { feeds(text) })
     }
+
+    /// One round of a figure, and the number of things in it that are measured.
+    fn round(&self, ours: bool, way: &str, feeds: &[&str]) -> Option<usize> {
+        let prompt = self.prompt.as_str();
+        if way == "new" {
+            (0..PARSERS).try_for_each(|_| match (ours, &self.other) {
+                (true, _) => {
+                    Parser::new(&self.template, prompt, Options::default()).ok().map(|new| drop(black_box(new)))
+                }
+                (false, other) => {
+                    ResponseParser::new(other.as_ref()?, prompt, &[]).ok().map(|new| drop(black_box(new)))
+                }
+            })?;
+            return Some(PARSERS);
+        }
+        match (ours, &self.other) {
+            (true, _) if way == "owned" => owned(&self.template, prompt, feeds)?,
+            (true, _) => borrowed(&self.template, prompt, feeds)?,
+            (false, other) => theirs(other.as_ref()?, prompt, feeds)?,
+        }
+        Some(feeds.len())
+    }
+
+    /// The median and the best time of ours, and how many times as fast the median is as the other's.
+    fn time(&self, way: &str, text: &str) -> Option<String> {
+        let feeds = self.feeds(way, text)?;
+        let (mut took, mut took_other) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            for (ours, took) in [(true, &mut took), (false, &mut took_other)] {
+                let start = Instant::now();
+                if let Some(count) = self.round(ours, way, &feeds) {
+                    took.push(start.elapsed().as_secs_f64() * 1e9 / count as f64);
+                }
+            }
+        }
+        took.sort_by(f64::total_cmp);
+        took_other.sort_by(f64::total_cmp);
+        let (median, best) = (*took.get(ROUNDS / 2)?, took.first()?);
+        let ratio = took_other.get(ROUNDS / 2).map_or("-".to_owned(), |other| format!("{:.1}×", other / median));
+        let speed = |took: f64| self.prose.len() as f64 / took;
+        Some(match way {
+            "whole" => format!("{:.2} {:.2} GB/s {ratio:>6}", speed(median), speed(*best)),
+            _ => format!("{median:.1} {best:.1} ns {ratio:>6}"),
+        })
+    }
+
+    /// The instructions of ours, and how many times as many the other takes.
+    fn count(&self, file: &str, way: &str, text: &str) -> Option<String> {
+        let feeds = self.feeds(way, text)?;
+        let things = self.round(true, way, &feeds)? as f64;
+        let ours = instructions_of_a_round(&["ours", file, way, text])? / things;
+        let other = self.round(false, way, &feeds).and_then(|_| instructions_of_a_round(&["other", file, way, text]));
+        let ratio = other.map_or("-".to_owned(), |other| format!("{:.1}×", other / things / ours));
+        Some(format!("{ours:.0} {ratio:>6}"))
+    }
+}
+
+fn theirs(template: &ResponseTemplate, prompt: &str, feeds: &[&str]) -> Option<()> {
+    let mut parser = ResponseParser::new(template, prompt, &[]).ok()?;
+    feeds.iter().try_for_each(|feed| parser.feed(feed).map(|events| drop(black_box(events)))).ok()?;
+    parser.finalize().ok().map(|message| drop(black_box(message)))
 }

@@ -31,7 +31,7 @@ fn run<S: AsRef<str>>(template: &Template, prefix: &str, feeds: &[S]) -> Option<
     for event in &events {
         match event {
             Event::Chunk { text, .. } if in_chunk => joined.last_mut()?.push_str(text),
-            Event::Chunk { text, .. } => joined.push(text.clone()),
+            Event::Chunk { text, .. } => joined.push(text.to_string()),
             other => joined.push(other.to_value().to_string()),
         }
         in_chunk = matches!(event, Event::Chunk { .. });

@@ -16,9 +16,13 @@ mod values;
 
 #[doc(hidden)]
 pub use aliases::alias_reasoning;
+#[cfg(feature = "cli")]
+pub(crate) use engine::limits::{is_budget_spent, set_budget};
+#[cfg(feature = "cli")]
 pub(crate) use engine::now::Instant;
 #[cfg(feature = "cli")]
 pub(crate) use engine::now::check_time;
 #[doc(hidden)]
 pub use engine::read_recorder::Watched;
+pub(crate) use engine::stopwatch::Stopwatch;
 pub use render::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Rendered};

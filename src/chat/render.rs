@@ -255,7 +255,9 @@ impl ChatTemplate {
         let room = (self.source.len() + ROOM * context.text).min(limits::MAX_TEXT);
         limits::begin();
         let mut evaluator = Evaluator::new(&self.program, &context, run, room);
-        match catch_unwind(AssertUnwindSafe(|| evaluator.template())) {
+        let done = catch_unwind(AssertUnwindSafe(|| limits::check().and_then(|()| evaluator.template())));
+        limits::end();
+        match done {
             Ok(Ok(())) => {}
             Ok(Err(problem)) => {
                 let mut error = located(&problem, &self.source, evaluator.failed_at());

@@ -10,7 +10,7 @@ use super::reading::Reading;
 use super::round_trip::{self, Chat, Conversation, Returned};
 use super::splits::{Cut, WHOLE, characters, cuts};
 use super::truncation;
-use crate::chat::Instant;
+use crate::chat::{Instant, Stopwatch};
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::diagnostic::{Diagnostic, Place, Severity, shell_word, shortened};
@@ -24,7 +24,7 @@ use crate::template::Template;
 pub struct Settings {
     /// The seed of random chunkings and samples.
     pub seed: u64,
-    /// How long one case may take.
+    /// How much processor time one case may take.
     pub limit: Duration,
     /// The severity if transformers' own answer depends on how the text is cut; not checked if absent.
     pub reference: Option<Severity>,
@@ -35,6 +35,9 @@ impl Default for Settings {
         Self { seed: 0, limit: Duration::from_secs(10), reference: Some(Severity::Warning) }
     }
 }
+
+/// The id of the finding that a case was not checked to its end.
+pub(super) const OUT_OF_TIME: &str = "check-time";
 
 /// The result of a case.
 #[derive(Clone, Debug)]
@@ -77,7 +80,7 @@ pub fn check_case(
     settings: &Settings,
 ) -> Verdict {
     let started = Instant::now();
-    let mut check = Check { case, text, settings, started, found: Vec::new(), splits: Vec::new() };
+    let mut check = Check { case, text, settings, watch: Stopwatch::start(), found: Vec::new(), splits: Vec::new() };
     let meaning = check.run(template, chat_template);
     for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
         finding.severity = Severity::Note;
@@ -89,7 +92,7 @@ pub fn check_case(
 /// Checks a case against a response schema, which reads the whole output and gives no events.
 pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Settings) -> Verdict {
     let started = Instant::now();
-    let mut check = Check { case, text, settings, started, found: Vec::new(), splits: Vec::new() };
+    let mut check = Check { case, text, settings, watch: Stopwatch::start(), found: Vec::new(), splits: Vec::new() };
     let (message, error) = match schema.parse(&case.output) {
         Ok(Value::Object(message)) => (Some(message), Vec::new()),
         Ok(other) => (None, vec![format!("message: the schema gives {}, not an object", other.kind())]),
@@ -107,7 +110,7 @@ struct Check<'c> {
     case: &'c Case,
     text: &'c str,
     settings: &'c Settings,
-    started: Instant,
+    watch: Stopwatch,
     found: Vec<Diagnostic>,
     splits: Vec<Split>,
 }
@@ -146,7 +149,7 @@ impl Check<'_> {
         if !in_time {
             let limit = self.settings.limit.as_secs_f64();
             let message = format!("the check of the case did not finish: it takes longer than {limit} s");
-            let found = self.diagnostic(Severity::Error, "check-time", message, case.span.clone());
+            let found = self.diagnostic(Severity::Error, OUT_OF_TIME, message, case.span.clone());
             self.found.push(found.help("shorten the output, or raise the limit with `--timeout`"));
         }
         let error = whole.problems();
@@ -414,7 +417,7 @@ impl Check<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.started.elapsed() > self.settings.limit
+        self.watch.elapsed() > self.settings.limit
     }
 }
 

@@ -1,8 +1,11 @@
 //! Options that all commands on chat templates share: clock, variables, formats; and how messages name a template.
 
-use super::Failure;
+use std::time::Duration;
+
+use super::{Failure, Global};
 use crate::chat;
 use crate::chat::source::{Source, SourceError};
+use crate::diagnostic::escape;
 use crate::json::{self, Value};
 
 /// The clock of commands that probe a chat template: fixed, so that their results do not change.
@@ -13,6 +16,40 @@ pub const NOW: &str = "2026-01-01T00:00:00";
 pub enum OutputFormat {
     Text,
     Json,
+}
+
+/// The time that the renders of one template may take together.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Budget {
+    /// Spend at most this much processor time on the renders of a template
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    budget: Duration,
+}
+
+impl Budget {
+    /// A build that is not optimized takes many times as long.
+    const SCALE: u32 = if cfg!(debug_assertions) { 20 } else { 1 };
+
+    /// Bounds the renders of this thread from now on.
+    pub fn begin(&self) {
+        chat::set_budget(self.budget.saturating_mul(Self::SCALE));
+    }
+
+    /// Says so if the budget was too small for all the renders.
+    pub fn report(&self, name: &str, global: &Global) {
+        if chat::is_budget_spent() && !global.is_quiet() {
+            super::note(&format!(
+                "{}: its renders took all of {} s, so the answer may be incomplete; allow more with `--budget SECONDS`",
+                escape(name),
+                self.budget.as_secs_f64()
+            ));
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| "expected a number of seconds above 0".to_owned())
 }
 
 /// `NAME=VALUE`; the value is JSON, or else text.

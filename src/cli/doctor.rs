@@ -9,7 +9,7 @@ use super::{Failure, Global, chat_rows, rows};
 use crate::chat::source::{self, Source};
 use crate::chat::{ChatTemplate, RenderOptions};
 use crate::chats;
-use crate::diagnostic::{Diagnostic, Sources, closest};
+use crate::diagnostic::{Diagnostic, Sources, closest, escape};
 use crate::doctor::{self, Options, Report};
 use crate::json::{Object, Value};
 use crate::report::{self, Examined};
@@ -122,7 +122,9 @@ impl Doctor {
                             "\nThe generation blocks agree with `render --mask` in {count} of {count} conversations.\n"
                         );
                     }
-                    Some(Err(why)) => text += &format!("\nThe generation blocks and `render --mask` disagree: {why}\n"),
+                    Some(Err(why)) => {
+                        text += &format!("\nThe generation blocks and `render --mask` disagree: {}\n", escape(&why))
+                    }
                     None => {}
                 }
                 text

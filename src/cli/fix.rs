@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, assignment, source_failure, time};
+use super::chat_options::{Budget, NOW, assignment, source_failure, time};
 use super::{Failure, Global};
 use crate::chat::{RenderOptions, source};
 use crate::chats::{self, Patched};
@@ -41,6 +41,8 @@ pub struct Fix {
     /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
+    #[command(flatten)]
+    budget: Budget,
 }
 
 impl Fix {
@@ -50,7 +52,10 @@ impl Fix {
         variables.extend(self.set.iter().cloned());
         let options = RenderOptions { now: Some(self.now.clone()), watch: false };
         super::doctor::compile(&source)?;
-        let patched = match chats::add_generation_blocks(&source.template, &variables, &options) {
+        self.budget.begin();
+        let patched = chats::add_generation_blocks(&source.template, &variables, &options);
+        self.budget.report(&source.file, global);
+        let patched = match patched {
             Ok(patched) => patched,
             Err(error) => {
                 super::say!("error: cannot add generation blocks: {}", escape(&error.to_string()));

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::chat_options::{NOW, source_failure, template_name};
+use super::chat_options::{Budget, NOW, source_failure, template_name};
 use super::diagnostic_outputs::{Found, Outputs};
 use super::doctor::compile;
 use super::lint_config::{Config, rule_named, target_named};
@@ -75,6 +75,8 @@ pub struct Lint {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
+    budget: Budget,
+    #[command(flatten)]
     outputs: Outputs,
 }
 
@@ -122,7 +124,7 @@ impl Lint {
             let kind = Kind::of(name);
             let mut has_chat_template = false;
             if kind != Kind::Response
-                && let Some((found, texts)) = self.lint_chat_template(name, kind, &config)?
+                && let Some((found, texts)) = self.lint_chat_template(name, kind, &config, global)?
             {
                 has_chat_template = true;
                 all.extend(found);
@@ -179,6 +181,7 @@ impl Lint {
         name: &str,
         kind: Kind,
         config: &Config,
+        global: &Global,
     ) -> Result<Option<(Vec<Diagnostic>, Sources)>, Failure> {
         let source = match chat::source::open(name, None) {
             Ok(source) => source.for_tools(),
@@ -190,9 +193,11 @@ impl Lint {
             Err(error) => return Err(source_failure(error)),
         };
         let template = compile(&source)?;
+        self.budget.begin();
         let options = doctor::Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()) };
         let file = template_name(&source);
         let found = lint::lint_chat_template(&template, &options, &file);
+        self.budget.report(&file, global);
         let found = found.into_iter().filter_map(|finding| self.level(finding, &file, config)).collect();
         Ok(Some((found, Sources::none().with(file, ChatTemplate::normalize(&source.template)))))
     }

@@ -50,7 +50,7 @@ use std::io::{self, Write};
 
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use failure::Failure;
@@ -152,7 +152,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             let _ = io::stderr().write_all(WELCOME.as_bytes());
             return ExitCode::from(2);
         }
-        Err(error) => return refuse(&error, &arguments),
+        Err(error) => return refuse(error, &arguments),
     };
     let result = match &cli.command {
         Command::Convert(command) => command.run(&cli.global),
@@ -177,16 +177,28 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Prints why the arguments cannot be used, or the help that was asked for; gives the exit code.
-fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+fn refuse(error: clap::Error, arguments: &[OsString]) -> ExitCode {
     // An error quotes the arguments: it is made again with arguments that are safe to show.
     let given: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let shown: Vec<_> = given.iter().map(|argument| escape(argument).into_owned()).collect();
+    let uses_stderr = error.use_stderr();
     let _ = match Cli::try_parse_from(&shown) {
-        Err(safe) if shown != given => safe.print(),
+        Err(safe) if shown != given => nearest_first(safe).print(),
         _ if shown != given => io::stderr().write_all(escape_lines(&error.render().to_string()).as_bytes()),
-        _ => error.print(),
+        _ => nearest_first(error).print(),
     };
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    ExitCode::from(if uses_stderr { 2 } else { 0 })
+}
+
+/// Suggests the command first that is most like the one that was given.
+fn nearest_first(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand).cloned()
+        && let Some(ContextValue::Strings(mut names)) = error.get(ContextKind::SuggestedSubcommand).cloned()
+    {
+        names.sort_by_key(|name| strsim::damerau_levenshtein(name, &given));
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+    }
+    error
 }
 
 /// Writes a note about the answer.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chat_options::{NOW, OutputFormat, assignment, source_failure, time};
+use super::chat_options::{Budget, NOW, OutputFormat, assignment, source_failure, time};
 use super::doctor::compile;
 use super::{Failure, Global, chat_rows, input, rows};
 use crate::chat::{ChatTemplate, RenderOptions, source};
@@ -52,6 +52,8 @@ pub struct Unrender {
     /// Select one of several chat templates
     #[arg(long, value_name = "NAME")]
     template_name: Option<String>,
+    #[command(flatten)]
+    budget: Budget,
 }
 
 impl Unrender {
@@ -74,7 +76,9 @@ impl Unrender {
         variables.extend(self.set.iter().cloned());
         let text = input::text(&self.text)?;
         let options = RenderOptions { now: Some(self.now.clone()), watch: false };
+        self.budget.begin();
         let read = Unrenderer::new(&template, variables, options).unrender(&text);
+        self.budget.report(&source.file, global);
         let mut out = io::stdout().lock();
         let chat = match read {
             Ok(chat) => chat,
@@ -104,6 +108,7 @@ impl Unrender {
         let known = Known::default();
         let tally = rows::answer(file, global, || {
             |line: rows::Line<'_>, out: &mut String| {
+                self.budget.begin();
                 chat_rows::answer(&line.bytes, out, |row| {
                     let text = chat_rows::text(row, "text")?.ok_or("the row has no `text`")?;
                     let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;

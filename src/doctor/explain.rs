@@ -1,10 +1,11 @@
-//! The facts for people: one screen of them, and the renders that decided each.
+//! The facts for people: one screen of them, and the renders that decided each, safe to print.
 
 use std::fmt::Write as _;
 
 use super::messages::needle;
 use super::{Exhibit, Fact, Options, Report, examine, traps};
 use crate::chat::{ChatTemplate, RenderOptions};
+use crate::diagnostic::escape;
 use crate::json::{Object, Value};
 use crate::text::{common_start, slice};
 
@@ -53,15 +54,16 @@ pub(crate) fn words(name: &str) -> &'static str {
 
 /// One screen: silent drops first, then refusals, then the accepted input and the behavior of the renders.
 pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file: &str) -> String {
-    let mut out = format!("{file}: {} conversations rendered\n", report.renders);
+    let mut out = format!("{}: {} conversations rendered\n", escape(file), report.renders);
     if let Some(error) = &report.stopped {
-        let _ = writeln!(out, "\nThe examination stopped early: {error}");
+        let _ = writeln!(out, "\nThe examination stopped early: {}", escape(&error.to_string()));
     }
     let found = traps(report);
     if !found.is_empty() {
         out += "\nTraps\n";
         for trap in found {
-            let _ = writeln!(out, "  {} {}: {}", trap.id, trap.message, trap.help.unwrap_or_default());
+            let _ =
+                writeln!(out, "  {} {}: {}", trap.id, escape(&trap.message), escape(&trap.help.unwrap_or_default()));
         }
     }
     for (title, word) in [
@@ -80,7 +82,7 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
             let _ = write!(out, "  {:<26} {}", fact.name, words(fact.name));
             let refusal = fact.evidence.iter().rev().find_map(|exhibit| exhibit.outcome.as_ref().err());
             match refusal.filter(|_| word == "refused") {
-                Some(error) => drop(writeln!(out, ": {error}")),
+                Some(error) => drop(writeln!(out, ": {}", escape(&error.to_string()))),
                 None => out.push('\n'),
             }
         }
@@ -91,9 +93,9 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
     out += "\nBehaves\n";
     for fact in rest {
         let value = value_words(&fact.value);
-        let _ = writeln!(out, "  {:<26} {}: {value}", fact.name, words(fact.name));
+        let _ = writeln!(out, "  {:<26} {}: {}", fact.name, words(fact.name), escape(&value));
         if let Some(departure) = departure(fact, template, options) {
-            let _ = writeln!(out, "  {:<26} {departure}", "");
+            let _ = writeln!(out, "  {:<26} {}", "", escape(&departure));
         }
     }
     out += "\n`--explain FACT` shows the renders that decided a fact.\n";
@@ -102,18 +104,18 @@ pub fn summary(report: &Report, template: &ChatTemplate, options: &Options, file
 
 /// One fact with the renders that decided it.
 pub fn explain(fact: &Fact, template: &ChatTemplate, options: &Options) -> String {
-    let mut out = format!("{}: {}\n{}\n", fact.name, fact.value, words(fact.name));
+    let mut out = format!("{}: {}\n{}\n", fact.name, escape(&fact.value.to_string()), words(fact.name));
     if let Some(departure) = departure(fact, template, options) {
-        let _ = writeln!(out, "{departure}");
+        let _ = writeln!(out, "{}", escape(&departure));
     }
     for exhibit in &fact.evidence {
-        let _ = writeln!(out, "\n  messages: {}", exhibit.messages);
+        let _ = writeln!(out, "\n  messages: {}", escape(&exhibit.messages.to_string()));
         if !exhibit.variables.is_empty() {
-            let _ = writeln!(out, "  with:     {}", Value::Object(exhibit.variables.clone()));
+            let _ = writeln!(out, "  with:     {}", escape(&Value::Object(exhibit.variables.clone()).to_string()));
         }
         match &exhibit.outcome {
-            Ok(text) => drop(writeln!(out, "  renders:  {}", Value::from(text.as_str()))),
-            Err(error) => drop(writeln!(out, "  raises:   {error}")),
+            Ok(text) => drop(writeln!(out, "  renders:  {}", escape(&Value::from(text.as_str()).to_string()))),
+            Err(error) => drop(writeln!(out, "  raises:   {}", escape(&error.to_string()))),
         }
     }
     out.push('\n');

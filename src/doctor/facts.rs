@@ -8,6 +8,9 @@ use super::probe::{Chat, Outcome, Probe};
 use crate::json::Value;
 use crate::text::common_start;
 
+/// How many variables are varied at most, those first that the template asks for first: each takes several renders.
+const MOST_VARIABLES: usize = 64;
+
 /// The treatment of one part of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
@@ -359,7 +362,7 @@ impl Examination<'_, '_> {
         };
         let asked = self.probe.template.variables().iter();
         let other = asked.filter(|name| !GIVEN.contains(&name.as_str()) && !name.ends_with("_token"));
-        other.filter(|name| changes(name)).cloned().collect()
+        other.take(MOST_VARIABLES).filter(|name| changes(name)).cloned().collect()
     }
 
     fn documents(&mut self) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Options;
 use super::messages::in_parts;
-use crate::chat::{ChatTemplate, Instant, RenderError, RenderErrorKind, RenderOptions};
+use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions, Stopwatch};
 use crate::json::{Object, Value};
 
 /// How long all renders together may take. A real template needs a hundredth of it.
@@ -72,7 +72,7 @@ pub(crate) struct Probe<'t> {
     render: RenderOptions,
     /// Whether text content is given in parts first: the template shows it in no other way.
     pub parts_first: Cell<bool>,
-    started: Instant,
+    watch: Stopwatch,
     stopped: RefCell<Option<RenderError>>,
     known: RefCell<HashMap<String, Rc<Exhibit>>>,
     /// The renders since the last [`Probe::exhibits`].
@@ -86,7 +86,7 @@ impl<'t> Probe<'t> {
             options,
             render: RenderOptions { now: options.now.clone(), watch: false },
             parts_first: Cell::new(false),
-            started: Instant::now(),
+            watch: Stopwatch::start(),
             stopped: RefCell::default(),
             known: RefCell::default(),
             seen: RefCell::default(),
@@ -161,7 +161,7 @@ impl<'t> Probe<'t> {
         }
         let outcome = self.template.render(context, &self.render).map(|rendered| rendered.text);
         if let Err(error) = &outcome
-            && (error.kind() == RenderErrorKind::Exhausted || self.started.elapsed() > BUDGET)
+            && (error.kind() == RenderErrorKind::Exhausted || self.watch.elapsed() > BUDGET)
         {
             *self.stopped.borrow_mut() = Some(error.clone());
         }

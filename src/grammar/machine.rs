@@ -1,5 +1,7 @@
 //! The recognizer: decides character by character which texts the rules allow, by following every way at once.
 
+use std::collections::BTreeSet;
+
 use hashbrown::{HashMap, HashSet};
 
 use super::rules::{Node, Rules};
@@ -126,19 +128,16 @@ impl<'r> Machine<'r> {
 
     /// The characters that may come next, a few of them, for people.
     pub fn expected(&self) -> Vec<String> {
-        let mut words: Vec<String> = Vec::new();
+        let mut words = BTreeSet::new();
         for top in &self.tops {
             let word = match self.cells.get(*top).map(|cell| cell.item) {
                 Some(Item::Literal(text, at)) => format!("{:?}", slice(text, at..)),
                 Some(Item::Text(text, _)) => self.rules.text_name(text).to_owned(),
                 _ => continue,
             };
-            if !words.contains(&word) {
-                words.push(word);
-            }
+            words.insert(word);
         }
-        words.sort();
-        words
+        words.into_iter().collect()
     }
 
     /// The possible rest, as a node of the same rules.

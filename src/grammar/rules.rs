@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 
 use hashbrown::{HashMap, HashTable};
+use indexmap::IndexSet;
 
 use super::automaton::Automaton;
 use super::strings::Strings;
@@ -101,21 +102,16 @@ impl Node {
 
     /// One of several, flat and each once.
     pub fn choice(items: impl IntoIterator<Item = Node>) -> Self {
-        let mut all: Vec<Node> = Vec::new();
-        let mut add = |item: Node| {
-            if !all.contains(&item) {
-                all.push(item);
-            }
-        };
+        let mut all: IndexSet<Node, foldhash::fast::RandomState> = IndexSet::default();
         for item in items {
             match item {
-                Node::Choice(items) => items.into_iter().for_each(&mut add),
-                item => add(item),
+                Node::Choice(items) => all.extend(items),
+                item => drop(all.insert(item)),
             }
         }
         match all.len() {
             1 => all.pop().unwrap_or_else(Self::never),
-            _ => Self::Choice(all),
+            _ => Self::Choice(all.into_iter().collect()),
         }
     }
 

@@ -12,7 +12,7 @@ pub use problem::Problem;
 
 use crate::chat;
 use crate::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources};
-use crate::json::Value;
+use crate::json::{self, Value};
 use crate::schema;
 use crate::template::source::{self, Opened, SourceError};
 
@@ -69,13 +69,58 @@ pub fn json_of(path: &str, text: String) -> Result<Value, Problem> {
 
 /// A list of tools, from a file or from standard input.
 pub fn tools(path: &str) -> Result<Value, Problem> {
-    match json(path)? {
-        tools @ (Value::List(_) | Value::Null) => Ok(tools),
-        other => Err(Diagnostic::error("wrong-type", format!("expected a list of tools, not {}", other.kind()))
-            .at(Place::file(name(path)))
-            .help("write the tools in brackets, even a single one: `[{\"type\": \"function\", …}]`")
-            .into()),
+    let text = text(path)?;
+    let tools = json_of(path, text.clone())?;
+    let items = match &tools {
+        Value::List(items) => items.as_slice(),
+        Value::Null => &[],
+        other => {
+            return Err(Diagnostic::error("wrong-type", format!("expected a list of tools, not {}", other.kind()))
+                .at(Place::file(name(path)))
+                .help("write the tools in brackets, even a single one: `[{\"type\": \"function\", …}]`")
+                .into());
+        }
+    };
+    let wrong = (0..).zip(items).filter_map(|(index, tool)| wrong_tool(tool, &json::Path::root().index(index)));
+    let diagnostics: Vec<_> = wrong.map(|(place, message)| in_json(path, &text, &place, message)).collect();
+    if diagnostics.is_empty() {
+        return Ok(tools);
     }
+    Err(Problem { diagnostics, sources: Sources::none().with(name(path), text) })
+}
+
+/// What is wrong with a tool, and where; nothing with a tool of another type than a function, which servers know.
+fn wrong_tool(tool: &Value, path: &json::Path) -> Option<(json::Path, String)> {
+    let wrong = |path: json::Path, message: String| Some((path, message));
+    if tool.as_object().is_none() {
+        return wrong(path.clone(), format!("a tool is an object, not {}", tool.kind()));
+    }
+    let (function, path) = match tool.get("function") {
+        Some(function) => (function, path.key("function")),
+        None if tool.get("type").and_then(Value::as_str).is_some_and(|kind| kind != "function") => return None,
+        None => (tool, path.clone()),
+    };
+    match function.get("name") {
+        _ if function.as_object().is_none() => {
+            return wrong(path, format!("`function` is an object, not {}", function.kind()));
+        }
+        Some(Value::String(_)) => {}
+        Some(other) => return wrong(path.key("name"), format!("the name of a tool is text, not {}", other.kind())),
+        None => return wrong(path, "the tool has no `name`".to_owned()),
+    }
+    match function.get("parameters") {
+        None | Some(Value::Object(_) | Value::Null) => None,
+        Some(other) => wrong(path.key("parameters"), format!("`parameters` is a JSON schema, not {}", other.kind())),
+    }
+}
+
+/// A problem with a value of a JSON file.
+fn in_json(path: &str, text: &str, value: &json::Path, message: String) -> Diagnostic {
+    let places = json::read_with_places(text).map(|(_, places)| places).unwrap_or_default();
+    let span = places.at(value).map(|place| place.value.clone());
+    let place = span.map_or_else(|| Place::file(name(path)), |span| Place::span(text, span).in_file(name(path)));
+    let help = "write each tool as `{\"type\": \"function\", \"function\": {\"name\": …, \"parameters\": {…}}}`";
+    Diagnostic::error("wrong-tool", message).at(place).help(help)
 }
 
 /// Whether a name is that of a model in the Hugging Face cache, and of no file.
@@ -130,10 +175,33 @@ pub fn cannot_write(path: &str, error: &io::Error) -> Diagnostic {
 
 /// A file's path as a file in a folder names it.
 pub fn path_from(folder: &Path, path: &Path) -> String {
-    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (folder, path) = (full(if folder == Path::new("") { Path::new(".") } else { folder }), full(path));
+    let (folder, path) = (full(folder), full(path));
     let common = folder.components().zip(path.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(common).map(|_| Component::ParentDir);
     let relative: PathBuf = up.chain(path.components().skip(common)).collect();
     relative.display().to_string()
+}
+
+/// A path from the root and without links, as far as it is there.
+fn full(path: &Path) -> PathBuf {
+    let path = if path == Path::new("") { Path::new(".") } else { path };
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(full), ..) => full,
+        (Err(_), Some(above), Some(name)) => full(above).join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_has_relative_paths_too() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir(project.path().join("model")).unwrap();
+        let path = |name: &str| project.path().join(name);
+        assert_eq!(path_from(&path("new/folder"), &path("model")), "../../model");
+        assert_eq!(path_from(&path("new"), &path("new/model.json")), "model.json");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::chunk_text::ChunkText;
 use super::problem::Problem;
 use super::span::Span;
 use crate::content::Capture;
@@ -25,7 +26,7 @@ pub enum Event {
         /// The field.
         field: Arc<str>,
         /// The text; never empty.
-        text: String,
+        text: ChunkText,
         /// Whether it is the raw text of a structured value.
         dirty: bool,
         /// Its position.
@@ -180,13 +181,24 @@ impl EventRef<'_> {
     }
 
     /// The event with its texts and values.
+    #[inline]
     pub fn to_owned(&self) -> Event {
+        match *self {
+            EventRef::Chunk { field, text, dirty, span } => {
+                Event::Chunk { field: field.clone(), text: text.into(), dirty, span }
+            }
+            _ => self.owned_out_of_line(),
+        }
+    }
+
+    /// The same, kept out of the way of chunks, which are most of what a model writes.
+    fn owned_out_of_line(&self) -> Event {
         match *self {
             EventRef::Open { field, captures, span } => {
                 Event::Open { field: field.clone(), captures: captures.to_vec(), span }
             }
             EventRef::Chunk { field, text, dirty, span } => {
-                Event::Chunk { field: field.clone(), text: text.to_owned(), dirty, span }
+                Event::Chunk { field: field.clone(), text: text.into(), dirty, span }
             }
             EventRef::Close { field, value, span, body } => {
                 Event::Close { field: field.clone(), value: value.clone(), span, body }

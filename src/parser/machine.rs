@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::calls::{Growth, News};
 use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef};
+use super::events::Events;
 use super::message::Message;
-use super::plan::{DelimiterPlan, FieldPlan, Plan, Watch};
+use super::plan::{DelimiterPlan, FieldPlan, Glance, Plan, Watch};
 use super::problem::{Problem, ProblemKind};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
@@ -262,31 +263,49 @@ impl Parser {
     }
 
     /// Takes more of the text and gives the events it brings.
-    pub fn feed(&mut self, text: &str) -> Result<Vec<Event>, ParseError> {
-        let mut events = Vec::new();
-        self.feed_into(text, &mut |event| {
-            if events.is_empty() {
-                // Most feeds bring one event, and room for more would be several times its size.
-                events.reserve_exact(1);
-            }
-            events.push(event.to_owned());
-        })?;
+    #[inline]
+    pub fn feed(&mut self, text: &str) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.feed_into(text, &mut |event| events.push(event.to_owned()))?;
         Ok(events)
     }
 
     /// Takes more of the text and hands the events it brings to a sink, without allocating for each.
+    #[inline]
     pub fn feed_into(&mut self, text: &str, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        self.check_usable()?;
         self.buffer.push(text);
-        let watch = watched(&self.plan, self.region.as_ref());
-        if let Some(clear) = self.scan.skip_if_clear(&self.plan, watch, &self.buffer, text, self.position) {
-            self.release(clear, sink);
-            if self.mode == Mode::Reference {
-                self.from = self.position;
-            }
-            return Ok(());
+        let end = self.buffer.end();
+        if !self.scan.is_quiet(end - text.len() - self.position) {
+            return self.step(false, sink);
         }
-        self.step(false, sink)
+        let clear = match self.scan.glance(text) {
+            Glance::Clear => end,
+            _ => match self.clear_part(text) {
+                Some(clear) => clear,
+                None => return self.step(false, sink),
+            },
+        };
+        self.scan.skip_to(clear);
+        // Text that is shown whole need not be cut out of the buffer.
+        let whole = clear == end && end - text.len() == self.position;
+        self.release_text(clear, whole.then_some(text), sink);
+        if self.mode == Mode::Reference {
+            self.from = self.position;
+        }
+        Ok(())
+    }
+
+    /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what may
+    /// identify one.
+    #[inline(never)]
+    fn clear_part(&self, text: &str) -> Option<usize> {
+        let watch = watched(&self.plan, self.region.as_ref());
+        let held = self.buffer.slice(self.position, self.buffer.end());
+        match watch.look_closely(text) {
+            Glance::Clear => Some(self.buffer.end()),
+            Glance::MayLead => Some(self.position + watch.run_start(&self.plan.delimiters, held)),
+            Glance::Sign => None,
+        }
     }
 
     /// Takes more of the text only as lookahead: its events are not reported, and the message lacks it.
@@ -317,6 +336,7 @@ impl Parser {
         }
         let end = self.buffer.end();
         self.close(Span::new(end, end), sink)?;
+        self.signals.end_outside(&self.plan, self.template.start_anchor().pattern());
         let fields = self.template.fields();
         let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
         let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
@@ -366,6 +386,7 @@ impl Parser {
     }
 
     /// Shows and settles all that can be.
+    #[inline(never)]
     fn step(&mut self, ended: bool, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.check_usable()?;
         self.stalled = false;
@@ -383,7 +404,7 @@ impl Parser {
                 }
                 Err(Exhausted { delimiter }) => {
                     let pattern = self.plan.delimiters.get(delimiter).map(|d| d.pattern.source().to_owned());
-                    self.failed = true;
+                    self.fail();
                     return Err(self.error(Cause::TooMuchWork { pattern: pattern.unwrap_or_default() }));
                 }
             }
@@ -422,6 +443,7 @@ impl Parser {
         self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
         (self.position, self.from) = (next.end, next.end);
         if opens {
+            self.signals.end_outside(&self.plan, self.template.start_anchor().pattern());
             let mut growth = None;
             if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
@@ -529,39 +551,44 @@ impl Parser {
     }
 
     /// Shows the text up to a place: it belongs to the region the parser is in.
-    #[inline]
     fn release(&mut self, place: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+        self.release_text(place, None, sink);
+    }
+
+    /// Shows the text up to a place, which the caller may have at hand.
+    #[inline(always)]
+    fn release_text(&mut self, place: usize, text: Option<&str>, sink: &mut impl FnMut(EventRef<'_>)) {
         if place <= self.position {
             return;
         }
         let start = std::mem::replace(&mut self.position, place);
-        let index = match (&self.region, self.plan.implicit) {
-            (Some(region), _) => region.field,
-            (None, Some(field)) => {
-                self.region = Some(Region {
-                    field,
-                    body: start,
-                    captures: Vec::new(),
-                    strings: Strings::default(),
-                    growth: None,
-                });
-                if let Some(field) = self.plan.shown.get(field) {
-                    sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
-                }
-                field
-            }
-            (None, None) => return,
-        };
-        if let Some(field) = self.plan.shown.get(index) {
-            let text = self.buffer.slice(start, place);
+        if self.region.is_none() {
+            self.begin_implicit(start, sink);
+        }
+        if let Some(field) = self.region.as_ref().and_then(|region| self.plan.shown.get(region.field)) {
+            let text = text.unwrap_or_else(|| self.buffer.slice(start, place));
             sink(EventRef::Chunk { field: &field.name, text, dirty: field.dirty, span: Span::new(start, place) });
             if self.grow_calls {
                 self.grow(start, place, sink);
             }
+        } else if self.region.is_none() {
+            self.signals.add_outside(self.buffer.slice(start, place));
+        }
+    }
+
+    /// Begins a region of the implicit field, if there is one.
+    #[inline(never)]
+    fn begin_implicit(&mut self, start: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+        let Some(field) = self.plan.implicit else { return };
+        self.region =
+            Some(Region { field, body: start, captures: Vec::new(), strings: Strings::default(), growth: None });
+        if let Some(field) = self.plan.shown.get(field) {
+            sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
         }
     }
 
     /// Reads the text of the region's calls between two places.
+    #[inline(never)]
     fn grow(&mut self, start: usize, end: usize, sink: &mut impl FnMut(EventRef<'_>)) {
         let Some(Region { field, body, growth: Some(growth), .. }) = &mut self.region else { return };
         let (Some(plan), Some(field)) = (self.plan.fields.get(*field), self.template.fields().get(*field)) else {
@@ -633,7 +660,7 @@ impl Parser {
             }
             Err(failure) if self.mode == Mode::Reference || failure.exhausted => {
                 let (field, text) = (field.name.clone(), text.to_owned());
-                self.failed = true;
+                self.fail();
                 return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
             }
             Err(failure) => {
@@ -678,6 +705,12 @@ impl Parser {
         })
     }
 
+    /// Makes the parser unusable: `step` refuses, and no text is skipped any more.
+    fn fail(&mut self) {
+        self.failed = true;
+        self.scan.wake();
+    }
+
     fn error(&self, cause: Cause) -> ParseError {
         ParseError { stage: self.stage, cause }
     }
@@ -707,6 +740,7 @@ fn last_call(value: &Value) -> Option<usize> {
 }
 
 /// The delimiters watched for in a region, or outside of all.
+#[inline]
 fn watched<'p>(plan: &'p Plan, region: Option<&Region>) -> &'p Watch {
     region
         .filter(|region| plan.implicit != Some(region.field))

@@ -27,12 +27,15 @@
 
 mod anchor;
 mod calls;
+mod chunk_text;
 mod chunks;
 mod closers;
 mod error;
 mod event;
+mod events;
 mod machine;
 mod message;
+mod outside;
 mod part;
 mod plan;
 mod problem;
@@ -46,11 +49,13 @@ mod strings;
 pub use crate::content::coerce::{Tools, ToolsError};
 pub use crate::content::{Capture, Mode};
 // How the command and the tests cut texts.
+pub use chunk_text::ChunkText;
 #[doc(hidden)]
 pub use chunks::{Chunks, cut};
 pub(crate) use error::{Cause, Stage};
 pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
+pub use events::Events;
 pub use machine::{ClosersInStrings, Finished, Options, Parser, Reasoning};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]

@@ -65,36 +65,122 @@ pub(super) struct DelimiterPlan {
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     pub delimiters: Vec<usize>,
-    /// The bytes of which a match of any of them has one, after nothing but its leading run.
-    signs: Box<[bool; 256]>,
+    /// What each byte can be of a match of any of them.
+    pub signs: Arc<Signs>,
+    /// Of which signs each byte can be the next byte of a match.
+    follows: Box<[u8; 256]>,
+    /// The signs, if they are at most three.
+    few: Option<Vec<u8>>,
     /// The leading runs of those that have one.
     runs: Vec<usize>,
     /// Those that can match at the beginning of the text only.
     first: Vec<usize>,
 }
 
+/// What each byte can be of a match of any of several delimiters: a bit for the end of a leading run, [`LEADS`], and one
+/// for a sign, a byte that every match has after nothing but its leading run. Signs beyond seven share a bit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signs([u8; 256]);
+
+const LEADS: u8 = 1;
+
+/// What a look at the bytes of a text says about the watched delimiters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Glance {
+    /// None has begun.
+    Clear,
+    /// The end of the text may belong to the leading run of one.
+    MayLead,
+    /// The text has a byte that could identify one.
+    Sign,
+}
+
+impl Signs {
+    #[inline]
+    fn of(&self, byte: u8) -> u8 {
+        self.0.get(usize::from(byte)).copied().unwrap_or(u8::MAX)
+    }
+
+    /// Looks at the bytes of a text.
+    #[inline]
+    pub fn look_at(&self, text: &str) -> Glance {
+        let bytes = text.as_bytes();
+        // Four at a time, as a look costs little more than the loop around it.
+        let (fours, rest) = bytes.as_chunks();
+        let rest = rest.iter().fold(0, |all, byte| all | self.of(*byte));
+        let all = fours.iter().fold(rest, |all, &[a, b, c, d]| all | self.of(a) | self.of(b) | self.of(c) | self.of(d));
+        match bytes.last() {
+            _ if all & !LEADS != 0 => Glance::Sign,
+            Some(&last) if self.of(last) != 0 => Glance::MayLead,
+            _ => Glance::Clear,
+        }
+    }
+}
+
 impl Watch {
     fn new(delimiters: Vec<usize>, all: &[DelimiterPlan]) -> Self {
-        let mut signs = Box::new([false; 256]);
         let pattern = |d: &usize| all.get(*d).map(|delimiter| &delimiter.pattern);
         let anywhere = || delimiters.iter().filter_map(pattern).filter(|pattern| !pattern.begins_the_text());
-        for (byte, is_sign) in (0..=255).zip(signs.iter_mut()) {
-            *is_sign = anywhere().any(|pattern| pattern.can_tell(byte));
+        let (mut signs, mut follows, mut bit) = (Signs([0; 256]), Box::new([0; 256]), LEADS);
+        for (byte, kinds) in (0..=255).zip(&mut signs.0) {
+            if anywhere().filter_map(Pattern::leading_run).any(|run| run.may_end_with(byte)) {
+                *kinds |= LEADS;
+            }
+            if anywhere().any(|pattern| pattern.can_tell(byte)) {
+                let own = bit.checked_mul(2);
+                bit = own.unwrap_or(bit);
+                *kinds |= bit;
+                for (next, follows) in (0..=255).zip(follows.iter_mut()) {
+                    // Nothing is said about signs that share a bit.
+                    if own.is_none() || anywhere().any(|pattern| pattern.can_tell_with(byte, next)) {
+                        *follows |= bit;
+                    }
+                }
+            }
         }
+        let members = (0..=u8::MAX).filter(|byte| signs.of(*byte) & !LEADS != 0).collect::<Vec<u8>>();
+        let few = (members.len() <= 3).then_some(members);
         let of_kind =
             |is: fn(&Pattern) -> bool| delimiters.iter().copied().filter(|d| pattern(d).is_some_and(is)).collect();
         let (runs, first) = (of_kind(|pattern| pattern.leading_run().is_some()), of_kind(Pattern::begins_the_text));
-        Self { delimiters, signs, runs, first }
+        Self { delimiters, signs: Arc::new(signs), follows, few, runs, first }
     }
 
-    /// Whether the text has a byte that could identify a delimiter, wherever that began.
-    #[inline]
-    pub fn can_tell_in(&self, text: &str) -> bool {
-        text.bytes().any(|byte| self.signs.get(byte as usize).is_some_and(|is_sign| *is_sign))
+    /// Looks at the bytes of a text, and at the next byte after each sign.
+    pub fn look_closely(&self, text: &str) -> Glance {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(offset) = self.find_sign(bytes.get(at..).unwrap_or_default()) {
+            at += offset;
+            let sign = bytes.get(at).map_or(0, |sign| self.signs.of(*sign));
+            match bytes.get(at + 1).and_then(|next| self.follows.get(usize::from(*next))) {
+                Some(signs) if sign & signs == 0 => at += 1,
+                _ => return Glance::Sign,
+            }
+        }
+        match bytes.last() {
+            Some(&last) if self.signs.of(last) != 0 => Glance::MayLead,
+            _ => Glance::Clear,
+        }
+    }
+
+    /// The first sign among bytes.
+    fn find_sign(&self, bytes: &[u8]) -> Option<usize> {
+        match self.few.as_deref() {
+            Some([]) => None,
+            Some(&[a]) => memchr::memchr(a, bytes),
+            Some(&[a, b]) => memchr::memchr2(a, b, bytes),
+            Some(&[a, b, c]) => memchr::memchr3(a, b, c, bytes),
+            _ => bytes.iter().position(|&byte| self.signs.of(byte) & !LEADS != 0),
+        }
+    }
+
+    /// Whether nothing is in the making before the text begins.
+    pub fn is_quiet_at_first(&self) -> bool {
+        self.first.is_empty()
     }
 
     /// Where the leading run of a delimiter begins that may go on after the end of a text without a sign.
-    #[inline]
     pub fn run_start(&self, all: &[DelimiterPlan], text: &str) -> usize {
         let runs = self.runs.iter().filter_map(|&d| all.get(d)?.pattern.leading_run());
         runs.map(|run| run.start_in(text)).min().unwrap_or(text.len())

@@ -1,11 +1,13 @@
 //! Which delimiter comes next.
 
+use std::sync::Arc;
+
 use super::part::part;
-use super::plan::{DelimiterPlan, Plan, Watch};
+use super::plan::{DelimiterPlan, Glance, Plan, Signs, Watch};
 use crate::content::Mode;
 use crate::pattern::{Found, Search, TooMuchWork};
 
-/// New text up to this length is looked at byte by byte before any search begins.
+/// New text up to this length is looked at byte by byte.
 const GLANCE: usize = 64;
 
 /// Held text up to this length is walked back over at a glance. Beyond it the searches, which go on where they stopped,
@@ -25,10 +27,12 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
+    #[inline]
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
 
+    #[inline]
     pub fn end(&self) -> usize {
         self.base + self.text.len()
     }
@@ -86,6 +90,8 @@ pub(super) struct Scan {
     clear_to: usize,
     /// Whether no watched delimiter is in the making, leading runs left out.
     quiet: bool,
+    /// The signs of the delimiters that were watched last: most feeds need nothing else of the plan.
+    signs: Arc<Signs>,
     /// The zero-width opens taken at a place, which count only once there.
     taken: (usize, Vec<usize>),
 }
@@ -101,7 +107,8 @@ impl Scan {
             searches: plan.delimiters.iter().map(|delimiter| Self::search(plan, delimiter, mode)).collect(),
             mode,
             clear_to: 0,
-            quiet: false,
+            quiet: plan.outside.is_quiet_at_first(),
+            signs: plan.outside.signs.clone(),
             taken: (0, Vec::new()),
         }
     }
@@ -144,7 +151,10 @@ impl Scan {
         }
         self.clear_to = 0;
         let held = buffer.slice(hold, buffer.end());
-        self.quiet = best.is_none() && !first_waits && held.len() <= HELD && !watch.can_tell_in(held);
+        self.quiet = best.is_none() && !first_waits && held.len() <= HELD && watch.signs.look_at(held) != Glance::Sign;
+        if !Arc::ptr_eq(&self.signs, &watch.signs) {
+            self.signs = watch.signs.clone();
+        }
         Ok(match best {
             Some(best) if best.start < hold => Scanned::Next(best),
             Some(best) => Scanned::Free(hold.min(best.start)),
@@ -208,23 +218,27 @@ impl Scan {
         before
     }
 
-    /// Passes over new text without a sign of a watched delimiter, and says up to where nothing can become part of one;
-    /// `None` if a short look cannot decide. `shown` is where the text begins that is not shown yet.
+    /// Whether a look at new text is enough, before which so many bytes are held.
     #[inline]
-    pub fn skip_if_clear(
-        &mut self,
-        plan: &Plan,
-        watch: &Watch,
-        buffer: &Buffer,
-        text: &str,
-        shown: usize,
-    ) -> Option<usize> {
-        let held = buffer.slice(shown, buffer.end());
-        if !self.quiet || text.len() > GLANCE || held.len() > GLANCE + HELD || watch.can_tell_in(text) {
-            return None;
-        }
-        self.clear_to = shown + watch.run_start(&plan.delimiters, held);
-        Some(self.clear_to)
+    pub fn is_quiet(&self, held: usize) -> bool {
+        self.quiet && held <= HELD
+    }
+
+    /// What a short look at new text says about the delimiters that were watched last; a long text needs a closer one.
+    #[inline]
+    pub fn glance(&self, text: &str) -> Glance {
+        if text.len() <= GLANCE { self.signs.look_at(text) } else { Glance::Sign }
+    }
+
+    /// Passes over text in which no delimiter begins.
+    #[inline]
+    pub fn skip_to(&mut self, place: usize) {
+        self.clear_to = place;
+    }
+
+    /// Lets no more text be skipped.
+    pub fn wake(&mut self) {
+        self.quiet = false;
     }
 
     /// What a group of an open delimiter's match took.

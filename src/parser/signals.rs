@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::outside::Outside;
 use super::part::part;
 use super::plan::Plan;
 use super::problem::Problem;
@@ -60,12 +61,26 @@ pub(super) struct Signals {
     /// The fields whose closing marks are not looked for any more.
     given_up: Vec<usize>,
     regions: usize,
+    /// The text that no field takes.
+    outside: Option<Box<Outside>>,
 }
 
 impl Signals {
     /// The prefix is not empty, and no start anchor is in it.
     pub fn note_missing_anchor(&mut self) {
         self.no_anchor = true;
+    }
+
+    /// Text that no field takes.
+    pub fn add_outside(&mut self, text: &str) {
+        self.outside.get_or_insert_default().add(text);
+    }
+
+    /// Text that no field takes is over, if there was any.
+    pub fn end_outside(&mut self, plan: &Plan, start_anchor: &Pattern) {
+        if let Some(outside) = &mut self.outside {
+            outside.end(plan, start_anchor);
+        }
     }
 
     /// A value of the field takes the place of this one.
@@ -106,6 +121,13 @@ impl Signals {
             notes.push(
                 "the prefix does not contain the start anchor, so all of it was read as part of the message".into(),
             );
+        }
+        if let Some(outside) = &self.outside
+            && let Some(first) = &outside.first
+        {
+            let others = outside.count - 1;
+            let more = if others == 0 { String::new() } else { format!(" and {others} more") };
+            notes.push(format!("text-outside: no field takes the text outside all regions, {}{more}", quote(first)));
         }
         for (field, mark) in &self.unopened {
             notes.push(format!(

@@ -246,6 +246,11 @@ impl Pattern {
         self.parts.prefilter.identifying_bytes().has(byte)
     }
 
+    /// Whether a match can have these two bytes first, its leading run left out.
+    pub(crate) fn can_tell_with(&self, byte: u8, next: u8) -> bool {
+        self.parts.prefilter.may_begin(byte, next)
+    }
+
     /// The only text that a match may have before the byte that identifies it.
     pub(crate) fn leading_run(&self) -> Option<&LeadingRun> {
         self.parts.prefilter.leading_run()

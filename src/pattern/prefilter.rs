@@ -103,6 +103,11 @@ impl LeadingRun {
         }
     }
 
+    /// Whether a text that ends within it or with it can end with this byte.
+    pub fn may_end_with(&self, byte: u8) -> bool {
+        self.ascii.get(byte as usize).is_none_or(|&runs| runs != 0)
+    }
+
     fn walk_back(&self, text: &str) -> usize {
         if let [SkippedRun { class, max, .. }] = self.runs.as_slice() {
             let most = max.map_or(usize::MAX, |max| max as usize);
@@ -213,6 +218,19 @@ impl Prefilter {
         match &self.kind {
             Kind::Run { then, .. } => &then.bytes,
             _ => &self.bytes,
+        }
+    }
+
+    /// Whether a match can have these two bytes after nothing but its leading run.
+    pub fn may_begin(&self, first: u8, second: u8) -> bool {
+        match &self.kind {
+            Kind::Run { then, .. } => then.may_begin(first, second),
+            Kind::Literals(literals) => literals.all.iter().any(|literal| match **literal {
+                [one] => one == first,
+                [one, other, ..] => (one, other) == (first, second),
+                [] => true,
+            }),
+            _ => self.bytes.has(first),
         }
     }
 

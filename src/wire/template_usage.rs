@@ -26,6 +26,10 @@ const PLAIN: [&str; 7] = ["role", "content", "tool_calls", "tool_call_id", "name
 /// How many settings are tried at most: a template with more switches is probed with the first ones.
 const MOST_SETTINGS: usize = 24;
 
+/// How many ways in which a message may carry reasoning are tried at most, those first that are read first: each costs
+/// renders of the whole template.
+const MOST_REASONING_INPUTS: usize = 32;
+
 /// Records the reads of a few renders and collects the texts that the source names.
 pub(crate) fn find(template: &ChatTemplate, prober: &Prober, variables: &Object) -> TemplateUsage {
     let mut settings = settings(template, prober, variables);
@@ -152,6 +156,7 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
             }
         }
     }
+    reasoning_inputs.truncate(MOST_REASONING_INPUTS);
     reasoning_inputs
 }
 

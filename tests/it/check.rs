@@ -461,6 +461,8 @@ fn a_case_has_its_time() {
     assert_eq!(answer.code, 1);
     assert!(answer.out.contains("error[check-time] the check of the case did not finish"), "{}", answer.out);
     assert_eq!(project.check(&["--timeout", "-1"]).code, 2);
+    let answer = project.check(&["--timeout", "0", "--bless"]);
+    assert_eq!((answer.code, project.read("a.fixture")), (1, text), "what was not checked to its end is not blessed");
 }
 
 /// A chat template that writes what [`TEMPLATE`] reads.

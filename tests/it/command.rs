@@ -55,6 +55,13 @@ fn a_misspelled_command_or_option_is_guessed() {
 }
 
 #[test]
+fn the_nearest_command_is_suggested_first() {
+    let said = backchat(&["rendr"]).stderr;
+    let (render, unrender) = (text(&said).find("'render'"), text(&said).find("'unrender'"));
+    assert!(render.is_some() && render < unrender, "{}", text(&said));
+}
+
+#[test]
 fn completions_and_manual_pages_know_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = backchat(&["completions", shell]);

@@ -163,7 +163,7 @@ fn words_and_spaces_in_a_dialect_take_linear_time() {
 fn open_and_close_of_nothing_happen_once_at_each_place() {
     let loaded = Template::load(&template("", "", "y")).unwrap();
     let mut parser = Parser::new(&loaded.template, "", Options::default()).unwrap();
-    let mut events = parser.feed("ab").unwrap();
+    let mut events = Vec::from(parser.feed("ab").unwrap());
     let finished = parser.finish().unwrap();
     events.extend(finished.events);
     let kinds: Vec<&str> = events.iter().map(backchat::parser::Event::kind).collect();

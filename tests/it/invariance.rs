@@ -331,7 +331,7 @@ fn a_look_ahead_in_an_opener_holds_as_the_reference_does() {
     ] {
         let shown = |events: Vec<Event>| -> String {
             let chunks = events.into_iter().filter_map(|event| match event {
-                Event::Chunk { text, .. } => Some(text),
+                Event::Chunk { text, .. } => Some(String::from(text)),
                 _ => None,
             });
             chunks.collect()
@@ -339,7 +339,7 @@ fn a_look_ahead_in_an_opener_holds_as_the_reference_does() {
         let options = Options::default().mode(Mode::Reference);
         let mut parser = Parser::new(&template, "A", options).unwrap();
         let feeds: Vec<String> =
-            text.chars().map(|c| shown(parser.feed(c.encode_utf8(&mut [0; 4])).unwrap())).collect();
+            text.chars().map(|c| shown(parser.feed(c.encode_utf8(&mut [0; 4])).unwrap().into())).collect();
         let last = shown(parser.finish().unwrap().events);
         assert_eq!(format!("{}, {last}", feeds.join("|")), want, "{text}");
     }

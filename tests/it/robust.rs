@@ -199,3 +199,134 @@ fn no_page_takes_the_place_of_another_file() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(fs::read(&template).unwrap(), known);
 }
+
+/// Text that a template or a model wrote, with what moves a cursor, sets a title or turns the text around.
+const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{1b}[2J\u{9b}31m\u{202e}y\r";
+
+/// No command prints what a template, a model or a file says to standard error, or into a report, as it is.
+#[test]
+fn no_command_lets_hostile_text_reach_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).to_str().unwrap().to_owned()
+    };
+    let quoted = backchat::json::Value::from(HOSTILE).to_string();
+    let refuses = write("refuses.jinja", &format!("{{{{ raise_exception({quoted}) }}}}"));
+    let refuses_tools = write(
+        "tools.jinja",
+        &format!(
+            "{{% if tools %}}{{{{ raise_exception({quoted}) }}}}{{% endif %}}{{% for m in messages %}}<{{{{ m.role }}}}>\
+             {{{{ m.content }}}}<end>{{% endfor %}}{{% if add_generation_prompt %}}<assistant>{{% endif %}}"
+        ),
+    );
+    let template = write(
+        "template.json",
+        &format!(
+            r#"{{"start_anchor": "<bot>", "fields": {{"tool_calls": {{"open": {quoted}, "close": "</call>",
+               "content": "json", "repeats": true}}, "content": {{}}}}}}"#
+        ),
+    );
+    let output = write("output.txt", &format!("{HOSTILE}{{{HOSTILE}</call>"));
+    let messages = write("messages.json", r#"[{"role": "user", "content": "Hi"}]"#);
+    let tools = write("tools.json", &format!(r#"[{{"type": "function", "function": {{{quoted}: 1}}}}]"#));
+    let fixture = write(
+        "case.fixture",
+        &format!("template: template.json\n\n=== case {}\n=== output\n{HOSTILE}{{\n=== message\n{{}}\n", "c"),
+    );
+    for arguments in [
+        &["doctor", &refuses][..],
+        &["doctor", &refuses_tools],
+        &["doctor", &refuses_tools, "--explain"],
+        &["derive", &refuses],
+        &["derive", &refuses_tools],
+        &["derive", &refuses_tools, "--explain"],
+        &["lint", &refuses],
+        &["lint", &refuses_tools],
+        &["lint", &template],
+        &["fix", "--generation", &refuses],
+        &["unrender", &refuses, &output],
+        &["unrender", &refuses_tools, &output],
+        &["render", &refuses, "--messages", &messages],
+        &["prove", &template, &refuses_tools],
+        &["grammar", &refuses_tools, "--tools", &tools],
+        &["parse", &template, &output],
+        &["parse", &template, &output, "--tools", &tools],
+        &["replay", &template, &output],
+        &["check", &fixture],
+        &["check", "--new", &refuses, &messages],
+        &["convert", &template],
+    ] {
+        let run = backchat(arguments).output().unwrap();
+        let said = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
+        let shown = said
+            .chars()
+            .find(|c| matches!(c, '\u{1b}' | '\u{7}' | '\r' | '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}'));
+        assert_eq!(shown, None, "{arguments:?}: {said:?}");
+        assert!(!said.is_empty(), "{arguments:?}");
+    }
+}
+
+/// Renders that are within their own limits are bounded together.
+#[test]
+fn the_renders_of_a_command_have_one_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = folder.path().join("slow.jinja");
+    let turn = "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}";
+    fs::write(&slow, "{% for i in range(50000) %}{% endfor %}".repeat(4) + turn).unwrap();
+    let slow = slow.to_str().unwrap();
+    let text = folder.path().join("text.txt");
+    fs::write(&text, "<user>Hi<end>").unwrap();
+    for arguments in [
+        &["lint", slow, "--budget", "0.001"][..],
+        &["fix", "--generation", slow, "--budget", "0.001"],
+        &["unrender", slow, text.to_str().unwrap(), "--budget", "0.001"],
+    ] {
+        let run = backchat(arguments).output().unwrap();
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert!(said.contains("slow.jinja: its renders took all of 0.001 s"), "{arguments:?}: {said}");
+    }
+    assert_eq!(backchat(&["lint", slow, "--budget", "0"]).output().unwrap().status.code(), Some(2));
+}
+
+/// What is written to `parse` is parsed as it arrives.
+#[test]
+fn standard_input_is_parsed_as_it_arrives() {
+    use std::io::{Read, Write};
+    let mut child = backchat(&["parse", DRAFT, "-", "--events", "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut seen = String::new();
+    for piece in ["Hel", "lo wor", "ld"] {
+        stdin.write_all(piece.as_bytes()).unwrap();
+        // Blocks until the piece has come out again.
+        while !seen.contains(&format!("\"text\": \"{piece}\"")) {
+            let mut bytes = [0; 1024];
+            let read = stdout.read(&mut bytes).unwrap();
+            assert!(read > 0, "{seen}");
+            seen += std::str::from_utf8(&bytes[..read]).unwrap();
+        }
+    }
+    drop(stdin);
+    stdout.read_to_string(&mut seen).unwrap();
+    assert!(child.wait().unwrap().success() && seen.contains(r#""content": "Hello world""#), "{seen}");
+}
+
+/// An output may be larger than what is read as a whole.
+#[test]
+fn the_size_of_an_output_does_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("output.txt");
+    let text = "é".repeat((17 << 20) + 1);
+    fs::write(&output, &text).unwrap();
+    let run = backchat(&["parse", DRAFT, output.to_str().unwrap(), "--quiet"]).output().unwrap();
+    let message = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success() && message.len() > text.len() && message.contains(&text[..1000]));
+    fs::write(&output, b"ab\xC3").unwrap();
+    let run = backchat(&["parse", DRAFT, output.to_str().unwrap()]).output().unwrap();
+    assert!(String::from_utf8(run.stderr).unwrap().contains("the byte 0xC3 is not UTF-8"));
+    assert_eq!(run.status.code(), Some(2));
+}

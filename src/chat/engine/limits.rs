@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use minijinja::Value;
 
-use crate::chat::engine::now::Instant;
+use crate::chat::engine::stopwatch::Stopwatch;
 use crate::chat::values::{Result, error};
 
 /// Bytes of a template's source: compiling takes some eighty times as much. Honest ones are a tenth as long.
@@ -48,7 +48,7 @@ const SKIPPED_BYTES_PER_UNIT: usize = 256;
 const VARIABLES_PER_UNIT: usize = 32;
 /// Bytes that a render may print, including what a block or macro captures.
 const MAX_PRINTED: usize = 4 * MAX_TEXT;
-/// The longest a render may take.
+/// The longest a render may take, in processor time.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// Measures the work of the current render of this thread.
@@ -57,10 +57,12 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 /// and gives up, with any answer, once that says so. The operation as a whole ends in [`charge`] or [`check`], which
 /// make an error of it.
 struct Meter {
-    started: Cell<Option<Instant>>,
+    started: Cell<Option<Stopwatch>>,
     work: Cell<usize>,
     printed: Cell<usize>,
     exceeded: Cell<Option<Exceeded>>,
+    /// What is left for the renders of this thread together, if they are bounded.
+    budget: Cell<Option<Duration>>,
 }
 
 /// The limit that a render ran into.
@@ -69,6 +71,8 @@ enum Exceeded {
     Steps,
     Work,
     Time,
+    /// The budget of all renders together.
+    Budget,
     /// A string on the way to the output.
     Text,
     Output,
@@ -81,17 +85,38 @@ thread_local! {
             work: Cell::new(0),
             printed: Cell::new(0),
             exceeded: Cell::new(None),
+            budget: Cell::new(None),
         }
     };
+}
+
+/// Bounds the renders of this thread together from now on, in processor time: one that comes later fails at once.
+pub(crate) fn set_budget(all: Duration) {
+    METER.with(|meter| meter.budget.set(Some(all)));
+}
+
+/// Whether the renders of this thread have used up their budget.
+pub(crate) fn is_budget_spent() -> bool {
+    METER.with(|meter| meter.budget.get() == Some(Duration::ZERO))
 }
 
 /// Starts measuring a render on this thread.
 pub(crate) fn begin() {
     METER.with(|meter| {
-        meter.started.set(Some(Instant::now()));
+        // Without a budget the first look at the clock starts it: it costs as much as a small render.
+        meter.started.set(meter.budget.get().map(|_| Stopwatch::start()));
         meter.work.set(0);
         meter.printed.set(0);
-        meter.exceeded.set(None);
+        meter.exceeded.set(is_budget_spent().then_some(Exceeded::Budget));
+    });
+}
+
+/// Ends measuring a render, and takes its time off the budget.
+pub(crate) fn end() {
+    METER.with(|meter| {
+        if let (Some(started), Some(left)) = (meter.started.take(), meter.budget.get()) {
+            meter.budget.set(Some(left.saturating_sub(started.elapsed())));
+        }
     });
 }
 
@@ -126,7 +151,12 @@ pub(crate) fn has_room(text: &str) -> bool {
 
 impl Meter {
     fn look_at_clock(&self) {
-        if self.started.get().is_some_and(|started| started.elapsed() > MAX_TIME) {
+        let Some(elapsed) = self.started.get().map(|started| started.elapsed()) else {
+            return self.started.set(Some(Stopwatch::start()));
+        };
+        if self.budget.get().is_some_and(|left| elapsed > left) {
+            self.exceed(Exceeded::Budget);
+        } else if elapsed > MAX_TIME {
             self.exceed(Exceeded::Time);
         }
     }
@@ -160,6 +190,7 @@ pub(crate) fn check() -> Result<()> {
         Some(Exceeded::Steps) => Err(error("the template runs for too long")),
         Some(Exceeded::Work) => Err(error("the template does too much work")),
         Some(Exceeded::Time) => Err(error(format!("the template ran for more than {} seconds", MAX_TIME.as_secs()))),
+        Some(Exceeded::Budget) => Err(error("the time for all renders of this template is used up")),
         Some(Exceeded::Text) => size(usize::MAX),
         Some(Exceeded::Output) => Err(error(format!("the render grew beyond {} MiB", MAX_TEXT >> 20))),
     }

@@ -306,10 +306,10 @@ pub fn begin(
 }
 
 /// Parses a text feed by feed.
-pub fn parse<'t>(
+pub fn parse(
     template: &Template,
     prefix: &str,
-    feeds: impl Iterator<Item = &'t str>,
+    feeds: impl Iterator<Item: AsRef<str>>,
     asked: (&Asked, Keeping),
     tools: Option<&Value>,
     mut recording: Option<&mut Recording>,
@@ -320,11 +320,12 @@ pub fn parse<'t>(
         recording.begin(&parser);
     }
     for feed in feeds {
+        let feed = feed.as_ref();
         match recording.as_deref_mut() {
             Some(recording) if recording.problems_only => {
                 parser.feed_into(feed, &mut |event| recording.keep(event)).map_err(at("feed"))?;
             }
-            Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?),
+            Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?.into()),
             None => parser.feed_into(feed, &mut |_| {}).map_err(at("feed"))?,
         }
     }

@@ -1,16 +1,19 @@
 //! `backchat parse`: model output in, messages and events out.
 
 mod answer;
+mod arriving;
 mod row;
 mod schema;
 mod show;
 mod stream;
 mod table;
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use self::answer::{Answerer, Asked, Doubts, Keeping, Reader, Recording};
+use self::arriving::Arriving;
 use super::rows::Tally;
 use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
@@ -150,7 +153,6 @@ impl Parse {
         if self.output.is_none() && io::stdin().is_terminal() && !global.is_quiet() {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
-        let text = input::text(path)?;
         let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
         if !is_schema && asked.prefix.is_none() && !global.is_quiet() {
             note(
@@ -160,15 +162,23 @@ impl Parse {
         }
         let template = match &asked.template {
             Some(Reader::Template(template)) => template,
-            Some(Reader::Schema(schema)) => return schema::one(schema, &text, path, global),
+            Some(Reader::Schema(schema)) => return schema::one(schema, &Arriving::whole(path)?, path, global),
             None => return Ok(ExitCode::from(2)),
         };
         let prefix = asked.prefix.as_deref().unwrap_or("");
         let mut out = io::stdout().lock();
         let is_table = asked.events && out.is_terminal();
         let mut recording = Recording { problems_only: true, spans: asked.spans, ..Recording::default() };
-        let feeds = asked.chunks.of(&text);
         let color = global.colors(&out);
+        // An answer that depends on the feeds, or feeds that are counted, need the whole text first.
+        let arrives = asked.mode == Mode::Stable && asked.chunks == Chunks::Whole;
+        let mut arriving = arrives.then(|| Arriving::open(path)).transpose()?;
+        let known = if arrives { String::new() } else { Arriving::whole(path)? };
+        let mut cuts = asked.chunks.of(&known);
+        let feeds = std::iter::from_fn(|| match &mut arriving {
+            Some(arriving) => arriving.next_piece().map(Cow::Owned),
+            None => cuts.next().map(Cow::Borrowed),
+        });
         let mut done = if is_table {
             table::parse(template, prefix, feeds, &asked, &mut recording, &mut out, color)?
         } else if asked.events {
@@ -178,6 +188,10 @@ impl Parse {
             done
         } else {
             answer::parse(template, prefix, feeds, (&asked, asked.keeping), asked.tools.as_ref(), Some(&mut recording))
+        };
+        let text = match arriving {
+            Some(arriving) => arriving.finish()?,
+            None => known.clone(),
         };
         let file = input::name(path);
         let mut diagnostics = show::malformed(&recording, &text, file);

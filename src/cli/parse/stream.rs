@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use super::answer::{Asked, Recording, begin, complete};
 use super::row::RowError;
 use crate::json::{Object, Value};
-use crate::parser::{EventRef, Finished, ParseError, Parser};
+use crate::parser::{Chunks, EventRef, Finished, ParseError, Parser};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
-pub fn parse<'t>(
+pub fn parse(
     template: &Template,
     prefix: &str,
-    feeds: impl Iterator<Item = &'t str>,
+    feeds: impl Iterator<Item: AsRef<str>>,
     asked: &Asked,
     recording: &mut Recording,
     out: &mut impl Write,
@@ -30,7 +30,8 @@ pub fn parse<'t>(
             out.write_all(b"\"initial_events\": [")?;
             out.write_all(initial.as_bytes())?;
             out.write_all(b"], \"feeds\": [")?;
-            let done = read(parser, feeds, recording, out)?;
+            // Whoever reads along waits for each piece; feeds that are only cut so need not hurry.
+            let done = read(parser, feeds, recording, asked.chunks == Chunks::Whole, out)?;
             out.write_all(b"]")?;
             done.map(|(finished, events)| {
                 last = Some(events);
@@ -57,21 +58,25 @@ pub fn parse<'t>(
 }
 
 /// Reads the text; what came of it, with the last events. A feed that fails is not written.
-fn read<'t>(
+fn read(
     mut parser: Parser,
-    feeds: impl Iterator<Item = &'t str>,
+    feeds: impl Iterator<Item: AsRef<str>>,
     recording: &mut Recording,
+    is_live: bool,
     out: &mut impl Write,
 ) -> io::Result<Result<(Finished, String), RowError>> {
     let mut events = String::new();
     for (number, feed) in feeds.enumerate() {
         events.clear();
-        if let Err(error) = parser.feed_into(feed, &mut |event| add(&mut events, event, recording)) {
+        if let Err(error) = parser.feed_into(feed.as_ref(), &mut |event| add(&mut events, event, recording)) {
             return Ok(Err(failed("feed", &error)));
         }
         out.write_all(if number > 0 { b", [" } else { b"[" })?;
         out.write_all(events.as_bytes())?;
         out.write_all(b"]")?;
+        if is_live {
+            out.flush()?;
+        }
     }
     events.clear();
     Ok(match parser.finish_into(&mut |event| add(&mut events, event, recording)) {

@@ -11,10 +11,10 @@ use crate::parser::{EventRef, Finished, Held, ParseError, ProblemKind, Span};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes each feed, what it brought, and what is held back after it.
-pub fn parse<'t>(
+pub fn parse(
     template: &Template,
     prefix: &str,
-    feeds: impl Iterator<Item = &'t str>,
+    feeds: impl Iterator<Item: AsRef<str>>,
     asked: &Asked,
     recording: &mut Recording,
     out: &mut impl Write,
@@ -40,6 +40,7 @@ pub fn parse<'t>(
     }
     let failed = |stage, error: &ParseError| Ok(Err(RowError::new(stage, error.to_string())));
     for (number, feed) in feeds.enumerate() {
+        let feed = feed.as_ref();
         table.step(&format!("feed {}", number + 1), &excerpt(feed));
         let fed = parser.feed_into(feed, &mut |event| {
             recording.keep(event);

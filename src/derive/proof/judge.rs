@@ -311,7 +311,7 @@ mod tests {
         let events = |json: &str, text: &str| {
             let template = template(json);
             let mut parser = Parser::new(&template, "", Options::default()).unwrap();
-            let mut events = parser.feed(text).unwrap();
+            let mut events = Vec::from(parser.feed(text).unwrap());
             events.extend(parser.finish().unwrap().events);
             events
         };

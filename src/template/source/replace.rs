@@ -2,17 +2,14 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Replaces the content of a file in one step: a reader sees what was there before, or all of what is written.
 ///
 /// Permissions are kept, and a symbolic link stays one. What is not a file, such as a pipe or `/dev/null`, is written
 /// into.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    let target = match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        found => found?,
-    };
+    let target = target(path)?;
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_dir()) {
         return fs::OpenOptions::new().write(true).open(&target)?.write_all(content);
@@ -40,4 +37,36 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     new.as_file().sync_all()?;
     new.persist(&target)?;
     Ok(())
+}
+
+/// The file that a path means, which need not be there: links lead to where it would be.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    loop {
+        match fs::canonicalize(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        // Links in a circle are an error of another kind.
+        let Ok(link) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("")).join(link);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_no_file_yet_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::os::unix::fs::symlink("second", path("first")).unwrap();
+        std::os::unix::fs::symlink(path("file"), path("second")).unwrap();
+        replace_file(&path("first"), b"new").unwrap();
+        assert!(path("first").is_symlink() && path("second").is_symlink());
+        assert_eq!(fs::read(path("file")).unwrap(), b"new");
+        std::os::unix::fs::symlink("circle", path("circle")).unwrap();
+        assert!(replace_file(&path("circle"), b"new").is_err());
+    }
 }
