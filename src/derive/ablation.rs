@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::compile::{CallRegion, Choices, Guard, Inside, Section, Space, Stray, ThoughtEnd};
+use super::compile::{CallRegion, Choices, Guard, Inside, Lead, Section, Space, Stray, ThoughtEnd};
 use super::{Options, derive};
 use crate::wire::Reading;
 use crate::wire::marks::Segmentation;
@@ -27,6 +27,7 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
     ("space: exact", |choices| choices.space == Space::Exact, None),
     ("section: required", |choices| choices.section == Section::Required, None),
     ("inside: the section", |choices| choices.inside == Inside::Section, None),
+    ("lead: content", |choices| choices.lead == Lead::Content, None),
     ("thought: ends at the first mark", |choices| choices.thought_end == ThoughtEnd::FirstMark, None),
     ("stray close: swallowed", |choices| choices.stray == Stray::Swallowed, None),
 ];

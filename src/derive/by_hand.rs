@@ -88,7 +88,7 @@ pub(super) fn prompt(header: &str) -> Prompt {
 pub(super) fn wire() -> WireFormat {
     WireFormat {
         segmentation: crate::wire::marks::Segmentation::Words,
-        trailing: String::new(),
+        trailing: Vec::new(),
         request_shape: RequestShape::USUAL,
         prompts: vec![prompt("<bot>")],
         reasoning: None,

@@ -19,7 +19,7 @@ pub(crate) struct Around<'w> {
     pub header: &'w dyn Fn(&Trace) -> usize,
     pub end: &'w str,
     /// What renders write behind every turn.
-    pub trailing: &'w str,
+    pub trailing: &'w [String],
     pub thought: Option<&'w Reasoning>,
 }
 

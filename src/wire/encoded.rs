@@ -108,7 +108,7 @@ mod tests {
             ("<say>\"{{ m.content }}\"</say>", false),
         ] {
             with_prober(&chat_template(answer), |prober| {
-                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: "" };
+                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
                 let mut content = quoted();
                 unquote(turns, None, &mut content, &mut String::new());
                 assert_eq!(content.is_json, is_json, "{answer}");
@@ -127,7 +127,7 @@ mod tests {
             ("[{{ m.content | tojson }}]", None),
         ] {
             with_prober(&chat_template(answer), |prober| {
-                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: "" };
+                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
                 let message = message(turns, None, None);
                 assert_eq!(message.as_ref().map(|message| message.content.as_str()), found, "{answer}");
             });

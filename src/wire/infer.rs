@@ -79,8 +79,7 @@ impl<'t> Inference<'_, 't> {
         if let Some(rest) = end.strip_prefix(content.close.as_str()) {
             end = rest.to_owned();
         }
-        let trailing = plain.tail().split_once(end.as_str()).filter(|_| !end.trim().is_empty());
-        let trailing = trailing.map_or_else(String::new, |(_, rest)| rest.trim().to_owned());
+        let trailing = self.trailing(&end);
         // Text that the prompt writes anyway opens nothing.
         let is_written =
             |prompt: &Prompt| prompt.header_in_prompt_only && prompt.header.trim_end().ends_with(content.open.trim());
@@ -132,7 +131,7 @@ impl<'t> Inference<'_, 't> {
     }
 
     fn turns<'p>(&self, prober: &'p Prober<'t>) -> Turns<'p, 't> {
-        Turns { prober, segmentation: self.segmentation, trailing: "" }
+        Turns { prober, segmentation: self.segmentation, trailing: &[] }
     }
 
     /// The end of a turn with content; text after the stop token begins the next turn, except for white space.
@@ -209,6 +208,21 @@ impl<'t> Inference<'_, 't> {
             }
         }
         stops
+    }
+
+    /// What renders write after the end of a turn, under each setting.
+    fn trailing(&self, end: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        if end.trim().is_empty() {
+            return found;
+        }
+        for setting in &self.usage.settings {
+            let trace = self.turns(&self.offering).trace(History::User, &shapes::content(), setting);
+            let rest = trace.as_ref().and_then(|trace| trace.tail().split_once(end));
+            let rest = rest.map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty());
+            found.extend(rest.filter(|rest| !found.iter().any(|known| known == rest)).map(str::to_owned));
+        }
+        found
     }
 
     /// The marks of a text that ends turns: an engine may stop at each of them. A text without a mark is one stop.

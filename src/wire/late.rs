@@ -107,7 +107,7 @@ mod tests {
             let template = ChatTemplate::compile(&source).unwrap();
             with_prober(&source, |prober| {
                 let usage = template_usage::find(&template, prober, &Object::new());
-                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: "" };
+                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
                 let late = find(turns, &usage, "<|end|>");
                 let marks = late.as_ref().map(|late| (late.open.as_str(), late.close.as_str()));
                 assert_eq!(marks, found, "{answer}");

@@ -209,7 +209,7 @@ mod tests {
         let calls = format!("{{{{ m.content }}}}{{% for c in m.tool_calls %}}{call}{{% endfor %}}");
         with_prober(&chat_template(&calls), |prober| {
             let setting = Setting::new();
-            let turns = Turns { prober, segmentation: Segmentation::Words, trailing: "" };
+            let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
             let one = turns.trace(History::User, &Answer::calls(shapes::calls(1)), &setting)?;
             find(turns, &setting, &one, "<|end|>")
         })

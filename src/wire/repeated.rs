@@ -63,7 +63,7 @@ mod tests {
             ("<p>{{ m.content }}</p>", None),
         ] {
             with_prober(&chat_template(answer), |prober| {
-                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: "" };
+                let turns = Turns { prober, segmentation: Segmentation::Words, trailing: &[] };
                 let marked = Content { open: "<p>".to_owned(), close: "</p>".to_owned(), ..Content::default() };
                 assert_eq!(content(turns, &marked).as_deref(), join, "{answer}");
                 assert_eq!(content(turns, &Content::default()), None);

@@ -25,17 +25,19 @@ pub(crate) struct WireFormat {
     pub end: String,
     /// The marks a model stops at: the tokens of `end`, those of a turn with calls, the token named by the caller.
     pub stops: Vec<String>,
-    /// What every render writes after `end`, such as a prompt that nobody asked for; no model writes it.
-    pub trailing: String,
+    /// What renders write after `end`, such as a prompt that nobody asked for, under any setting; no model writes it.
+    pub trailing: Vec<String>,
 }
 
 impl WireFormat {
-    /// The text that renders write behind a stop: the rest of the turn's end, and what follows every turn.
-    pub(crate) fn behind(&self, stop: &str) -> String {
-        match self.end.split_once(stop) {
-            Some((_, rest)) => format!("{rest}{}", self.trailing).trim().to_owned(),
-            None => String::new(),
-        }
+    /// The texts that renders write behind a stop: the rest of the turn's end, and what follows every turn.
+    pub(crate) fn behind(&self, stop: &str) -> Vec<String> {
+        let Some((_, rest)) = self.end.split_once(stop) else { return Vec::new() };
+        let texts = self.trailing.iter().map(|trailing| format!("{rest}{trailing}")).chain([rest.to_owned()]);
+        let mut texts: Vec<String> = texts.map(|text| text.trim().to_owned()).collect();
+        texts.retain(|text| !text.is_empty());
+        texts.dedup();
+        texts
     }
 }
 

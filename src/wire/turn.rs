@@ -15,7 +15,7 @@ pub(crate) struct Turns<'p, 't> {
     pub prober: &'p Prober<'t>,
     pub segmentation: Segmentation,
     /// What renders write behind every turn: no trace holds it.
-    pub trailing: &'p str,
+    pub trailing: &'p [String],
 }
 
 /// How the end of a prompt is compared with the beginning of a turn, the plainest first.
@@ -55,7 +55,7 @@ impl Turns<'_, '_> {
         messages.push(Message::Assistant(answer.clone()));
         let text = self.prober.render(&messages, setting, false)?;
         let turn = text.get(end_of(&text, after)?..)?;
-        let own = turn.trim_end().strip_suffix(self.trailing).filter(|_| !self.trailing.is_empty());
+        let own = self.trailing.iter().find_map(|trailing| turn.trim_end().strip_suffix(trailing.as_str()));
         Some(Trace::new(own.unwrap_or(turn), answer))
     }
 
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     fn turns<'p, 't>(prober: &'p Prober<'t>) -> Turns<'p, 't> {
-        Turns { prober, segmentation: Segmentation::Words, trailing: "" }
+        Turns { prober, segmentation: Segmentation::Words, trailing: &[] }
     }
 
     /// The header and the prefill of a template's prompts, with leads as renders of plain content give them.

@@ -132,7 +132,13 @@ impl Plan<'_> {
             // If an answer may follow at once, it is text with which no JSON continues.
             let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
                 true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
-                false => format!("(?<=\\}})(?={})", self.followed_by(&followers)),
+                false => {
+                    // White space before the end of the section is no content.
+                    let section = &self.cut.section_close;
+                    let space = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
+                    let space = space.then(|| format!("\\s+(?={})|", spaced(section.trim()))).unwrap_or_default();
+                    format!("(?<=\\}})(?:{space}(?={}))", self.followed_by(&followers))
+                }
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
         }

@@ -15,6 +15,17 @@ pub(in crate::derive) struct Choices {
     pub stray: Stray,
     pub thought_end: ThoughtEnd,
     pub inside: Inside,
+    pub lead: Lead,
+}
+
+/// Where a call without a mark of its own may begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(in crate::derive) enum Lead {
+    /// With the turn, or after reasoning.
+    #[default]
+    Turn,
+    /// After any content.
+    Content,
 }
 
 /// How a call without a mark of its own is known to follow another.
@@ -104,6 +115,7 @@ impl Choices {
             found.push(Choices { space: Space::Exact, ..*self });
             found.push(Choices { section: Section::Required, ..*self });
             found.push(Choices { inside: Inside::Section, ..*self });
+            found.push(Choices { lead: Lead::Content, ..*self });
             found.extend((0..cuts).map(|cut| Choices { cut, ..*self }));
         }
         if topics.contains(&Topic::Reasoning) || topics.contains(&Topic::Content) {
@@ -126,6 +138,7 @@ impl Choices {
             self.stray != Stray::Seen,
             self.thought_end != ThoughtEnd::Whole,
             self.inside != Inside::Neighbor,
+            self.lead != Lead::Turn,
         ];
         self.cut + odd.into_iter().filter(|odd| *odd).count() * 2
     }

@@ -11,7 +11,7 @@ mod pairs;
 mod pattern;
 
 #[cfg(test)]
-pub(super) use choices::{CallRegion, Guard, Inside, Section, Space, Stray, ThoughtEnd};
+pub(super) use choices::{CallRegion, Guard, Inside, Lead, Section, Space, Stray, ThoughtEnd};
 pub(super) use choices::{Choices, Topic};
 pub(crate) use pairs::value_end;
 pub(super) use pattern::without_doubled_space;
@@ -252,7 +252,8 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     let ending = |close: &String| match wire.behind(close) {
         // What renders write behind the stop goes with it.
         rest if wire.stops.contains(close) && !rest.is_empty() => {
-            format!("{}(?:\\s*{})?", spaced(close), spaced(&rest))
+            let rest = any_of(rest.iter().map(|text| spaced(text)).collect());
+            format!("{}(?:\\s*{rest})?", spaced(close))
         }
         _ => spaced(close),
     };

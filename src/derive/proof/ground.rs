@@ -121,7 +121,11 @@ impl Ground {
             shared = common_start(shared, thought);
         }
         let shared = if is_exact { tail.len() } else { whole_marks(tail, shared.len()) };
-        let state = match state(tail, shared, thought.as_deref(), openings) {
+        // Whether plain turns show the header of the prompt, and only lack what follows it.
+        let is_headed = tail.strip_suffix(generated.as_str()).is_some_and(|before| {
+            tail.get(before.len()..shared).is_some_and(|header| header.contains(char::is_alphanumeric))
+        });
+        let state = match state(tail, shared, is_headed, thought.as_deref(), openings) {
             State::Plain if begins_call(prober, history, setting, tail, shared) => State::Call,
             state => state,
         };
@@ -189,6 +193,11 @@ impl Ground {
         if at < self.shared {
             // A turn of this kind begins otherwise than plain ones do.
             let rest = turn.get(at..)?;
+            let header = self.generated.trim();
+            if !header.is_empty() && slice(tail, at..).contains(header) && !rest.contains(header) {
+                // It has no header at all: the one that the prompt writes leads up to it as well.
+                return piece(&self.prompt, rest, Cut::Shared);
+            }
             let splits_word = start.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
             let prefix = self.up_to(at)?;
             return if splits_word { None } else { piece(prefix, rest, Cut::Deviating) };
@@ -338,7 +347,7 @@ fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<
 }
 
 /// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
-fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<String>) -> State {
+fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, openings: &mut Vec<String>) -> State {
     let surplus = slice(tail, shared..);
     if let Some((lead, after)) = thought.and_then(|turn| turn.split_once(needle::REASONING)) {
         let open = lead.strip_prefix(slice(tail, ..shared)).unwrap_or(lead).trim();
@@ -353,10 +362,12 @@ fn state(tail: &str, shared: usize, thought: Option<&str>, openings: &mut Vec<St
             let close = before(before(after, needle::CONTENT), needle::NAMES[0]).trim();
             let surplus = surplus.trim_end();
             let last = slice(surplus, surplus.len() - overlap(surplus, close)..);
-            if shares_word(surplus, close) && !openings.iter().any(String::is_empty) {
+            // Whatever else a prompt writes between its header and a thought that nothing opens asks for the thought.
+            let opens = shares_word(surplus, close) || is_headed && surplus.contains(char::is_alphanumeric);
+            if opens && !openings.iter().any(String::is_empty) {
                 openings.push(String::new());
             }
-            return match shares_word(surplus, close) {
+            return match opens {
                 true if shares_word(last, close) => State::Closed(String::new()),
                 true => State::Open(String::new()),
                 false => State::Plain,

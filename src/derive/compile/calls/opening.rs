@@ -1,6 +1,6 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
-use super::super::choices::{Inside, Section, Space};
+use super::super::choices::{Inside, Lead, Section, Space};
 use super::super::frame;
 use super::super::pattern::{any_of, escape, spaced, word_before};
 use super::{Groups, Plan, json_text};
@@ -119,6 +119,9 @@ impl Plan<'_> {
 
     /// A call without an opening begins the turn or follows reasoning.
     pub(super) fn start_of_turn(&self) -> String {
+        if self.choices.lead == Lead::Content {
+            return "\\s*".to_owned();
+        }
         match &self.wire.reasoning {
             Some(reasoning) if !reasoning.close.trim().is_empty() && !reasoning.is_late => {
                 format!("(?:^\\s*|(?<={})\\s*)", escape(reasoning.close.trim()))
