@@ -15,6 +15,7 @@ use crate::wire::marks::Segmentation;
 use crate::wire::turn::Comparison;
 
 type IsIt = fn(&Choices) -> bool;
+type IsReading = fn(Reading) -> bool;
 
 /// Every alternative to the plainest choice, with the property of formats that requires it if fewer than two of the
 /// templates here have it.
@@ -33,7 +34,7 @@ const ALTERNATIVES: &[(&str, IsIt, Option<&str>)] = &[
 
 thread_local! {
     static WITHOUT: Cell<Option<IsIt>> = const { Cell::new(None) };
-    static WITHOUT_READING: Cell<Option<fn(Reading) -> bool>> = const { Cell::new(None) };
+    static WITHOUT_READING: Cell<Option<IsReading>> = const { Cell::new(None) };
 }
 
 pub(super) fn leaves_out(choices: &Choices) -> bool {
@@ -90,7 +91,7 @@ fn every_alternative_earns_its_place() {
         WITHOUT.set(None);
     }
     let together = "tokens that only together are a mark, as a role between two signs is";
-    let readings: [(_, fn(Reading) -> bool, _); 3] = [
+    let readings: [(_, IsReading, _); 3] = [
         ("marks: spans of words", |reading| reading.segmentation == Segmentation::Spans, Some(together)),
         ("marks: signs", |reading| reading.segmentation == Segmentation::Signs, None),
         ("prompts: aligned", |reading| reading.comparison == Comparison::Aligned, None),

@@ -11,7 +11,7 @@ use super::readers::Wish;
 use super::{Attempt, Options, keep};
 use crate::json::Step;
 use crate::wire::probe::{Prober, needle};
-use crate::wire::varying::Varying;
+use crate::wire::steady::Varying;
 use crate::wire::{self, Reading, structure::WireFormat};
 
 /// How many candidates are looked at.

@@ -10,8 +10,8 @@ use super::report::{Derivation, Status};
 use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
 use crate::text::slice;
+use crate::wire::steady::readable;
 use crate::wire::structure::{Arguments, Calls, Place, Prompt, WireFormat};
-use crate::wire::varying::readable;
 
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;

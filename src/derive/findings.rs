@@ -5,8 +5,8 @@ use super::evidence::Evidence;
 use crate::chat::ChatTemplate;
 use crate::doctor;
 use crate::json::{Object, Value};
+use crate::wire::steady::readable;
 use crate::wire::structure::{Arguments, CallPart, Calls, Encoding, History, Source, Values, WireFormat};
-use crate::wire::varying::readable;
 
 /// The findings of a derivation about the chat template.
 #[derive(Clone, Debug, Default)]

@@ -562,8 +562,10 @@ impl Parser {
             return;
         }
         let start = std::mem::replace(&mut self.position, place);
-        if self.region.is_none() {
-            self.begin_implicit(start, sink);
+        if self.region.is_none()
+            && let Some(field) = self.plan.implicit
+        {
+            self.begin_implicit(field, start, sink);
         }
         if let Some(field) = self.region.as_ref().and_then(|region| self.plan.shown.get(region.field)) {
             let text = text.unwrap_or_else(|| self.buffer.slice(start, place));
@@ -576,10 +578,9 @@ impl Parser {
         }
     }
 
-    /// Begins a region of the implicit field, if there is one.
+    /// Begins a region of the implicit field.
     #[inline(never)]
-    fn begin_implicit(&mut self, start: usize, sink: &mut impl FnMut(EventRef<'_>)) {
-        let Some(field) = self.plan.implicit else { return };
+    fn begin_implicit(&mut self, field: usize, start: usize, sink: &mut impl FnMut(EventRef<'_>)) {
         self.region =
             Some(Region { field, body: start, captures: Vec::new(), strings: Strings::default(), growth: None });
         if let Some(field) = self.plan.shown.get(field) {

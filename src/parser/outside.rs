@@ -18,8 +18,16 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// More text of the stretch.
+    /// More text of the stretch. Most of a long one is not kept, and costs nothing.
+    #[inline]
     pub fn add(&mut self, text: &str) {
+        if self.stretch.len() < KEPT {
+            self.keep(text);
+        }
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, text: &str) {
         let text = if self.stretch.is_empty() { text.trim_start() } else { text };
         let room = text.floor_char_boundary(KEPT.saturating_sub(self.stretch.len()));
         self.stretch.push_str(text.get(..room).unwrap_or_default());

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
-use super::varying::is_varying;
+use super::steady::is_varying;
 use crate::text::slice;
 
 /// The signs that lead a word, and are one mark with it.

@@ -19,13 +19,14 @@ mod pairs;
 pub(crate) mod probe;
 mod repeated;
 mod shapes;
+pub(crate) mod steady;
 pub(crate) mod structure;
 #[cfg(test)]
 mod support;
 pub(crate) mod template_usage;
 mod trace;
 pub(crate) mod turn;
-pub(crate) mod varying;
+mod varying;
 pub(crate) mod written;
 
 pub use found::Wire;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use foldhash::fast::FixedState;
 
 use super::conversation::{Answer, Call, Message, Offer, ReasoningInput, RequestShape};
-use super::varying::Varying;
+use super::steady::Varying;
 use crate::chat::{ChatTemplate, RenderError, RenderErrorKind, RenderOptions};
 use crate::json::{Object, Value};
 

@@ -260,7 +260,7 @@ fn hostile_input_is_bounded() {
 #[test]
 fn a_line_of_a_hundred_megabytes_is_answered() {
     let text = "0123456789".repeat(10_000_000);
-    let (answers, output) = rows(format!("{{\"id\": 1, \"text\": \"<think>{text}\"}}"), "long.json", &[]);
+    let (answers, output) = rows(format!("{{\"id\": 1, \"text\": \"<think>{text}</think>\"}}"), "long.json", &[]);
     assert_eq!((code(&output), answers.len()), (0, 1));
     assert_eq!(answers[0].len(), text.len() + r#"{"id": 1, "message": {"role": "assistant", "thinking": ""}}"#.len());
 }

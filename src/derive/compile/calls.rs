@@ -136,7 +136,7 @@ impl Plan<'_> {
                     // White space before the end of the section is no content.
                     let section = &self.cut.section_close;
                     let space = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
-                    let space = space.then(|| format!("\\s+(?={})|", spaced(section.trim()))).unwrap_or_default();
+                    let space = if space { format!("\\s+(?={})|", spaced(section.trim())) } else { String::new() };
                     format!("(?<=\\}})(?:{space}(?={}))", self.followed_by(&followers))
                 }
             };

@@ -1,7 +1,7 @@
 //! Texts as patterns.
 
 use crate::json::{Object, Value};
-use crate::wire::varying::{self, is_varying};
+use crate::wire::steady::{self, is_varying};
 
 /// The opening or closing of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub(super) fn escape(text: &str) -> String {
         match c {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            varying::NUMBER => out.push_str("\\d+"),
-            varying::WORD => out.push_str("[\\w.-]+"),
+            steady::NUMBER => out.push_str("\\d+"),
+            steady::WORD => out.push_str("[\\w.-]+"),
             c if is_syntax(c) => {
                 out.push('\\');
                 out.push(c);
