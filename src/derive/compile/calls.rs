@@ -133,11 +133,13 @@ impl Plan<'_> {
             let pattern = match self.wire.content.place == Place::After && self.wire.content.open.trim().is_empty() {
                 true => "(?<=\\}\\s*\\})(?!\\s*[\\]},])".to_owned(),
                 false => {
+                    let ends = format!("(?={})", self.followed_by(&followers));
                     // White space before the end of the section is no content.
-                    let section = &self.cut.section_close;
-                    let space = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
-                    let space = if space { format!("\\s+(?={})|", spaced(section.trim())) } else { String::new() };
-                    format!("(?<=\\}})(?:{space}(?={}))", self.followed_by(&followers))
+                    let section = self.cut.section_close.as_str();
+                    let is_parted = section.starts_with(char::is_whitespace) && !section.trim().is_empty();
+                    let parted = is_parted.then(|| format!("\\s+(?={})", spaced(section.trim())));
+                    let ends = parted.map_or(ends.clone(), |parted| any_of(vec![parted, ends]));
+                    format!("(?<=\\}}){ends}")
                 }
             };
             Delimiter::Pattern(pattern).write(&mut field, "close");
