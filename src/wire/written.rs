@@ -7,6 +7,7 @@ pub(crate) use ids::Ids;
 
 use super::conversation::{Answer, json_type};
 use super::infer::other_tools;
+use super::marks::Segmentation;
 use super::probe::{Prober, Setting, call_with, needle};
 use super::shapes;
 use super::structure::{Arguments, CallPart, Encoding, History, Reasoning, WireFormat};
@@ -258,7 +259,8 @@ fn shape(trace: &Trace, answer: &Answer, wire: &WireFormat) -> Option<Shape> {
 
 /// The stops of the wire, each from its first mark that never occurs inside a turn.
 fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
-    let segmentation = wire.segmentation;
+    // The smallest marks: a longer one may be made of some that occur inside turns.
+    let segmentation = Segmentation::Words;
     let mut inside: Vec<&str> = Vec::new();
     let mut between: Vec<&str> = Vec::new();
     for group in groups {
@@ -277,6 +279,7 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
         }
     }
     let mut found: Vec<String> = Vec::new();
+    let mut common: Vec<String> = Vec::new();
     for stop in &wire.stops {
         let is_inside = |mark: &str| inside.iter().chain(&between).any(|text| text.contains(mark));
         if between.iter().any(|text| text.contains(stop.as_str())) {
@@ -294,15 +297,16 @@ fn stops(groups: &[Group], wire: &WireFormat) -> Vec<String> {
                 let last = slice(stop, from..);
                 if last.trim() == mark.trim() { last } else { mark }
             }
-            Some(_) => stop.as_str(),
-            None => stop.as_str(),
+            Some(_) | None => stop.as_str(),
         };
+        let known = if first.is_some() { &mut found } else { &mut common };
         let own = own.trim().to_owned();
-        if !own.is_empty() && !found.contains(&own) {
-            found.push(own);
+        if !own.is_empty() && !known.contains(&own) {
+            known.push(own);
         }
     }
-    found
+    // A text that also occurs inside turns is a stop only where nothing else is.
+    if found.is_empty() { common } else { found }
 }
 
 /// Removes the stop, and all text after it, from a shape.

@@ -194,7 +194,8 @@ impl Ground {
             // A turn of this kind begins otherwise than plain ones do.
             let rest = turn.get(at..)?;
             let header = self.generated.trim();
-            if !header.is_empty() && slice(tail, at..).contains(header) && !rest.contains(header) {
+            let lacks_header = slice(tail, at..).contains(header) && !rest.contains(header);
+            if self.state == State::Plain && !header.is_empty() && lacks_header {
                 // It has no header at all: the one that the prompt writes leads up to it as well.
                 return piece(&self.prompt, rest, Cut::Shared);
             }
@@ -476,7 +477,9 @@ fn whole_marks(text: &str, end: usize) -> usize {
 /// empty if there is no such text, or no such mark.
 fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
     let written = surplus.trim_end();
-    let mark = if open.is_empty() { Segmentation::Words.last(written) } else { Some(open) };
+    let words = Segmentation::Words;
+    let last = || words.last(written).filter(|mark| words.is_distinctive(mark));
+    let mark = if open.is_empty() { last() } else { Some(open) };
     let header = mark.and_then(|mark| written.rfind(mark)).map(|at| slice(surplus, ..at));
     header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
