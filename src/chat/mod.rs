@@ -18,7 +18,7 @@ mod values;
 pub use aliases::alias_reasoning;
 #[cfg(feature = "cli")]
 pub(crate) use engine::limits::{is_budget_spent, set_budget};
-#[cfg(feature = "cli")]
+#[cfg(feature = "workbench")]
 pub(crate) use engine::now::Instant;
 #[cfg(feature = "cli")]
 pub(crate) use engine::now::check_time;

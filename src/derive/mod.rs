@@ -397,6 +397,26 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "cli")]
+    fn everybody_infers_the_wire_that_is_proved() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folders = ["chat_templates", "tests/derive"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+        let files = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
+        let files = files.filter(|file| file.extension().is_some_and(|end| end == "jinja"));
+        let mut compared = 0;
+        for file in files.filter(|file| !file.ends_with("runs_forever.jinja")) {
+            let source = std::fs::read_to_string(&file).unwrap();
+            let variables = Object::from([("eos_token".to_owned(), "</s>".into())]);
+            let options = Options::default().variables(variables.clone());
+            let Ok((_, proved)) = draft_with_wire(&source, &options) else { continue };
+            let found = Wire::find(&ChatTemplate::compile(&source).unwrap(), &variables, None).unwrap();
+            assert_eq!(format!("{:?}", found.structure()), format!("{:?}", proved.structure()), "{}", file.display());
+            compared += 1;
+        }
+        assert!(compared > 40, "{compared}");
+    }
+
+    #[test]
     fn a_reader_that_was_asked_for_comes_before_conversations_and_any_other_after_them() {
         let best = |attempts: Vec<Attempt>| {
             let mut best = None;

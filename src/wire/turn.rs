@@ -304,6 +304,22 @@ mod tests {
     }
 
     #[test]
+    fn aligned_prompts_have_the_header_that_turns_show_whatever_is_around_it() {
+        let reminded =
+            chat_template("{{ m.content }}").replace("%}<|assistant|>{%", "%}Be brief.\n<|assistant|>\n<plan>{%");
+        with_prober(&reminded, |prober| {
+            let none = Setting::new();
+            let turns = turns(prober);
+            let lead = |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
+            // One kind of turn that begins otherwise changes nothing.
+            let all = lead(&shapes::content()).into_iter().chain(["<|other|>".to_owned()]).collect();
+            let prompt = turns.aligned_prompt(History::User, &none, &Leads { all, thought: None }).unwrap();
+            assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<plan>"));
+            assert!(prompt.before.ends_with("Be brief.") && !prompt.header_in_prompt_only);
+        });
+    }
+
+    #[test]
     fn a_header_that_renders_lack_belongs_to_the_prompt_only() {
         let source = "{% for m in messages %}<|{{ 'turn' if m.role == 'assistant' else m.role }}|>{{ m.content }}\
                       {% endfor %}{% if add_generation_prompt %}<|reply|>{% endif %}";

@@ -91,6 +91,7 @@ thread_local! {
 }
 
 /// Bounds the renders of this thread together from now on, in processor time: one that comes later fails at once.
+#[cfg(feature = "cli")]
 pub(crate) fn set_budget(all: Duration) {
     METER.with(|meter| meter.budget.set(Some(all)));
 }

@@ -1,5 +1,6 @@
 //! Reads chat templates from Jinja files, tokenizer configs, model folders, GGUF files and the Hugging Face cache.
 
+#[cfg(feature = "cli")]
 mod beside;
 mod config;
 mod folder;

@@ -25,6 +25,27 @@ const CALLS: &str = "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}<
 const THOUGHT: &str = "{% if m.thinking %}<think>{{ m.thinking }}</think>{% endif %}";
 
 #[test]
+fn each_mark_that_ends_a_turn_is_a_stop() {
+    let closed = chat_template("{{ m.content }}").replace("<|end|>", "<|shut|>\n<|end|>");
+    let wire = inferred(&closed).unwrap();
+    assert_eq!(wire.stops, ["<|shut|>", "<|end|>"]);
+    assert_eq!(wire.behind("<|shut|>"), ["<|end|>"]);
+    assert_eq!(wire.behind("<|end|>"), [""; 0]);
+}
+
+#[test]
+fn text_that_a_setting_writes_behind_every_turn_is_no_part_of_it() {
+    let calls = format!("{{{{ m.content }}}}{CALLS}");
+    let noted = format!("{}{{% if note == 'on' %}}<|note|>{{% endif %}}", chat_template(&calls));
+    let wire = inferred(&noted).unwrap();
+    assert_eq!((wire.end.as_str(), wire.trailing.as_slice()), ("<|end|>", &["<|note|>".to_owned()][..]));
+    let always = format!("{}<|end|>", chat_template(&calls));
+    let wire = inferred(&always).unwrap();
+    assert_eq!(wire.trailing, ["<|end|>"]);
+    assert_eq!(wire.calls.unwrap().cuts[0].close, "</call>");
+}
+
+#[test]
 fn plain_turns_have_a_header_and_an_end() {
     let wire = wire("{{ m.content }}");
     assert_eq!((wire.end.as_str(), &wire.content), ("<|end|>", &Content::default()));
