@@ -480,7 +480,10 @@ fn closed<'g>(gap: &'g str, mark: &str) -> (&'g str, &'g str) {
 
 /// The text between the last value of a turn and the end of the turn; none if the turn has another end.
 fn before_end<'t>(tail: &'t str, end: &str) -> &'t str {
-    tail.strip_suffix(end).unwrap_or("")
+    let before = tail.strip_suffix(end).unwrap_or("");
+    // An end that is written twice ends the turn where it comes first.
+    let first = before.find(end).filter(|_| !end.trim().is_empty());
+    slice(before, ..first.unwrap_or(before.len()))
 }
 
 /// The text between reasoning and the value after it.

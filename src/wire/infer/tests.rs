@@ -39,9 +39,9 @@ fn text_that_a_setting_writes_behind_every_turn_is_no_part_of_it() {
     let noted = format!("{}{{% if note == 'on' %}}<|note|>{{% endif %}}", chat_template(&calls));
     let wire = inferred(&noted).unwrap();
     assert_eq!((wire.end.as_str(), wire.trailing.as_slice()), ("<|end|>", &["<|note|>".to_owned()][..]));
-    let always = format!("{}<|end|>", chat_template(&calls));
+    let always = format!("{}{{% if not add_generation_prompt %}}<|end|>{{% endif %}}", chat_template(&calls));
     let wire = inferred(&always).unwrap();
-    assert_eq!(wire.trailing, ["<|end|>"]);
+    assert_eq!((wire.end.as_str(), wire.trailing.as_slice()), ("<|end|>", &["<|end|>".to_owned()][..]));
     assert_eq!(wire.calls.unwrap().cuts[0].close, "</call>");
 }
 
