@@ -126,12 +126,13 @@ fn reasoning_inputs(template: &ChatTemplate, prober: &Prober, settings: &[Settin
     let bare = Message::Assistant(Answer::calls(vec![call(0, 1)]));
     let said = vec![user.clone(), said];
     let conversations = [said, vec![user.clone(), called, later.clone()], vec![user, bare, later]];
-    let parts = RequestShape { content_parts: true, ..prober.request_shape() };
     let mut keys: Vec<String> = Vec::new();
     let mut blocks: Vec<String> = Vec::new();
     for setting in settings {
         for messages in &conversations {
-            for request_shape in [prober.request_shape(), parts] {
+            // The keys of a refused conversation are those of one that is accepted.
+            let own = prober.accepted(messages, setting).next().unwrap_or_else(|| prober.request_shape());
+            for request_shape in [own, RequestShape { content_parts: true, ..own }] {
                 for path in prober.paths(request_shape, messages, setting) {
                     let Some(key) = path.strip_prefix("messages[].") else { continue };
                     if let Some(key) = key.strip_prefix("content[].") {
@@ -204,5 +205,16 @@ mod tests {
         let prober = Prober::new(&template, &variables, None).settled().unwrap();
         let brief = Setting::from([("mode".to_owned(), "brief".into())]);
         assert_eq!(find(&template, &prober, &variables).settings, [Setting::new(), brief]);
+    }
+
+    #[test]
+    fn keys_that_only_turns_with_calls_are_asked_for_are_seen_whatever_the_template_refuses() {
+        let source = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}\
+                      {% if c.id | length < 12 %}{{ raise_exception('short') }}{% endif %}{{ m.plan }}{{ c.id }}{% endfor %}{% endfor %}";
+        let template = ChatTemplate::compile(source).unwrap();
+        let variables = Object::new();
+        let prober = Prober::new(&template, &variables, None).settled().unwrap();
+        let inputs = find(&template, &prober, &variables).reasoning_inputs;
+        assert_eq!(inputs, [ReasoningInput::Key("plan".to_owned())]);
     }
 }
