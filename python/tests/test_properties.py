@@ -246,7 +246,7 @@ def test_a_parser_that_is_in_use_refuses_a_second_thread():
             thread.join()
             return 1
 
-    parser._coerce_tool_calls([Number()])  # type: ignore[attr-defined]
+    parser._coerce_tool_calls([Number()])  # type: ignore[attr-defined, unused-ignore]
     assert refused == ["Already borrowed"]
     parser.feed(OUTPUT)
     assert parser.finalize()[0] == MESSAGE
