@@ -22,6 +22,9 @@ const TEMPLATE: &str = "\
 const MESSAGES: &str =
     r#"[{"role": "user", "content": "Hé"}, {"role": "assistant", "thinking": "hm ", "content": "Yo"}]"#;
 
+/// One tool, as a request has it.
+const TOOLS: &str = r#"[{"type": "function", "function": {"name": "now"}}]"#;
+
 /// Runs `backchat render` in a folder.
 fn render(folder: &Path, arguments: &[&str], input: &str) -> Output {
     backchat_in(folder, &[&["render"], arguments].concat(), input)
@@ -29,7 +32,7 @@ fn render(folder: &Path, arguments: &[&str], input: &str) -> Output {
 
 #[test]
 fn messages_are_rendered_to_the_last_byte() {
-    let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("tools.json", r#"[{"type": "function"}]"#)]);
+    let folder = folder_of(&[("t.jinja", TEMPLATE), ("m.json", MESSAGES), ("tools.json", TOOLS)]);
     let plain = "<user>Hé</user><assistant>Yo</assistant>";
     let cases: [(&[&str], &str); 7] = [
         (&[], plain),
@@ -53,7 +56,7 @@ fn messages_are_rendered_to_the_last_byte() {
 fn a_config_gives_its_tokens_and_says_which_template_it_took() {
     let config = r#"{"bos_token": "<s>", "chat_template": [
         {"name": "default", "template": "D{{ bos_token }}"}, {"name": "tool_use", "template": "T{{ bos_token }}"}]}"#;
-    let folder = folder_of(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", "[1]")]);
+    let folder = folder_of(&[("tokenizer_config.json", config), ("m.json", "[]"), ("tools.json", TOOLS)]);
     let note = |name, other| format!("note: rendering with the template `{name}`; there is also: {other}\n");
     let cases: [(&[&str], &str, String); 4] = [
         (&[], "D<s>", note("default", "tool_use")),
