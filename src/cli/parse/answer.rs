@@ -370,7 +370,9 @@ pub fn complete(answer: &mut Object, done: Result<Finished, RowError>, recording
         if recording.spans {
             answer.insert("prefix_length".to_owned(), recording.prefix_length.into());
         }
-        let list = |events: Vec<Event>| Value::List(events.iter().map(value).collect());
+        // The lists are the reference's: problems have a key of their own.
+        let is_listed = |event: &&Event| !matches!(event, Event::Problem(_));
+        let list = |events: Vec<Event>| Value::List(events.iter().filter(is_listed).map(value).collect());
         answer.insert("initial_events".to_owned(), list(recording.initial));
         answer.insert("feeds".to_owned(), Value::List(recording.feeds.into_iter().map(list).collect()));
         if let Some(last) = recording.last {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::answer::{Asked, Recording, begin, complete};
 use super::row::RowError;
 use crate::json::{Object, Value};
-use crate::parser::{Chunks, EventRef, Finished, ParseError, Parser};
+use crate::parser::{Chunks, Event, EventRef, Finished, ParseError, Parser};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
@@ -88,11 +88,14 @@ fn read(
 /// Adds an event to a list of them.
 fn add(list: &mut String, event: EventRef<'_>, recording: &mut Recording) {
     let event = event.to_owned();
-    if !list.is_empty() {
-        list.push_str(", ");
+    // The lists are the reference's: problems have a key of their own.
+    if !matches!(event, Event::Problem(_)) {
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        let value = if recording.spans { event.to_value_with_spans() } else { event.to_value() };
+        value.write_to(list);
     }
-    let value = if recording.spans { event.to_value_with_spans() } else { event.to_value() };
-    value.write_to(list);
     recording.keep(event.borrowed());
 }
 
