@@ -33,21 +33,8 @@ impl Evaluator {
                 let value = self.eval(first, value)?;
                 self.eval(then, value)?
             }
-            Ast::Index(steps) => {
-                let mut value = value;
-                for step in steps {
-                    value = self.eval(step, value)?;
-                }
-                value
-            }
-            Ast::At(place) => match value {
-                Value::List(mut items) => {
-                    let place = if *place < 0 { place.saturating_add(items.len() as i64) } else { *place };
-                    let item = usize::try_from(place).ok().and_then(|place| items.get_mut(place));
-                    item.map_or(Value::Null, std::mem::take)
-                }
-                _ => Value::Null,
-            },
+            Ast::Index(steps) => steps.iter().try_fold(value, |value, step| self.eval(step, value))?,
+            Ast::At(place) => item(value, *place),
             Ast::Slice(parts) => match value {
                 Value::List(items) => Value::List(slice(items, *parts)?),
                 _ => Value::Null,
@@ -66,13 +53,7 @@ impl Evaluator {
             },
             Ast::Select { of, then, condition } => match self.eval(of, value)? {
                 Value::List(items) => {
-                    let mut kept = Vec::new();
-                    for item in items {
-                        let tested = self.copy(&item)?;
-                        if !is_false(&self.eval(condition, tested)?) {
-                            kept.push(item);
-                        }
-                    }
+                    let kept = self.select(items, condition)?;
                     self.project(kept.into_iter(), then)?
                 }
                 _ => Value::Null,
@@ -94,25 +75,41 @@ impl Evaluator {
             }
             Ast::Not(of) => is_false(&self.eval(of, value)?).into(),
             Ast::List(_) | Ast::Object(_) if value.is_null() => Value::Null,
-            Ast::List(items) => {
-                let mut list = Vec::new();
-                for item in items {
-                    let copy = self.copy(&value)?;
-                    list.push(self.eval(item, copy)?);
-                }
-                Value::List(list)
-            }
-            Ast::Object(entries) => {
-                let mut object = Object::new();
-                for (name, node) in entries {
-                    let copy = self.copy(&value)?;
-                    object.insert(name.clone(), self.eval(node, copy)?);
-                }
-                Value::Object(object)
-            }
+            Ast::List(items) => self.list(items, &value)?,
+            Ast::Object(entries) => self.object(entries, &value)?,
             Ast::Call(name, arguments) => self.call(name, arguments, &value)?,
             Ast::Reference(_) => return Err("`&` is only allowed in an argument of a function".to_owned()),
         })
+    }
+
+    /// The items for which the condition holds.
+    fn select(&mut self, items: Vec<Value>, condition: &Ast) -> Result<Vec<Value>, String> {
+        let mut kept = Vec::new();
+        for item in items {
+            let tested = self.copy(&item)?;
+            if !is_false(&self.eval(condition, tested)?) {
+                kept.push(item);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn list(&mut self, items: &[Ast], value: &Value) -> Result<Value, String> {
+        let mut list = Vec::new();
+        for item in items {
+            let copy = self.copy(value)?;
+            list.push(self.eval(item, copy)?);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn object(&mut self, entries: &[(String, Ast)], value: &Value) -> Result<Value, String> {
+        let mut object = Object::new();
+        for (name, node) in entries {
+            let copy = self.copy(value)?;
+            object.insert(name.clone(), self.eval(node, copy)?);
+        }
+        Ok(Value::Object(object))
     }
 
     fn project(&mut self, items: impl Iterator<Item = Value>, then: &Ast) -> Result<Value, String> {
@@ -132,6 +129,14 @@ impl Evaluator {
         self.room = room.ok_or("the result of the expression does not fit into memory")?;
         Ok(value.clone())
     }
+}
+
+/// An item of a list, counted from its end if the index is negative.
+fn item(value: Value, index: i64) -> Value {
+    let Value::List(mut items) = value else { return Value::Null };
+    let index = if index < 0 { index.saturating_add(items.len() as i64) } else { index };
+    let item = usize::try_from(index).ok().and_then(|index| items.get_mut(index));
+    item.map_or(Value::Null, std::mem::take)
 }
 
 /// About how many bytes a value takes.

@@ -177,95 +177,117 @@ impl<'s> Compiler<'s> {
             tree::StatementKind::For { target, over, only, recursive, body, otherwise } => {
                 let over = self.expression(over);
                 let only = only.as_ref();
-                if !*recursive {
-                    return StatementKind::For(Box::new(self.for_loop(target, over, only, None, body, otherwise)));
+                if *recursive {
+                    self.recursive_loop(target, over, only, body, otherwise)
+                } else {
+                    StatementKind::For(Box::new(self.for_loop(target, over, only, None, body, otherwise)))
                 }
-                let span = over.span.clone();
-                let id = self.functions.len();
-                let id = self.declared(None, |compiler, function| {
-                    let over = Expression { kind: Kind::Captured, span: span.clone() };
-                    let inner = compiler.for_loop(target, over, only, Some(id), body, otherwise);
-                    function.body = vec![Statement { kind: StatementKind::For(Box::new(inner)), span }];
-                });
-                StatementKind::Recursive(over, id)
             }
             tree::StatementKind::Macro { name, parameters, body } => {
                 let id = self.macro_function(Some(name), parameters, body);
                 StatementKind::Macro(self.bound(name).unwrap_or_default(), id)
             }
-            tree::StatementKind::CallBlock { parameters, call, body } => {
-                let caller = self.macro_function(None, parameters, body);
-                let mut call = self.expression(call);
-                if let Kind::Chain(_, links) = &mut call.kind
-                    && let Some(LinkKind::Call(arguments) | LinkKind::Method(_, arguments)) =
-                        links.last_mut().map(|link| &mut link.kind)
-                {
-                    arguments.caller = Some(caller);
-                }
-                StatementKind::Output(call)
-            }
-            tree::StatementKind::Generation(body) => {
-                self.marks = true;
-                // Jinja2 compiles it to a call block, which is called without a caller.
-                let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
-                let scope = self.enter(hidden, Symbols::of(body));
-                self.hide(hidden);
-                let body = self.body(body);
-                self.leave();
-                StatementKind::Generation(Scoped { scope, body })
-            }
-            tree::StatementKind::With { bindings, body } => {
-                let values: Vec<_> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
-                let bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
-                let scope = self.enter(&bound, Symbols::of(body));
-                let targets: Vec<_> = bindings.iter().map(|(target, _)| self.target(target)).collect();
-                let body = self.body(body);
-                self.leave();
-                StatementKind::With {
-                    bindings: targets.into_iter().zip(values).collect(),
-                    inside: Scoped { scope, body },
-                }
-            }
-            tree::StatementKind::FilterBlock { filter, body } => {
-                let mut symbols = Symbols::of(body);
-                symbols.read(filter);
-                let scope = self.enter(&[], symbols);
-                let body = self.body(body);
-                // It sees the variables of the body.
-                let filter = self.expression(filter);
-                self.leave();
-                StatementKind::Filter { filter, inside: Scoped { scope, body } }
-            }
-            tree::StatementKind::AutoEscape { enabled, body } => {
-                let mut symbols = Symbols::default();
-                symbols.read(enabled);
-                symbols.body(body);
-                let enabled = self.expression(enabled);
-                self.escapes += 1;
-                let scope = self.enter(&[], symbols);
-                let body = self.body(body);
-                self.leave();
-                self.escapes -= 1;
-                StatementKind::AutoEscape { enabled, inside: Scoped { scope, body } }
-            }
+            tree::StatementKind::CallBlock { parameters, call, body } => self.call_block(parameters, call, body),
+            tree::StatementKind::Generation(body) => self.generation(body),
+            tree::StatementKind::With { bindings, body } => self.with(bindings, body),
+            tree::StatementKind::FilterBlock { filter, body } => self.filter_block(filter, body),
+            tree::StatementKind::AutoEscape { enabled, body } => self.auto_escape(enabled, body),
             tree::StatementKind::Block { name, required: true, .. } => StatementKind::Refuse(
                 format!("no other template overrides the block '{name}', which is required").into(),
             ),
-            tree::StatementKind::Block { name, scoped, body, .. } => {
-                let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
-                // What an `autoescape` block around it says is unknown to it.
-                let escapes = std::mem::take(&mut self.escapes);
-                let id = if *scoped { compile(self) } else { self.at_the_top(compile) };
-                self.escapes = escapes;
-                self.blocks.insert((*name).into(), id);
-                StatementKind::Block(id, *scoped)
-            }
+            tree::StatementKind::Block { name, scoped, body, .. } => self.block(name, *scoped, body),
             tree::StatementKind::Load(tag) => {
                 StatementKind::Refuse(format!("'{tag}' needs other templates, and a chat template has none").into())
             }
             tree::StatementKind::Break => StatementKind::Break,
             tree::StatementKind::Continue => StatementKind::Continue,
         }
+    }
+
+    fn call_block(&mut self, parameters: &Parameters<'s>, call: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
+        let caller = self.macro_function(None, parameters, body);
+        let mut call = self.expression(call);
+        if let Kind::Chain(_, links) = &mut call.kind
+            && let Some(LinkKind::Call(arguments) | LinkKind::Method(_, arguments)) =
+                links.last_mut().map(|link| &mut link.kind)
+        {
+            arguments.caller = Some(caller);
+        }
+        StatementKind::Output(call)
+    }
+
+    fn generation(&mut self, body: &tree::Body<'s>) -> StatementKind {
+        self.marks = true;
+        // Jinja2 compiles it to a call block, which is called without a caller.
+        let hidden: &[_] = if asks_for(body, CALLER) { &[CALLER] } else { &[] };
+        let scope = self.enter(hidden, Symbols::of(body));
+        self.hide(hidden);
+        let body = self.body(body);
+        self.leave();
+        StatementKind::Generation(Scoped { scope, body })
+    }
+
+    fn with(&mut self, bindings: &[(tree::Target<'s>, Expr<'s>)], body: &tree::Body<'s>) -> StatementKind {
+        let values: Vec<_> = bindings.iter().map(|(_, value)| self.expression(value)).collect();
+        let bound: Vec<_> = bindings.iter().flat_map(|(target, _)| target.names()).collect();
+        let scope = self.enter(&bound, Symbols::of(body));
+        let targets: Vec<_> = bindings.iter().map(|(target, _)| self.target(target)).collect();
+        let body = self.body(body);
+        self.leave();
+        StatementKind::With { bindings: targets.into_iter().zip(values).collect(), inside: Scoped { scope, body } }
+    }
+
+    fn filter_block(&mut self, filter: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
+        let mut symbols = Symbols::of(body);
+        symbols.read(filter);
+        let scope = self.enter(&[], symbols);
+        let body = self.body(body);
+        // It sees the variables of the body.
+        let filter = self.expression(filter);
+        self.leave();
+        StatementKind::Filter { filter, inside: Scoped { scope, body } }
+    }
+
+    fn auto_escape(&mut self, enabled: &Expr<'s>, body: &tree::Body<'s>) -> StatementKind {
+        let mut symbols = Symbols::default();
+        symbols.read(enabled);
+        symbols.body(body);
+        let enabled = self.expression(enabled);
+        self.escapes += 1;
+        let scope = self.enter(&[], symbols);
+        let body = self.body(body);
+        self.leave();
+        self.escapes -= 1;
+        StatementKind::AutoEscape { enabled, inside: Scoped { scope, body } }
+    }
+
+    fn block(&mut self, name: &str, scoped: bool, body: &tree::Body<'s>) -> StatementKind {
+        let compile = |compiler: &mut Self| compiler.function(Some(name), &Vec::new(), &[], body, true);
+        // What an `autoescape` block around it says is unknown to it.
+        let escapes = std::mem::take(&mut self.escapes);
+        let id = if scoped { compile(self) } else { self.at_the_top(compile) };
+        self.escapes = escapes;
+        self.blocks.insert(name.into(), id);
+        StatementKind::Block(id, scoped)
+    }
+
+    /// A loop that its own body may call: a function of what is looped over.
+    fn recursive_loop(
+        &mut self,
+        target: &tree::Target<'s>,
+        over: Expression,
+        only: Option<&Expr<'s>>,
+        body: &tree::Body<'s>,
+        otherwise: &tree::Body<'s>,
+    ) -> StatementKind {
+        let span = over.span.clone();
+        let id = self.functions.len();
+        let id = self.declared(None, |compiler, function| {
+            let over = Expression { kind: Kind::Captured, span: span.clone() };
+            let inner = compiler.for_loop(target, over, only, Some(id), body, otherwise);
+            function.body = vec![Statement { kind: StatementKind::For(Box::new(inner)), span }];
+        });
+        StatementKind::Recursive(over, id)
     }
 
     fn for_loop(

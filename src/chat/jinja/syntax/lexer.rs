@@ -357,81 +357,104 @@ pub(super) fn unescape(quoted: &str) -> Result<String, &'static str> {
     if !inner.contains('\\') {
         return Ok(inner.to_owned());
     }
-    let mut out = String::with_capacity(inner.len());
+    let mut out = Unescaped { text: String::with_capacity(inner.len()), high: None };
     let mut rest = inner;
-    let mut high: Option<u32> = None;
     while let Some(at) = rest.find('\\') {
-        if at > 0 && high.take().is_some() {
-            out.push('\u{fffd}');
-        }
         out.push_str(slice(rest, ..at));
-        let escape = slice(rest, at + 1..);
-        let letter = escape.chars().next().ok_or("a string ends in a lone backslash")?;
-        let hex = |digits: usize| -> Result<(u32, usize), &'static str> {
-            let text = escape.get(1..1 + digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
-            let code = text.and_then(|text| u32::from_str_radix(text, 16).ok());
-            code.map(|code| (code, digits + 1)).ok_or("a truncated \\x, \\u or \\U escape")
-        };
-        let (code, length) = match letter {
-            'x' => hex(2)?,
-            'u' => hex(4)?,
-            'U' => hex(8)?,
-            '0'..='7' => {
-                let digits = escape.bytes().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
-                let code = escape.bytes().take(digits).fold(0, |code, digit| 8 * code + u32::from(digit - b'0'));
-                (code, digits)
-            }
-            'N' => return Err("a character by its name (\\N{…}) is not supported"),
-            _ => {
-                if high.take().is_some() {
-                    out.push('\u{fffd}');
-                }
-                let plain = match letter {
-                    'n' => "\n",
-                    't' => "\t",
-                    'r' => "\r",
-                    'a' => "\u{7}",
-                    'b' => "\u{8}",
-                    'f' => "\u{c}",
-                    'v' => "\u{b}",
-                    '\\' => "\\",
-                    '\'' => "'",
-                    '"' => "\"",
-                    '\n' => "",
-                    _ => {
-                        out.push('\\');
-                        out.push(letter);
-                        rest = slice(escape, letter.len_utf8()..);
-                        continue;
-                    }
-                };
-                out.push_str(plain);
-                rest = slice(escape, letter.len_utf8()..);
-                continue;
-            }
-        };
-        rest = slice(escape, length..);
-        // A pair of surrogates is one character; a lone one has no place in UTF-8.
-        match (high.take(), code) {
-            (Some(first), 0xdc00..=0xdfff) => {
-                let code = 0x1_0000 + ((first - 0xd800) << 10) + (code - 0xdc00);
-                out.push(char::from_u32(code).unwrap_or('\u{fffd}'));
-            }
-            (first, code) => {
-                if first.is_some() {
-                    out.push('\u{fffd}');
-                }
-                match code {
-                    0xd800..=0xdbff => high = Some(code),
-                    code if code > 0x10_ffff => return Err("a \\U escape beyond Unicode"),
-                    code => out.push(char::from_u32(code).unwrap_or('\u{fffd}')),
-                }
-            }
+        let (escape, length) = escape(slice(rest, at + 1..))?;
+        match escape {
+            Escape::Text(text) => out.push_str(text),
+            Escape::LineBreak => out.end_pair(),
+            Escape::Code(code) => out.push_code(code)?,
         }
-    }
-    if high.is_some() {
-        out.push('\u{fffd}');
+        rest = slice(rest, at + 1 + length..);
     }
     out.push_str(rest);
-    Ok(out)
+    out.end_pair();
+    Ok(out.text)
+}
+
+/// What follows a backslash.
+enum Escape<'s> {
+    Text(&'s str),
+    /// It is no text, and yet keeps two surrogates apart.
+    LineBreak,
+    Code(u32),
+}
+
+/// The escape at the start of a text behind a backslash, and its length.
+fn escape(text: &str) -> Result<(Escape<'_>, usize), &'static str> {
+    let letter = text.chars().next().ok_or("a string ends in a lone backslash")?;
+    let hex = |digits: usize| {
+        let code = text.get(1..1 + digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = code.and_then(|text| u32::from_str_radix(text, 16).ok());
+        code.map(|code| (Escape::Code(code), digits + 1)).ok_or("a truncated \\x, \\u or \\U escape")
+    };
+    let plain = match letter {
+        'x' => return hex(2),
+        'u' => return hex(4),
+        'U' => return hex(8),
+        '0'..='7' => {
+            let digits = text.bytes().take(3).take_while(|b| matches!(b, b'0'..=b'7')).count();
+            let code = text.bytes().take(digits).fold(0, |code, digit| 8 * code + u32::from(digit - b'0'));
+            return Ok((Escape::Code(code), digits));
+        }
+        'N' => return Err("a character by its name (\\N{…}) is not supported"),
+        '\n' => return Ok((Escape::LineBreak, 1)),
+        'n' => "\n",
+        't' => "\t",
+        'r' => "\r",
+        'a' => "\u{7}",
+        'b' => "\u{8}",
+        'f' => "\u{c}",
+        'v' => "\u{b}",
+        '\\' => "\\",
+        '\'' => "'",
+        '"' => "\"",
+        // No escape: the backslash stays, and so does what follows it.
+        _ => return Ok((Escape::Text("\\"), 0)),
+    };
+    Ok((Escape::Text(plain), 1))
+}
+
+/// A text in which a pair of surrogates is one character, and a lone one, which has no place in UTF-8, U+FFFD.
+struct Unescaped {
+    text: String,
+    high: Option<u32>,
+}
+
+impl Unescaped {
+    fn push_str(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.end_pair();
+            self.text.push_str(text);
+        }
+    }
+
+    fn push_code(&mut self, code: u32) -> Result<(), &'static str> {
+        if let (Some(high), 0xdc00..=0xdfff) = (self.high, code) {
+            self.high = None;
+            self.text.push(paired(high, code));
+            return Ok(());
+        }
+        self.end_pair();
+        match code {
+            0xd800..=0xdbff => self.high = Some(code),
+            code if code > 0x10_ffff => return Err("a \\U escape beyond Unicode"),
+            code => self.text.push(char::from_u32(code).unwrap_or('\u{fffd}')),
+        }
+        Ok(())
+    }
+
+    /// Nothing pairs with the surrogate before this place.
+    fn end_pair(&mut self) {
+        if self.high.take().is_some() {
+            self.text.push('\u{fffd}');
+        }
+    }
+}
+
+fn paired(high: u32, low: u32) -> char {
+    let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+    char::from_u32(code).unwrap_or('\u{fffd}')
 }
