@@ -4,6 +4,7 @@ use super::align::Shown;
 use super::keywords;
 use super::layout::{self, Form, Layout};
 use super::merge::{self, delimiter, escape};
+use crate::derive::readers::pieces::Branches;
 use crate::json::{Object, Value};
 use crate::pattern::Pattern;
 use crate::text::slice;
@@ -63,55 +64,70 @@ impl Edit {
     }
 }
 
-/// Reasoning between other marks.
+/// Reasoning between other marks, or after another opening mark if nothing closes it.
 pub(super) fn reasoning(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     let Some(place) = &seen.shown.reasoning else { return Vec::new() };
     let before = slice(seen.text, ..place.start).trim();
     let after = slice(seen.text, place.end..);
-    let Some(close) = Segmentation::Words.first(after) else { return Vec::new() };
     let name = seen.own_reasoning.unwrap_or("thinking");
     let field = fields(&known.template).and_then(|fields| fields.get(name)).and_then(Value::as_object);
-    let mut found = Vec::new();
-    for guarded in closes(after, close, seen) {
+    let delimiter = |side: &str| field.and_then(|field| delimiter(field, side));
+    let Some(open) = reasoning_open(delimiter("open"), before, seen) else { return Vec::new() };
+    let is_known_open = delimiter("open").as_deref() == Some(&open);
+    let closings = match (Segmentation::Words.first(after), delimiter("close")) {
+        (Some(close), Some(ends)) if is_known_open && is_branch(&ends, close) => return Vec::new(),
+        (Some(close), Some(ends)) if is_branch(&ends, close) => vec![ends],
+        (Some(close), Some(ends)) => closes(after, close, seen).map(|guarded| format!("{guarded}|{ends}")).collect(),
+        (Some(close), None) => closes(after, close, seen).collect(),
+        (None, Some(ends)) if !is_known_open => vec![ends],
+        (None, _) => return Vec::new(),
+    };
+    let close = Segmentation::Words.first(after).unwrap_or_default();
+    let edits = closings.into_iter().map(|closing| {
         let mut new = Object::new();
-        let (opens, ends) =
-            (field.and_then(|field| delimiter(field, "open")), field.and_then(|field| delimiter(field, "close")));
-        let is_known = |pattern: &Option<String>, mark: &str| {
-            pattern.as_ref().is_some_and(|pattern| pattern.split('|').any(|known| known == escape(mark)))
-        };
-        match (opens, before) {
-            (Some(opens), "") => {
-                new.insert("open_pattern".to_owned(), opens.into());
-            }
-            (Some(opens), before) if is_known(&Some(opens.clone()), before) => {
-                new.insert("open_pattern".to_owned(), opens.into());
-            }
-            (Some(opens), before) => {
-                new.insert("open_pattern".to_owned(), format!("{opens}|{}{}", seen.start(), escape(before)).into());
-            }
-            (None, "") => return Vec::new(),
-            (None, before) => {
-                new.insert("open_pattern".to_owned(), format!("{}{}", seen.start(), escape(before)).into());
-            }
-        }
-        let ends = match ends {
-            Some(ends) if is_known(&Some(ends.clone()), close) => ends,
-            Some(ends) => format!("{guarded}|{ends}"),
-            None => guarded,
-        };
-        new.insert("close_pattern".to_owned(), ends.into());
+        new.insert("open_pattern".to_owned(), open.as_str().into());
+        new.insert("close_pattern".to_owned(), closing.into());
         let kept = |key: &str| !["open", "open_pattern", "close", "close_pattern"].contains(&key);
         let rest = field.into_iter().flatten().filter(|(key, _)| kept(key));
         new.extend(rest.map(|(key, value)| (key.clone(), value.clone())));
-        let what = format!("reasoning is also written between `{before}` and `{close}`");
+        let what = match close {
+            "" => format!("reasoning also begins with `{before}`"),
+            close => format!("reasoning is also written between `{before}` and `{close}`"),
+        };
         let template = with_field(&known.template, name, new, true);
-        found.push(Edit::new(known, template, what, [before.to_owned(), close.to_owned()]));
-    }
-    found
+        Edit::new(known, template, what, [before.to_owned(), close.to_owned()])
+    });
+    edits.collect()
+}
+
+/// The openings of reasoning with this mark among them; nothing if there is no mark at all.
+fn reasoning_open(opens: Option<String>, mark: &str, seen: &Sighting<'_>) -> Option<String> {
+    let learned = format!("{}{}", seen.start(), escape(mark));
+    Some(match opens {
+        Some(opens) if mark.is_empty() || is_branch(&opens, mark) => opens,
+        // A mark that begins a known one, and that white space may precede, would be found before it.
+        Some(opens) if branches(&opens).any(|known| known.starts_with(&escape(mark))) => {
+            format!("{opens}|{}(?!{opens}){}", seen.start(), escape(mark))
+        }
+        Some(opens) => format!("{opens}|{learned}"),
+        None if mark.is_empty() => return None,
+        None => learned,
+    })
+}
+
+/// The alternatives of a pattern.
+fn branches(pattern: &str) -> impl Iterator<Item = String> {
+    let read = Branches::read(pattern).unwrap_or_default();
+    read.0.into_iter().map(|branch| Branches(vec![branch]).to_string())
+}
+
+/// Whether a pattern has this mark as one of its alternatives.
+fn is_branch(pattern: &str, mark: &str) -> bool {
+    branches(pattern).any(|known| known == escape(mark))
 }
 
 /// A closing mark as strictly as the sample shows it, so that prose which only mentions it stays whole.
-fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
+fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> impl Iterator<Item = String> {
     let mark = escape(close);
     let lead = slice(after, ..after.len() - after.trim_start().len());
     let rest = slice(after.trim_start(), close.len()..);
@@ -127,7 +143,7 @@ fn closes(after: &str, close: &str, seen: &Sighting<'_>) -> Vec<String> {
         found.push(format!("{mark}(?=[^\\s\"'`.,;:!?)])"));
     }
     found.push(mark);
-    found
+    found.into_iter()
 }
 
 /// Content between marks that are not part of it, or without the mark that opens it elsewhere.
@@ -251,7 +267,11 @@ pub(super) fn around_calls(known: &Edit, seen: &Sighting<'_>) -> Vec<Edit> {
     if let (false, Some(close)) = (after.is_empty(), close) {
         template = swallow(&template, &[format!("(?<={close}){}\\s*", layout::pattern(after))]);
     }
-    let what = format!("calls are also written between `{before}` and `{after}`");
+    let what = match (before, after) {
+        (before, "") => format!("calls also follow `{before}`"),
+        ("", after) => format!("calls are also followed by `{after}`"),
+        (before, after) => format!("calls are also written between `{before}` and `{after}`"),
+    };
     vec![Edit::new(known, template, what, [before.to_owned(), after.to_owned()])]
 }
 

@@ -307,17 +307,28 @@ impl Form {
 }
 
 impl Layout {
-    /// The bodies that read its pairs, and those of another tag; none if that tag reads them.
+    /// The bodies that read its pairs, and those of another tag; none if that tag reads them. Of keywords either tag may
+    /// come first: pairs of both look alike up to their values.
     fn bodies(&self, field: &Object, known_tag: Option<&str>) -> Vec<BodyParser> {
-        let either = |tag: &str| known_tag.map_or_else(|| tag.to_owned(), |known| format!("{tag}|{known}"));
         match &self.form {
-            Form::Pairs { tag, .. } if known_tag != Some(tag) => vec![inline(field, &either(tag), false)],
+            Form::Pairs { tag, .. } if known_tag != Some(tag) => {
+                let tag = known_tag.map_or_else(|| tag.clone(), |known| format!("{tag}|{known}"));
+                vec![inline(field, &tag, false)]
+            }
             Form::Keywords { quoted, bare, .. } => {
-                let mut typed = inline(field, &either(quoted), false);
-                if let Some(Value::Object(arguments)) = &mut typed.arguments {
-                    arguments.insert("value_parser".to_owned(), json_values(true));
-                }
-                vec![typed, inline(field, &either(bare), false)]
+                let orders = |tag: &str| match known_tag {
+                    Some(known) => vec![format!("{tag}|{known}"), format!("{known}|{tag}")],
+                    None => vec![tag.to_owned()],
+                };
+                let typed = orders(quoted).into_iter().map(|tag| {
+                    let mut typed = inline(field, &tag, false);
+                    if let Some(Value::Object(arguments)) = &mut typed.arguments {
+                        arguments.insert("value_parser".to_owned(), json_values(true));
+                    }
+                    typed
+                });
+                let bare = orders(bare).into_iter().map(|tag| inline(field, &tag, false));
+                typed.chain(bare).collect()
             }
             _ => Vec::new(),
         }
@@ -485,6 +496,20 @@ mod tests {
                 assert!(fields.iter().any(|made| reads(made, own) && reads(made, other)), "{other}: {fields:?}");
             }
         }
+    }
+
+    #[test]
+    fn quoted_keywords_keep_the_quotes_in_their_values_beside_others() {
+        let quoted = r#"{"open_pattern": "\\[(?P<name>[\\w.-]+)\\(", "close_pattern": "\\)\\]", "repeats": true,
+            "content": "xml-inline",
+            "content_args": {"tag_pattern": "(?P<key>\\w+)=\"(?P<value>.*?)\"(?=\\s*,\\s*\\w+=\"|\\s*\\Z)"},
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}}"#;
+        let own = r#"[f(a="say "x", and \" too", b="9")]"#;
+        let own_reads = r#"f{"a": "say \"x\", and \\\" too", "b": "9"}"#;
+        let fields = made(quoted, "[f(a='x')]");
+        let reads = |template: &Value, text: &str| said_calls(&read(template, text));
+        let both = |made: &&Value| reads(made, own) == [own_reads] && reads(made, "[f(a='x')]") == [r#"f{"a": "x"}"#];
+        assert!(fields.iter().any(|made| both(&made)), "{fields:?}");
     }
 
     #[test]

@@ -354,6 +354,24 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_that_begins_a_known_opening_opens_where_that_does_not() {
+        let draft = value(
+            r#"{"start_anchor": "<assistant>", "fields": {
+            "thinking": {"open": "<|part|>weigh", "close": ["</weigh>", "<end>"]}, "content": {"close": "<end>"}}}"#,
+        );
+        let message = r#"{"thinking": "Hm.", "content": "Yes."}"#;
+        let own = sample("\n<|part|>weigh\nHm.</weigh>Yes.<end>", message);
+        let short = sample("<|part|>Hm.</weigh>Yes.<end>", message);
+        // Nothing closes a thought at the end of a text.
+        let endless = sample("<|part|>Hm.", r#"{"thinking": "Hm."}"#);
+        for samples in [[own.clone(), short.clone()], [own.clone(), endless.clone()]] {
+            let made = learn(&draft, &samples, &Fake { samples: &samples, loses: 0 }).0.unwrap();
+            let all = [own.clone(), short.clone(), endless.clone()];
+            assert_eq!(explain(&all, &load(&made).unwrap(), &[]).departures, [], "{made}");
+        }
+    }
+
+    #[test]
     fn several_calls_in_one_list_are_learned_beside_single_ones() {
         let calls = r#"[{"name": "f", "arguments": {"a": [{}]}}, {"name": "g", "arguments": {"b": {}}}]"#;
         let message =
