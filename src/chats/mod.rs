@@ -2,13 +2,13 @@
 
 mod assemble;
 mod chat;
-#[cfg(test)]
-mod compose;
 mod frames;
 mod generation;
 mod mask;
 mod needles;
 mod script;
+#[cfg(test)]
+mod tests;
 mod text;
 mod unrender;
 mod walk;
