@@ -146,7 +146,7 @@ impl Watch {
         Self { delimiters, signs: Arc::new(signs), follows, few, runs, first }
     }
 
-    /// Looks at the bytes of a text, and at the next byte after each sign.
+    /// Looks at the bytes of new text, and at the next byte after each sign. None leaves open what is held before it.
     pub fn look_closely(&self, text: &str) -> Glance {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -160,7 +160,8 @@ impl Watch {
         }
         match bytes.last() {
             Some(&last) if self.signs.of(last) != 0 => Glance::MayLead,
-            _ => Glance::Clear,
+            Some(_) => Glance::Clear,
+            None => Glance::Sign,
         }
     }
 

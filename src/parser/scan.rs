@@ -224,10 +224,11 @@ impl Scan {
         self.quiet && held <= HELD
     }
 
-    /// What a short look at new text says about the delimiters that were watched last; a long text needs a closer one.
+    /// What a short look at new text says about the delimiters that were watched last; a long text needs a closer one,
+    /// and no text says nothing about what is held before it.
     #[inline]
     pub fn glance(&self, text: &str) -> Glance {
-        if text.len() <= GLANCE { self.signs.look_at(text) } else { Glance::Sign }
+        if (1..=GLANCE).contains(&text.len()) { self.signs.look_at(text) } else { Glance::Sign }
     }
 
     /// Passes over text in which no delimiter begins.

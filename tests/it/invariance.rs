@@ -143,6 +143,14 @@ fn cut<'t>(text: &'t str, lengths: &[usize]) -> Vec<&'t str> {
     chunks
 }
 
+/// Lengths of feeds, of which some are empty, and one is not.
+fn lengths() -> impl Strategy<Value = Vec<usize>> {
+    (prop::collection::vec(0usize..6, 0..6), 1usize..6).prop_map(|(mut lengths, last)| {
+        lengths.push(last);
+        lengths
+    })
+}
+
 fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(FRAGMENTS), 0..14).prop_map(|pieces| pieces.concat())
 }
@@ -155,7 +163,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
         text in text(),
         prefix in text(),
-        lengths in prop::collection::vec(1usize..6, 1..6),
+        lengths in lengths(),
     ) {
         let templates = templates();
         let (name, template) = &templates[which.index(templates.len())];
@@ -193,11 +201,24 @@ proptest! {
     fn reference_mode_answers_at_every_chunking(
         which in any::<prop::sample::Index>(),
         text in text(),
-        lengths in prop::collection::vec(1usize..6, 1..6),
+        lengths in lengths(),
     ) {
         let templates = templates();
         let (_, template) = &templates[which.index(templates.len())];
         let _ = parsed(template, "", &cut(&text, &lengths), Mode::Reference);
+    }
+}
+
+#[test]
+fn an_empty_feed_settles_nothing() {
+    let template =
+        r#"{"start_anchor": "A", "fields": {"x": {"open_pattern": "\\s*<x>", "close": "</x>"}, "content": {}}}"#;
+    let template = Template::load(template).unwrap().template;
+    for mode in [Mode::Stable, Mode::Reference] {
+        let mut parser = Parser::new(&template, "", Options::default().mode(mode)).unwrap();
+        for (chunk, events) in [("word", 2), ("", 0), (" \n", 0), ("", 0), ("", 0), ("<x>", 2), ("", 0), ("a", 1)] {
+            assert_eq!(parser.feed(chunk).unwrap().len(), events, "{mode:?} {chunk:?}");
+        }
     }
 }
 
