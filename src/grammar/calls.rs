@@ -467,10 +467,8 @@ impl<'r> Paired<'r> {
         let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
         if let Some(values) = &shape.values {
             let mut nodes = Vec::new();
-            for value in values {
-                if let (true, Some(text)) = (reader.fits(shape, value), value.as_str())
-                    && self.clear.bare.accepts(text)
-                {
+            for text in reader.fitting(shape, values).into_iter().filter_map(Value::as_str) {
+                if self.clear.bare.accepts(text) {
                     nodes.push(style.literal(text));
                 }
             }

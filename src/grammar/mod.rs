@@ -88,7 +88,8 @@ pub struct Trigger {
 ///
 /// # Errors
 ///
-/// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+/// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if a
+/// schema is above a limit of grammars.
 pub fn build(template: &Template, wire: &Wire, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
     Builder::new(template.clone(), wire.clone()).build(request)
 }
@@ -112,7 +113,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies.
+    /// An error if the request is impossible on this wire: no calls, no such tool, a schema that nothing satisfies; or if
+    /// a schema is above a limit of grammars.
     pub fn build(&self, request: &Request<'_>) -> Result<Grammar, Vec<Diagnostic>> {
         let Self { template, wire, clear } = self;
         let (structure, written) = (wire.structure(), wire.written());
@@ -142,7 +144,9 @@ impl Builder {
                 match calls::call(&mut rules, tool, calls, written, clear, reading, &mut notes) {
                     Ok(node) => call_nodes.push(node),
                     Err(fault) => {
-                        let is_left_out = fault.of_wire || wants == request::Wants::Perhaps;
+                        // A tool that cannot be called is left out. One with a schema that is too much can be.
+                        let is_left_out =
+                            !fault.problem.is_limit && (fault.of_wire || wants == request::Wants::Perhaps);
                         let place = if fault.problem.path.is_empty() { "/" } else { &fault.problem.path };
                         let message = format!("tool `{}` at `{place}`: {}", tool.name, fault.problem.message);
                         if is_left_out {

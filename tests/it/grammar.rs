@@ -864,12 +864,19 @@ fn hostile_requests_end_in_bounded_time() {
     let many: Vec<String> = (0..1000)
         .map(|at| format!(r#"{{"name": "tool_{at}", "parameters": {{"type": "object", "properties": {{"p": {{"type": "string"}}}}}}}}"#))
         .collect();
+    let values = |name: &str| Value::List((0..3000).map(|at| format!("{name} {at}").into()).collect());
     let schemas = [
         format!(r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {nested}}}}}}}]"#),
         format!("[{}]", many.join(",")),
         r#"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string", "minLength": 5, "maxLength": 1000000}}}}]"#.to_owned(),
         r#"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"type": "string", "pattern": "(a|b|c){1,4000}x"}}}}]"#.to_owned(),
         r##"[{"name": "f", "parameters": {"type": "object", "properties": {"p": {"anyOf": [{"$ref": "#/properties/p"}, {"type": "null"}]}}}}]"##.to_owned(),
+        // Each of the values was compared with all that are refused, and those made into an automaton again.
+        format!(
+            r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {{"enum": {0}, "allOf": [{{"enum": {0}}}], "not": {{"enum": {1}}}}}}}}}}}]"#,
+            values("value"),
+            values("other")
+        ),
     ];
     for tools in schemas {
         let tools = value(&tools);
@@ -889,10 +896,10 @@ fn schemas_nest_200_deep_and_references_any_depth() {
             r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"]}}}}]"#
         ))
     };
-    let built = |tools: &Value| {
-        let request = Request::default().tools(tools).choice(&Choice::Required);
-        grammar::build(&model.template, &model.wire, &request)
+    let chosen = |tools: &Value, choice: &Choice| {
+        grammar::build(&model.template, &model.wire, &Request::default().tools(tools).choice(choice))
     };
+    let built = |tools: &Value| chosen(tools, &Choice::Required);
     let lists = |depth: usize| format!("{}{{}}{}", r#"{"type": "array", "items": "#.repeat(depth), "}".repeat(depth));
     let objects = |depth: usize| {
         let open = r#"{"type": "object", "additionalProperties": false, "required": ["a"], "properties": {"a": "#;
@@ -910,8 +917,15 @@ fn schemas_nest_200_deep_and_references_any_depth() {
         let fewer = output.replacen(close, "", 1);
         assert_ne!(verdict(&grammar, &fewer), "accept", "{}", &schema[..60]);
     }
-    let refused = built(&tools(&objects(201))).unwrap_err();
-    assert!(refused[0].message.contains("values nest more than 200 deep"), "{}", refused[0].message);
+    // Without the tool the grammar would forbid calls that its schema allows.
+    for choice in [Choice::Required, Choice::Auto] {
+        let refused = chosen(&tools(&objects(201)), &choice).unwrap_err();
+        let message = &refused[0].message;
+        assert!(
+            message.starts_with("tool `f` at ") && message.ends_with("values nest more than 200 deep"),
+            "{message}"
+        );
+    }
 }
 
 /// The literal texts of a grammar, and the words and signs in them.

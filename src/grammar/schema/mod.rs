@@ -1,6 +1,7 @@
 //! From a JSON Schema to the rules of the values it allows.
 
 mod format;
+mod listed;
 mod members;
 mod shape;
 mod write;
@@ -22,11 +23,19 @@ pub(crate) struct Problem {
     /// The JSON pointer of the place.
     pub path: String,
     pub message: String,
+    /// The schema has values, and they are too much for a grammar: without the tool, calls that it allows would be
+    /// forbidden.
+    pub is_limit: bool,
 }
 
 impl Problem {
     pub fn at(path: &str, message: &str) -> Self {
-        Self { path: path.to_owned(), message: message.to_owned() }
+        Self { path: path.to_owned(), message: message.to_owned(), is_limit: false }
+    }
+
+    /// The schema is too much.
+    pub fn too_much(path: &str, message: &str) -> Self {
+        Self { is_limit: true, ..Self::at(path, message) }
     }
 }
 
@@ -115,7 +124,8 @@ impl<'r> Reader<'r> {
 
     fn branches(&mut self, mut shape: Shape, found: &mut Vec<Shape>) -> Result<(), Problem> {
         if found.len() > MOST_BRANCHES || shape.branched > MOST_BRANCHES {
-            return Err(Problem::at(&shape.path, "this schema branches into more than 256 cases"));
+            let message = format!("this schema branches into more than {MOST_BRANCHES} cases");
+            return Err(Problem::too_much(&shape.path, &message));
         }
         if shape.choices.is_empty() {
             found.push(shape);
@@ -150,11 +160,11 @@ impl<'r> Reader<'r> {
         }
         self.depth += 1;
         self.written += 1;
-        if self.depth > MOST_DEPTH || self.written > MOST_VALUES {
-            return Err(Problem::at(
-                schema.path(),
-                &format!("values nest more than {MOST_DEPTH} deep, or there are too many"),
-            ));
+        if self.depth > MOST_DEPTH {
+            return Err(Problem::too_much(schema.path(), &format!("values nest more than {MOST_DEPTH} deep")));
+        }
+        if self.written > MOST_VALUES {
+            return Err(Problem::too_much(schema.path(), &format!("the schema has more than {MOST_VALUES} values")));
         }
         self.known.insert(key.clone(), Known::Open(None));
         let shapes = self.shapes(&schema)?;

@@ -5,6 +5,7 @@ use crate::grammar::number::{Bounds, Decimal};
 use crate::json::Value;
 
 use super::Reader;
+use super::listed::Listed;
 
 /// The types of values, as bits: whole numbers and others are two.
 pub(crate) mod types {
@@ -475,10 +476,12 @@ impl Reader<'_> {
 }
 
 fn keep_values(shape: &mut Shape, values: Vec<Value>) {
-    shape.values = Some(match shape.values.take() {
-        Some(known) => known.into_iter().filter(|value| values.contains(value)).collect(),
-        None => values,
-    });
+    let Some(known) = &mut shape.values else {
+        shape.values = Some(values);
+        return;
+    };
+    let listed = Listed::new(&values);
+    known.retain(|value| listed.contains(value));
 }
 
 fn merge_prefix(shape: &mut Shape, schemas: Vec<Schema>) {

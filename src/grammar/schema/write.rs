@@ -1,5 +1,6 @@
 //! The rules of a value of each type.
 
+use super::listed::Listed;
 use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
 use super::shape::{Schema, Shape, type_of, types};
 use super::{Problem, Reader, format};
@@ -19,9 +20,8 @@ impl Reader<'_> {
     /// A value of one shape.
     pub(crate) fn shape(&mut self, shape: &Shape, style: &Style, name: &str) -> Result<Node, Problem> {
         if let Some(values) = &shape.values {
-            let values: Vec<Value> = values.iter().filter(|value| self.fits(shape, value)).cloned().collect();
-            let nodes = values.iter().map(|value| style.value(value, self.clear)).collect::<Vec<_>>();
-            return Ok(Node::choice(nodes));
+            let nodes = self.fitting(shape, values).into_iter().map(|value| style.value(value, self.clear));
+            return Ok(Node::choice(nodes.collect::<Vec<_>>()));
         }
         let mut nodes = Vec::new();
         let has = |bit: u8| shape.types & bit != 0;
@@ -52,22 +52,23 @@ impl Reader<'_> {
         if shape.not_values.contains(&value) { Node::never() } else { style.value(&value, self.clear) }
     }
 
-    /// Whether a value that the schema lists satisfies the rest of it, as far as that is about numbers and texts.
-    pub(crate) fn fits(&mut self, shape: &Shape, value: &Value) -> bool {
-        if shape.types & type_of(value) == 0 || shape.not_values.contains(value) {
-            return false;
-        }
-        match value {
+    /// Those of the values a schema lists that satisfy the rest of it, as far as that is about numbers and texts.
+    pub(crate) fn fitting<'v>(&mut self, shape: &Shape, values: &'v [Value]) -> Vec<&'v Value> {
+        let text = self.quietly(|reader| reader.text_of(shape));
+        let refused = Listed::new(&shape.not_values);
+        let fits = |value: &&Value| match value {
+            _ if shape.types & type_of(value) == 0 || refused.contains(value) => false,
             Value::Number(number) => shape.bounds.hold(number.as_str()),
-            Value::String(text) => {
-                let count = text.chars().count() as u64;
-                let fits = count >= shape.min_length && shape.max_length.is_none_or(|most| count <= most);
-                fits && self
-                    .quietly(|reader| reader.text_of(shape))
-                    .is_ok_and(|free| free.is_none_or(|a| a.accepts(text)))
+            Value::String(value) => {
+                let count = value.chars().count() as u64;
+                let is_allowed = |free: &Option<Automaton>| free.as_ref().is_none_or(|free| free.accepts(value));
+                count >= shape.min_length
+                    && shape.max_length.is_none_or(|most| count <= most)
+                    && text.as_ref().is_ok_and(is_allowed)
             }
             _ => true,
-        }
+        };
+        values.iter().filter(fits).collect()
     }
 
     /// The texts allowed for a string, apart from its length; nothing if any is.
@@ -152,9 +153,9 @@ impl Reader<'_> {
         let (Ok(free) | Err(free)) = text;
         if free != Automaton::anything() {
             self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-            return style
-                .string(self.rules, &own, &free, self.clear)
-                .ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")));
+            return style.string(self.rules, &own, &free, self.clear).ok_or_else(|| {
+                Problem::too_much(&shape.path, &format!("this text needs more than {MOST_STATES} states"))
+            });
         }
         let begins: Vec<(u32, u32)> = self.clear.state(0).map_or_else(Vec::new, |state| {
             state.edges.iter().filter(|edge| edge.to == 0).map(|edge| (edge.low, edge.high)).collect()
@@ -197,7 +198,7 @@ impl Reader<'_> {
             return Ok(one.repeat(count(shape.min_length), shape.max_length.map(count)));
         }
         self.note(Effect::Looser, &shape.path, "maxLength", "it is not enforced together with the other keywords");
-        let both = free.both(clear).ok_or_else(|| Problem::at(&shape.path, "this text needs too many states"))?;
+        let both = free.both(clear).ok_or_else(|| Problem::too_much(&shape.path, "this text needs too many states"))?;
         Ok(self.rules.text(name, both))
     }
 
@@ -217,7 +218,7 @@ impl Reader<'_> {
             let message = "multiples are enforced for whole numbers only";
             self.note(Effect::Looser, &shape.path, "multipleOf", message);
         }
-        let too_large = || Problem::at(&shape.path, "these bounds need too many states");
+        let too_large = || Problem::too_much(&shape.path, "these bounds need too many states");
         let (mut up, mut down) = shape.bounds.automata(is_whole).ok_or_else(too_large)?;
         if is_fraction {
             let whole = ANY_WHOLE.complement();
@@ -299,7 +300,7 @@ impl Reader<'_> {
         let declared: Vec<&str> = shape.properties.iter().map(|(name, _)| name.as_str()).collect();
         let free = Automaton::one_of(declared.iter().copied()).complement();
         let mut free = if declared.is_empty() { Automaton::anything() } else { free };
-        let too_large = || Problem::at(&shape.path, "the keys of this object need too many states");
+        let too_large = || Problem::too_much(&shape.path, "the keys of this object need too many states");
         for names in shape.property_names.clone() {
             for names in self.shapes(&names)? {
                 if names.types & types::STRING == 0 {
@@ -374,7 +375,7 @@ impl Reader<'_> {
         } else {
             style.string(self.rules, &format!("{name}-key"), keys, self.clear)
         };
-        let key = key.ok_or_else(|| Problem::at("", "the keys of this object need too many states"))?;
+        let key = key.ok_or_else(|| Problem::too_much("", "the keys of this object need too many states"))?;
         let colon = style.colon(self.rules);
         Ok(Node::sequence([key, colon, value]))
     }
