@@ -136,6 +136,22 @@ fn a_later_region_that_replaces_an_earlier_one_is_a_note() {
 }
 
 #[test]
+fn text_that_no_field_takes_is_a_warning_unless_content_is_marked() {
+    let call = r#""tool_calls": {"open": "<call>", "close_pattern": "</call>\\s*", "repeats": true}"#;
+    for (more, expected) in [
+        ("", Some(backchat::Severity::Warning)),
+        (r#", "content": {"open": "<say>", "close": "</say>"}"#, Some(backchat::Severity::Note)),
+        (r#", "content": {"close": "<|end|>"}"#, None),
+        (r#", "text": {"close": "<|end|>"}"#, None),
+    ] {
+        let template = Template::load(&template(&format!("{call}{more}"))).unwrap().template;
+        let found = lint(&Subject::new(&template, &[]));
+        let found = found.iter().find(|finding| finding.id == "RT005");
+        assert_eq!(found.map(|finding| finding.severity), expected, "{more}");
+    }
+}
+
+#[test]
 fn a_close_that_can_stand_in_a_json_string_is_a_note() {
     let end = r#""content": {"close": "<|end|>"}"#;
     let field = |open: &str, close: &str, content: &str| {

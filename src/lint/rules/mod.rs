@@ -30,6 +30,7 @@ mod target_caution;
 pub(super) mod target_construct;
 pub(super) mod target_field;
 pub(super) mod target_pattern;
+mod text_outside;
 mod tools_never_shown;
 mod typed_values;
 mod unfilled_placeholder;
@@ -52,6 +53,7 @@ pub static RULES: &[&Rule] = &[
     &holds_message::RULE,
     &lost_content::RULE,
     &last_region_wins::RULE,
+    &text_outside::RULE,
     &unreachable_field::RULE,
     &prefix_literal::RULE,
     &close_in_body::RULE,
