@@ -118,6 +118,8 @@ pub mod parser;
 pub mod pattern;
 mod python;
 #[cfg(feature = "workbench")]
+pub mod repair;
+#[cfg(feature = "workbench")]
 pub mod replay;
 // The pages of the command's `--report`; not part of the library.
 #[cfg(feature = "workbench")]

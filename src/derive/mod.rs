@@ -29,7 +29,10 @@ pub(crate) use evidence::Evidence;
 pub use findings::Findings;
 pub use proof::Verdict;
 pub(crate) use proof::tools as proof_tools;
-pub(crate) use proof::{Conversation, Fate, conversations};
+pub(crate) use proof::{reasoning_field, with_conversations};
+// What a report shows of a proof.
+#[doc(hidden)]
+pub use proof::{Conversation, Fate, conversations};
 // Used by the command besides.
 #[doc(hidden)]
 pub use proof::{ReadableTurn, ReadableTurns};

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "derive")]
 pub(crate) mod diff;
+mod edit;
 mod escape;
 mod place;
 mod render;
@@ -10,8 +11,8 @@ mod sources;
 mod text;
 mod words;
 
-use std::ops::Range;
-
+pub(crate) use edit::with_edits;
+pub use edit::{Edit, Fix};
 #[doc(hidden)]
 pub use escape::escape;
 pub(crate) use escape::{escape_json, escape_lines, escaped};
@@ -94,24 +95,6 @@ pub struct Label {
     pub place: Place,
     /// A note about that place.
     pub message: String,
-}
-
-/// A change to the diagnostic's file that a tool may make by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fix {
-    /// The effect of the change.
-    pub message: String,
-    /// The replacements, in the order of the file, without overlaps.
-    pub edits: Vec<Edit>,
-}
-
-/// One replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// Bytes of the file to take out.
-    pub span: Range<usize>,
-    /// The new text.
-    pub text: String,
 }
 
 impl Diagnostic {

@@ -1,7 +1,6 @@
 //! Makes the changes that findings offer. No change is made twice, and none that overlaps another.
 
-use crate::diagnostic::{Diagnostic, Edit};
-use crate::text::slice;
+use crate::diagnostic::{Diagnostic, Edit, with_edits};
 
 /// The text with the fixes of some findings, and how many of them were made. Of fixes that touch the same bytes the
 /// first one is made; whoever lints again is offered the others.
@@ -17,14 +16,5 @@ pub fn apply_fixes(text: &str, findings: &[Diagnostic]) -> (String, usize) {
             made += 1;
         }
     }
-    edits.sort_by_key(|edit| edit.span.start);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for edit in edits {
-        out.push_str(slice(text, at..edit.span.start));
-        out.push_str(&edit.text);
-        at = edit.span.end;
-    }
-    out.push_str(slice(text, at..));
-    (out, made)
+    (with_edits(text, edits), made)
 }

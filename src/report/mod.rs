@@ -10,6 +10,7 @@ mod cut;
 mod derive;
 mod doctor;
 mod evidence;
+pub mod fragment;
 mod html;
 mod notes;
 mod output;

@@ -3,13 +3,13 @@
 use super::html::Html;
 
 const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
+const SCRIPT: &str = concat!(include_str!("stepper.js"), "\n", include_str!("report.js"));
 
 /// The policy of every page: nothing is fetched, sent or framed; only this stylesheet and this script count. The hashes
 /// are those of the two files, which `tests/it/report.rs` computes.
 const POLICY: &str = "default-src 'none'; \
     style-src 'sha256-H+TNSWmNh7iaCpX0zTQTerUVM2LVwumTZ3oT6aJwj0M='; \
-    script-src 'sha256-a8alNXzSO4AdEqmZ4yuqI+r8bNqdRtrl5KYCtJW8ZMA='; \
+    script-src 'sha256-BtY2Onmt9HS3yXxyC7rRlt8D9xUWbDXYv4+uCa/6ReI='; \
     base-uri 'none'; form-action 'none'";
 
 /// How a page's subject fares, the best first.

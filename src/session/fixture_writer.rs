@@ -21,14 +21,7 @@ pub fn new_fixture(
 ) -> String {
     let folder = file.parent().unwrap_or(Path::new(""));
     let template = path_from(folder, Path::new(template));
-    let prefix = match material.prefix.is_empty() {
-        true => "=== prefix none\n".to_owned(),
-        false => fixture::write_section("prefix", &material.prefix),
-    };
-    let tools = tools.map(|tools| format!("=== tools\n{}\n", tools.to_pretty("  "))).unwrap_or_default();
-    let output = fixture::write_section("output", &material.output);
-    let message = Value::Object(message.clone()).to_pretty("  ");
-    format!("template: {template}\n\n{prefix}{tools}{output}=== message\n{message}\n")
+    fixture::write_case(&template, &material.prefix, tools, &material.output, message)
 }
 
 /// What a case gives now: the message, what is wrong, the events.

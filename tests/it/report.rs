@@ -178,15 +178,16 @@ fn a_report_changes_nothing_else_that_a_command_says() {
 fn the_policy_names_the_hashes_of_what_the_page_holds() {
     let page = replayed(&folder("policy"), OUTPUT);
     let policy = attributes_of(&page, "content").into_iter().find(|content| content.contains("default-src")).unwrap();
-    let hash = |name: &str| {
-        let content = fs::read(root().join("src/report").join(name)).unwrap();
-        assert!(page.contains(std::str::from_utf8(&content).unwrap()), "the page holds {name}");
+    let hash = |names: &[&str]| {
+        let read = |name: &&str| fs::read_to_string(root().join("src/report").join(name)).unwrap();
+        let content = names.iter().map(read).collect::<Vec<_>>().join("\n");
+        assert!(page.contains(&content), "the page holds {names:?}");
         format!("'sha256-{}'", base64(&Sha256::digest(&content)))
     };
     let wanted = format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-        hash("report.css"),
-        hash("report.js")
+        hash(&["report.css"]),
+        hash(&["stepper.js", "report.js"])
     );
     assert_eq!(policy, wanted, "write this policy into src/report/page.rs");
 }

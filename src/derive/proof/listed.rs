@@ -12,8 +12,9 @@ use crate::json::{Object, Value};
 use crate::template::Template;
 
 /// One conversation of a proof.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
-pub(crate) struct Conversation {
+pub struct Conversation {
     /// The answer, in words.
     pub said: String,
     /// Its history, in words.
@@ -31,8 +32,9 @@ pub(crate) struct Conversation {
 }
 
 /// The result of a conversation.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It came back as it went in.
     Passed,
     /// The wire format itself loses something.
@@ -43,16 +45,24 @@ pub(crate) enum Fate {
 
 /// The conversations that prove a response template against the source of a chat template, in the order of the proof.
 /// It renders and judges them again: a proof keeps only causes.
-pub(crate) fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
-    let Ok(chat_template) = ChatTemplate::compile(source) else { return Vec::new() };
-    let list = |options: &Options| {
-        let mut proof = Proof::new(&chat_template, &options.variables, options.now.clone())?;
-        proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
-        Some(proof.listed(template))
-    };
-    let listed = list(needed::Gaps::of(&chat_template, options).options.as_ref().unwrap_or(options));
-    // A chat template that shows no answer has no conversations.
-    listed.into_iter().flatten().collect()
+#[doc(hidden)]
+pub fn conversations(source: &str, template: &Template, options: &Options) -> Vec<Conversation> {
+    with_conversations(source, options, |of| of(template)).unwrap_or_default()
+}
+
+/// Gives a function that lists the conversations of any response template, for whoever judges many against one chat
+/// template, which is prepared once; nothing if the chat template cannot be compiled or shows no answer.
+pub(crate) fn with_conversations<R>(
+    source: &str,
+    options: &Options,
+    use_them: impl FnOnce(&dyn Fn(&Template) -> Vec<Conversation>) -> R,
+) -> Option<R> {
+    let chat_template = ChatTemplate::compile(source).ok()?;
+    let gaps = needed::Gaps::of(&chat_template, options);
+    let options = gaps.options.as_ref().unwrap_or(options);
+    let mut proof = Proof::new(&chat_template, &options.variables, options.now.clone())?;
+    proof.any_reasoning_name = options.reasoning_field.is_some() || Wish::of(&options.targets).renames();
+    Some(use_them(&|template| proof.listed(template)))
 }
 
 impl Proof<'_> {

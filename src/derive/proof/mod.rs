@@ -53,9 +53,11 @@ use request::Request;
 
 pub use boundary::{Boundary, Fault};
 pub use conversations::tools;
-pub(crate) use listed::{Conversation, Fate, conversations};
+pub(crate) use listed::with_conversations;
+pub use listed::{Conversation, Fate, conversations};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
+pub(crate) use reading::reasoning_field;
 pub(super) use verdict::UnreadTurn;
 pub use verdict::{Failure, Loss, Verdict};
 

@@ -49,7 +49,7 @@ impl Part {
 }
 
 /// The field of a template that holds reasoning: the text that is not content.
-pub(in crate::derive) fn reasoning_field(template: &Template) -> Option<&str> {
+pub(crate) fn reasoning_field(template: &Template) -> Option<&str> {
     let fields = template.fields().iter().map(|field| field.name.as_str());
     fields.clone().find(|name| !["content", "tool_calls", "role"].contains(name))
 }

@@ -1,0 +1,64 @@
+//! Backchat for JavaScript: derive a response template from a chat template, prove it, lint it, repair it, and parse
+//! outputs with it. Nothing is fetched, and text is only ever given back as text.
+//!
+//! Each function takes texts and gives a plain object, whose type stands in `TYPES`.
+
+mod derivation;
+mod inspection;
+mod keeping;
+mod request;
+mod stepping;
+mod utf16;
+
+use backchat::json::Value;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("types.d.ts");
+
+/// Derives a response template from a chat template.
+#[wasm_bindgen(skip_typescript)]
+pub fn derive(chat_template: &str, variables: Option<String>) -> JsValue {
+    object(&derivation::derive(chat_template, variables.as_deref()))
+}
+
+/// Lints a response template, and proves it if a chat template is given.
+#[wasm_bindgen(skip_typescript)]
+pub fn inspect(template: &str, chat_template: Option<String>, variables: Option<String>) -> JsValue {
+    object(&inspection::inspect(template, chat_template.as_deref(), variables.as_deref()))
+}
+
+/// Changes that make the proof of a response template better.
+#[wasm_bindgen(skip_typescript)]
+pub fn repairs(template: &str, chat_template: &str, variables: Option<String>) -> JsValue {
+    object(&inspection::repairs(template, chat_template, variables.as_deref()))
+}
+
+/// Parses an output, whole.
+#[wasm_bindgen(skip_typescript)]
+pub fn read(template: &str, prefix: &str, output: &str, tools: Option<String>) -> JsValue {
+    object(&stepping::read(template, prefix, output, tools.as_deref()))
+}
+
+/// The markup of an output that can be stepped through, character by character.
+#[wasm_bindgen(skip_typescript)]
+pub fn steps(template: &str, prefix: &str, output: &str, tools: Option<String>) -> Option<String> {
+    stepping::steps(template, prefix, output, tools.as_deref())
+}
+
+/// A fixture that holds an output and the message that a template reads in it.
+#[wasm_bindgen(skip_typescript)]
+pub fn fixture(template: &str, prefix: &str, output: &str, tools: Option<String>) -> Option<String> {
+    keeping::fixture(template, prefix, output, tools.as_deref())
+}
+
+/// What to merge into a `tokenizer_config.json`.
+#[wasm_bindgen(skip_typescript)]
+pub fn patch(template: &str) -> Option<String> {
+    keeping::patch(template)
+}
+
+/// A value as an object of JavaScript. Values of models, which JSON there cannot carry, are texts in it.
+fn object(value: &Value) -> JsValue {
+    js_sys::JSON::parse(&value.to_string()).unwrap_or(JsValue::NULL)
+}

@@ -1,0 +1,62 @@
+//! What the callers hand over: variables and tools as JSON, diagnostics back as plain values.
+
+use std::sync::Arc;
+
+use backchat::derive::Options;
+use backchat::diagnostic::Diagnostic;
+use backchat::json::{self, Object, Value};
+use backchat::parser::Tools;
+
+use crate::utf16::Offsets;
+
+/// The clock of every render: the same input gives the same page, on any day.
+const NOW: &str = "2026-01-01T00:00:00";
+
+/// The options of a derivation with these variables.
+pub fn options(variables: Option<&str>) -> Options {
+    let variables = match variables.map(json::read) {
+        Some(Ok(Value::Object(variables))) => variables,
+        _ => Object::new(),
+    };
+    Options::default().variables(variables).now(NOW.to_owned())
+}
+
+/// Tools of a request; nothing if there are none, or if they are not tools.
+pub fn tools(text: Option<&str>) -> Option<Arc<Tools>> {
+    Tools::new(&json::read(text?).ok()?).ok().map(Arc::new)
+}
+
+/// A diagnostic about a text, or about none.
+pub fn note(diagnostic: &Diagnostic, text: Option<&str>) -> Value {
+    let place = diagnostic.place.as_ref();
+    let span = text.and_then(|text| {
+        let span = place?.span.as_ref()?;
+        let mut offsets = Offsets::of(text);
+        Some(Value::List(vec![count(offsets.at(span.start)), count(offsets.at(span.end))]))
+    });
+    let fix =
+        diagnostic.fix.as_ref().zip(text).map(|(fix, text)| {
+            Value::from([("message", fix.message.as_str().into()), ("text", fix.apply(text).into())])
+        });
+    Value::from([
+        ("severity", diagnostic.severity.name().into()),
+        ("id", diagnostic.id.into()),
+        ("message", diagnostic.message.as_str().into()),
+        ("help", maybe(diagnostic.help.as_deref())),
+        ("span", span.unwrap_or(Value::Null)),
+        ("line", place.and_then(|place| place.line_column).map_or(Value::Null, |(line, _)| count(line))),
+        ("fix", fix.unwrap_or(Value::Null)),
+    ])
+}
+
+pub fn notes<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>, text: Option<&str>) -> Value {
+    Value::List(diagnostics.into_iter().map(|diagnostic| note(diagnostic, text)).collect())
+}
+
+pub fn maybe(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::from)
+}
+
+pub fn count(number: usize) -> Value {
+    Value::from(i64::try_from(number).unwrap_or(i64::MAX))
+}

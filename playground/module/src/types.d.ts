@@ -1,0 +1,86 @@
+export interface Note {
+  severity: "error" | "warning" | "note";
+  id: string;
+  message: string;
+  help: string | null;
+  /** UTF-16 offsets into the template, if the note is about a place in it. */
+  span: [number, number] | null;
+  line: number | null;
+  /** A change that removes the problem: what it does, and the whole template with it. */
+  fix: { message: string; text: string } | null;
+}
+export interface Reader {
+  reader: string;
+  version: string;
+  takes: boolean;
+  refusals: string[];
+  costs: string[];
+  other: { options: string; effect: string } | null;
+}
+export interface Turn {
+  name: string;
+  prefix: string;
+  output: string;
+}
+export interface Derivation {
+  status: "proved" | "partial" | "inexpressible" | "failed";
+  headline: string;
+  summary: string[];
+  template: string | null;
+  readers: Reader[];
+  notes: Note[];
+  tools: string | null;
+  turns: Turn[];
+}
+export interface Conversation {
+  said: string;
+  after: string;
+  with: string;
+  fate: "passed" | "lost" | "failed";
+  what: string;
+  prefix: string;
+  text: string;
+  /** JSON. */
+  expected: string;
+}
+export interface Proof {
+  status: "proved" | "partial" | "failed";
+  headline: string;
+  cases: number;
+  passed: number;
+  lost: number;
+  failed: number;
+  failures: { count: number; what: string; hint: string | null; case: string }[];
+  conversations: Conversation[];
+  notes: Note[];
+}
+export interface Inspection {
+  loads: boolean;
+  notes: Note[];
+  proof: Proof | null;
+}
+export interface Repair {
+  message: string;
+  line: number | null;
+  mends: number;
+  breaks: number;
+  text: string;
+}
+export interface Reading {
+  fields: string[];
+  /** Where the template defines each field. */
+  places: ({ line: number; span: [number, number] } | null)[];
+  /** The segments of the output: the UTF-16 offset of the end of each, and its kind: 0 prompt, 1 in no field, then two
+   * for each field, its text and its delimiters. */
+  runs: number[];
+  /** The message as JSON. */
+  message: string;
+  problems: string[];
+}
+export function derive(chatTemplate: string, variables?: string): Derivation;
+export function inspect(template: string, chatTemplate?: string, variables?: string): Inspection;
+export function repairs(template: string, chatTemplate: string, variables?: string): Repair[];
+export function read(template: string, prefix: string, output: string, tools?: string): Reading | null;
+export function steps(template: string, prefix: string, output: string, tools?: string): string | undefined;
+export function fixture(template: string, prefix: string, output: string, tools?: string): string | undefined;
+export function patch(template: string): string | undefined;

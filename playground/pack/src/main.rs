@@ -1,0 +1,131 @@
+//! Packs the playground: `backchat-playground-pack MODULE.wasm ROOT OUT` writes `OUT/index.html`, one page that holds
+//! its script, its worker, its module and the chat templates, and `OUT/package`, the module for `npm pack`.
+//!
+//! The policy of the page names the hash of everything that it runs; nothing else runs, and nothing is fetched.
+
+use std::error::Error;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sha2::{Digest, Sha256};
+use wasm_bindgen_cli_support::Bindgen;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The scripts of the page, in the order in which one needs the other, after the stepper of the reports.
+const SCRIPTS: [&str; 5] = ["editor.js", "link.js", "engine.js", "show.js", "page.js"];
+
+/// The name of the module, and of the package.
+const NAME: &str = "backchat";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [module, root, out] = arguments.as_slice() else {
+        return Err("usage: backchat-playground-pack MODULE.wasm ROOT OUT".into());
+    };
+    let (module, root, out) = (Path::new(module), Path::new(root), Path::new(out));
+    fs::create_dir_all(out)?;
+    let page = page(module, root)?;
+    let file = out.join("index.html");
+    fs::write(&file, &page)?;
+    println!("{}: {} bytes, {} with gzip", file.display(), page.len(), gzip(page.as_bytes())?.len());
+    package(module, root, &out.join("package"))
+}
+
+/// The page with everything inside.
+fn page(module: &Path, root: &Path) -> Result<String> {
+    let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
+    let mut bound =
+        Bindgen::new().input_path(module).out_name(NAME).no_modules(true)?.typescript(false).generate_output()?;
+    let wasm = gzip(&bound.wasm_mut().emit_wasm())?;
+    let worker = format!("{}\n{}", bound.js(), read("playground/page/worker.js")?);
+    let style = format!("{}{}", read("src/report/report.css")?, read("playground/page/page.css")?);
+    let files = ["src/report/stepper.js"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(SCRIPTS.map(|name| format!("playground/page/{name}")));
+    let script = files.map(|name| read(&name)).collect::<std::result::Result<Vec<_>, _>>()?.concat();
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}' 'wasm-unsafe-eval'; worker-src blob:; base-uri 'none'; \
+         form-action 'none'",
+        hash(&style),
+        hash(&script)
+    );
+    let mut page = read("playground/page/index.html")?;
+    for (name, content) in [
+        ("policy", policy),
+        ("style", style),
+        ("script", script),
+        ("worker", embedded(&worker)),
+        ("templates", embedded(&templates(root)?)),
+        ("module", STANDARD.encode(wasm)),
+    ] {
+        let hole = format!("{{{{{name}}}}}");
+        let (before, after) = page.split_once(&hole).ok_or_else(|| format!("index.html has no {hole}"))?;
+        page = [before, &content, after].concat();
+    }
+    Ok(page)
+}
+
+/// The chat templates to start from as JSON, by name: the page's own example, then those of the project.
+fn templates(root: &Path) -> Result<String> {
+    let mut files: Vec<_> = fs::read_dir(root.join("chat_templates"))?
+        .collect::<std::io::Result<Vec<_>>>()?
+        .iter()
+        .map(|file| file.path())
+        .collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "jinja"));
+    files.sort();
+    files.insert(0, root.join("playground/page/example.jinja"));
+    let mut entries = Vec::new();
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        entries.push(format!("{}:{}", json(&name), json(&fs::read_to_string(&file)?)));
+    }
+    Ok(format!("{{{}}}", entries.join(",")))
+}
+
+/// A text as a JSON string.
+fn json(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A text that ends no element which holds it.
+fn embedded(text: &str) -> String {
+    text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+}
+
+/// The hash of a script or a stylesheet, as a policy names it.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
+}
+
+fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?)
+}
+
+/// The module with its types, as `npm pack` takes it.
+fn package(module: &Path, root: &Path, out: &Path) -> Result<()> {
+    Bindgen::new().input_path(module).out_name(NAME).web(true)?.typescript(true).generate(out)?;
+    fs::copy(root.join("LICENSE"), out.join("LICENSE"))?;
+    fs::copy(root.join("playground/package/README.md"), out.join("README.md"))?;
+    let manifest = fs::read_to_string(root.join("playground/package/package.json"))?;
+    fs::write(out.join("package.json"), manifest.replace("{{version}}", env!("CARGO_PKG_VERSION")))?;
+    Ok(())
+}

@@ -1,0 +1,25 @@
+
+// The state of the page as a fragment of its address: compressed JSON, which no server sees.
+const through = async (bytes, stream) =>
+  new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+
+const packed = async (state) => {
+  const bytes = await through(new TextEncoder().encode(JSON.stringify(state)), new CompressionStream("deflate-raw"));
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+};
+
+// The state of a link; nothing if it is damaged.
+const unpacked = async (fragment) => {
+  try {
+    const bytes = bytesOf(fragment.replaceAll("-", "+").replaceAll("_", "/"));
+    const json = new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw")));
+    const state = JSON.parse(json);
+    return state && typeof state === "object" ? state : null;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,436 @@
+
+// The page: what is typed, what the module says about it, and a link to all of it.
+const $ = (id) => document.getElementById(id);
+const ours = JSON.parse($("templates").textContent);
+const fast = new Engine();
+const slow = new Engine();
+
+// What the user chose or typed. Everything else on the page follows from it.
+// `template` is null while it is the derived one, `turn` while the output is the user's own.
+const state = { source: "example", template: null, turn: "", variables: null };
+let derivation = null;
+let expected = null;
+let reading = null;
+
+const chat = new Editor($("chat"), () => {
+  state.source = "";
+  state.variables = null;
+  $("pick").value = "";
+  later(derive, 250);
+});
+const template = new Editor($("template"), () => {
+  state.template = template.text;
+  templateChanged();
+});
+const prompt = new Editor($("prompt"), () => outputChanged());
+const output = new Editor($("output"), () => outputChanged());
+
+// Runs the last of several calls of a function, once they pause.
+const timers = new Map();
+const later = (act, pause) => {
+  clearTimeout(timers.get(act));
+  timers.set(act, setTimeout(act, pause));
+};
+
+const took = {};
+const say = (what, milliseconds) => {
+  took[what] = milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds);
+  $("took").textContent = Object.entries(took).map(([name, time]) => `${name} in ${time} ms`).join(" · ");
+};
+
+const verdict = (word, mood, text) => {
+  $("badge").textContent = word;
+  $("badge").className = `badge ${mood}`;
+  $("headline").replaceChildren(...prose(text));
+};
+
+const stopped = (problem) => verdict("stopped", "bad", `the module stopped: ${problem.message}`);
+
+// Chat template → draft.
+const derive = async () => {
+  remember();
+  expected = null;
+  if (!chat.text.trim()) {
+    derivation = null;
+    $("chat-notes").replaceChildren();
+    $("derive-notes").replaceChildren();
+    $("readers").replaceChildren();
+    return templateChanged();
+  }
+  verdict("…", "doubtful", "deriving");
+  try {
+    const answer = await slow.ask("derive", chat.text, state.variables ?? undefined);
+    if (!answer) return;
+    derivation = answer.value;
+    say("derived", answer.took);
+  } catch (problem) {
+    return stopped(problem);
+  }
+  const items = (isWanted) =>
+    derivation.notes.filter(isWanted).map((note) => noteItem(note, { go: () => chat.selectLine(note.line) }));
+  $("chat-notes").replaceChildren(...items(({ severity }) => severity !== "note"));
+  $("derive-notes").replaceChildren(...items(({ severity }) => severity === "note"));
+  chat.paint(derivation.notes.filter(({ span }) => span).map(({ span, severity }) => [span[0], Math.max(span[1], span[0] + 1), severity]));
+  $("readers").replaceChildren(readersOf(derivation.readers));
+  if (state.template === null) template.text = derivation.template ?? "";
+  offerTurns();
+  templateChanged();
+};
+
+const offerTurns = () => {
+  const options = [new Option("your own", "")];
+  for (const { name } of derivation?.turns ?? []) options.push(new Option(name, name));
+  $("turn").replaceChildren(...options);
+  // The turn with the most to see, until somebody types.
+  const rich = ["a thought, an answer and two calls", "a thought and a call", "an answer and a call", "a call", "a thought and an answer"];
+  const known = (name) => derivation?.turns.some((turn) => turn.name === name);
+  if (state.turn === null) return;
+  const turn = known(state.turn) ? state.turn : (rich.find(known) ?? derivation?.turns[0]?.name);
+  if (turn) takeTurn(turn);
+};
+
+const takeTurn = (name) => {
+  const turn = derivation.turns.find((known) => known.name === name);
+  state.turn = name;
+  $("turn").value = name;
+  prompt.text = turn.prefix;
+  output.text = turn.output;
+};
+
+// Response template → findings, proof, repairs.
+const templateChanged = () => {
+  $("derived").hidden = state.template === null || !derivation?.template;
+  read();
+  later(inspect, 120);
+  remember();
+};
+
+const inspect = async () => {
+  if (!template.text.trim()) {
+    $("template-notes").replaceChildren();
+    $("repairs").replaceChildren();
+    $("grid").replaceChildren();
+    $("failures").replaceChildren();
+    return verdict("empty", "doubtful", derivation ? derivation.headline : "paste a chat template, or pick one");
+  }
+  let answer;
+  try {
+    answer = await slow.ask("inspect", template.text, chat.text.trim() ? chat.text : undefined, state.variables ?? undefined);
+  } catch (problem) {
+    return stopped(problem);
+  }
+  if (!answer) return;
+  say("proved", answer.took);
+  const { loads, notes, proof } = answer.value;
+  const fix = (note) => () => edit(note.fix.text);
+  const items = notes.map((note) => noteItem(note, { go: () => goTo(note), fix: note.fix && fix(note) }));
+  $("template-notes").replaceChildren(...items);
+  const spans = notes.filter(({ span }) => span).sort((one, other) => one.span[0] - other.span[0]);
+  template.paint(spans.map(({ span, severity }) => [span[0], span[1], severity]));
+  showProof(loads, proof);
+  if (proof && proof.failed) repair();
+};
+
+const goTo = ({ span, line }) => (span ? template.select(...span) : template.selectLine(line));
+
+const showProof = (loads, proof) => {
+  const after = (headline) => headline.slice(headline.indexOf(": ") + 1).trim();
+  $("failures").replaceChildren();
+  $("grid").replaceChildren();
+  if (!proof?.failed) $("repairs").replaceChildren();
+  if (!loads) return verdict("does not load", "bad", "see below");
+  if (!proof) return verdict("loads", "doubtful", "paste its chat template to prove it");
+  const mood = { proved: "good", partial: "doubtful", failed: "bad" }[proof.status];
+  verdict(proof.failed ? "not proved" : proof.status, proof.failed ? "bad" : mood, after(proof.headline));
+  const { cases, passed, lost, failed } = proof;
+  $("proof-line").textContent =
+    `${cases} conversations were rendered with the chat template, and the last turn of each was parsed: ` +
+    `${passed} parse back exactly, ${lost} lose something to the wire format, ${failed} parse back differently. ` +
+    "Each mark opens its conversation.";
+  const items = proof.failures.map(({ what, hint, case: name, count }) => {
+    const note = { severity: "error", id: "", message: `${what} (${conversations(count)})`, help: hint };
+    const item = noteItem(note);
+    const example = proof.conversations.find(({ said, after, fate }) => fate === "failed" && `${said} after ${after}` === name);
+    if (example) item.firstChild.append(" ", button("show it", () => open(example), { class: "go" }));
+    return item;
+  });
+  $("failures").replaceChildren(...items);
+  $("grid").replaceChildren(...gridOf(proof, open));
+};
+
+const repair = async () => {
+  const answer = await slow.ask("repairs", template.text, chat.text, state.variables ?? undefined).catch(() => null);
+  if (!answer) return;
+  say("repairs found", answer.took);
+  const items = answer.value.map((found) => repairItem(found, () => edit(found.text), () => template.selectLine(found.line)));
+  $("repairs").replaceChildren(...items);
+};
+
+// Another text of the response template, as if it were typed.
+const edit = (text) => {
+  template.area.focus({ preventScroll: true });
+  template.area.select();
+  // So that the browser's own undo takes it back.
+  if (!document.execCommand("insertText", false, text)) template.text = text;
+  state.template = template.text;
+  templateChanged();
+};
+
+// A conversation of the proof as the output.
+const open = (conversation, mark) => {
+  for (const other of document.querySelectorAll(".mark[aria-pressed=true]")) other.setAttribute("aria-pressed", "false");
+  mark?.setAttribute("aria-pressed", "true");
+  state.turn = null;
+  $("turn").value = "";
+  prompt.text = conversation.prefix;
+  output.text = conversation.text;
+  expected = conversation.fate === "passed" ? null : conversation.expected;
+  read();
+  remember();
+  $("output-title").scrollIntoView({ block: "nearest" });
+};
+
+const outputChanged = () => {
+  state.turn = null;
+  expected = null;
+  $("turn").value = "";
+  read();
+  remember();
+};
+
+// Output → message.
+const read = async () => {
+  const tail = prompt.text.slice(-60);
+  $("prompt-end").textContent = tail ? `… ${tail.replaceAll("\n", "↵")}` : "none";
+  $("take-fixture").disabled = $("take-template").disabled = $("take-patch").disabled = !template.text.trim();
+  const answer = await fast
+    .ask("read", template.text, prompt.text, output.text, derivation?.tools ?? undefined)
+    .catch(() => ({ value: null }));
+  if (!answer) return;
+  reading = answer.value;
+  if (answer.took !== undefined) say("parsed", answer.took);
+  $("mark").replaceChildren();
+  if (!reading) {
+    $("message").replaceChildren(paragraph("The response template does not load.", "aside"));
+    $("legend").replaceChildren();
+    $("output-notes").replaceChildren();
+    return output.plain();
+  }
+  paintOutput();
+  $("message").replaceChildren(...messageOf(reading.message, expected));
+  $("message-title").textContent = expected === null ? "Message" : "Messages differ";
+  const problems = reading.problems.map((message) => noteItem({ severity: "warning", id: "", message, help: null }));
+  $("output-notes").replaceChildren(...problems);
+  if ($("steps-part").open) later(step, 200);
+};
+
+// The class of a segment; nothing for text that no field takes.
+const segmentClass = (code) => (code < 2 ? "x" : `f f${((code - 2) >> 1) % 8}${code % 2 ? " d" : ""}`);
+
+const paintOutput = () => {
+  const stretches = [];
+  let start = 0;
+  for (let i = 0; i < reading.runs.length; i += 2) {
+    stretches.push([start, reading.runs[i], segmentClass(reading.runs[i + 1])]);
+    start = reading.runs[i];
+  }
+  output.paint(stretches);
+  const items = reading.fields.map((name, index) => {
+    const item = element("li");
+    item.append(element("span", { class: `f f${index % 8}` }, name));
+    return item;
+  });
+  for (const [name, label] of [["f d", "delimiter"], ["x", "in no field"]]) {
+    const item = element("li");
+    item.append(element("span", { class: name }, label));
+    items.push(item);
+  }
+  $("legend").replaceChildren(...items);
+};
+
+// What the text under the caret is, and which lines say so.
+const explainCaret = () => {
+  if (!reading || document.activeElement !== output.area) return;
+  const at = output.area.selectionStart;
+  let i = 0;
+  while (i + 2 < reading.runs.length && reading.runs[i] <= at) i += 2;
+  const code = reading.runs[i + 1];
+  if (code === undefined) return $("mark").replaceChildren();
+  const text = output.text.slice(i ? reading.runs[i - 2] : 0, reading.runs[i]);
+  const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  if (code < 2) return $("mark").replaceChildren(...prose("This text is in no field."));
+  const name = reading.fields[(code - 2) >> 1];
+  const parts = [element("code", {}, short), code % 2 ? " is a delimiter of " : " is text of "];
+  parts.push(element("span", { class: segmentClass(code & ~1) }, name), ".");
+  const place = reading.places[(code - 2) >> 1];
+  if (place) parts.push(link(`response template, line ${place.line}`, () => template.select(...place.span)));
+  if (code % 2) {
+    for (const line of linesWith(text.trim())) parts.push(link(`chat template, line ${line}`, () => chat.selectLine(line)));
+  }
+  $("mark").replaceChildren(...parts);
+};
+
+// The first lines of the chat template that contain a delimiter, counted from 1.
+const MOST_LINES = 3;
+const linesWith = (text) => {
+  const lines = chat.text.split("\n").map((line, index) => (line.includes(text) ? index + 1 : 0));
+  return text ? lines.filter(Boolean).slice(0, MOST_LINES) : [];
+};
+
+const link = (label, act) => button(label, act, { class: "go" });
+
+const step = async () => {
+  const answer = await fast
+    .ask("steps", template.text, prompt.text, output.text, derivation?.tools ?? undefined)
+    .catch(() => null);
+  if (!answer?.value) return;
+  // The markup is the module's own, and text enters it escaped.
+  $("steps").innerHTML = answer.value;
+  current = stepThrough($("steps").querySelector("[data-step]"));
+};
+
+// What is taken home.
+const download = (name, text) => {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+};
+
+const take = async (name, call, ...args) => {
+  const answer = await fast.ask(call, ...args).catch(() => null);
+  if (answer?.value) download(name, answer.value);
+};
+
+$("take-template").addEventListener("click", () => download("response_template.json", `${template.text.trimEnd()}\n`));
+$("take-fixture").addEventListener("click", () =>
+  take("output.fixture", "fixture", template.text, prompt.text, output.text, derivation?.tools ?? undefined));
+$("take-patch").addEventListener("click", () => take("tokenizer_config.patch.json", "patch", template.text));
+
+$("share").addEventListener("click", async () => {
+  await writeAddress();
+  const field = $("share");
+  try {
+    await navigator.clipboard.writeText(location.href);
+    field.textContent = "Copied";
+  } catch {
+    field.textContent = "Copy the address";
+  }
+  setTimeout(() => (field.textContent = "Copy link"), 2000);
+});
+
+// The address holds everything that the user chose, and nothing that follows from it.
+const writeAddress = async () => {
+  const { source, template: own, turn, variables } = state;
+  const kept = { source, template: own, variables };
+  if (!source) kept.chat = chat.text;
+  if (turn === null) Object.assign(kept, { prefix: prompt.text, output: output.text });
+  else kept.turn = turn;
+  history.replaceState(null, "", `#${await packed(kept)}`);
+};
+const remember = () => later(writeAddress, 400);
+
+const restore = async () => {
+  const kept = (await unpacked(location.hash.slice(1))) ?? {};
+  const text = (value) => (typeof value === "string" ? value : null);
+  state.source = text(kept.source) ?? "example";
+  state.template = text(kept.template);
+  state.variables = text(kept.variables);
+  state.turn = text(kept.output) === null ? (text(kept.turn) ?? "") : null;
+  chat.text = state.source ? (ours[state.source] ?? "") : (text(kept.chat) ?? "");
+  $("pick").value = state.source;
+  template.text = state.template ?? "";
+  if (state.turn === null) {
+    prompt.text = text(kept.prefix) ?? "";
+    output.text = text(kept.output) ?? "";
+  }
+  derive();
+};
+
+for (const name of Object.keys(ours)) if (name !== "example") $("pick").append(new Option(name, name));
+$("pick").addEventListener("change", () => {
+  state.source = $("pick").value;
+  state.variables = null;
+  state.template = null;
+  state.turn = "";
+  chat.text = ours[state.source] ?? "";
+  template.text = "";
+  derive();
+});
+$("turn").addEventListener("change", () => {
+  expected = null;
+  if ($("turn").value) takeTurn($("turn").value);
+  else state.turn = null;
+  read();
+  remember();
+});
+$("derived").addEventListener("click", () => {
+  state.template = null;
+  template.text = derivation.template;
+  templateChanged();
+});
+$("steps-part").addEventListener("toggle", () => $("steps-part").open && step());
+document.addEventListener("selectionchange", explainCaret);
+
+// Files that are dropped: what they hold says what they are.
+const takeFile = async (file) => {
+  const text = await file.text();
+  let value = null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Not JSON: a chat template or an output.
+  }
+  if (value && typeof value === "object" && !Array.isArray(value)) return takeConfig(value, text);
+  if (/\{[%{]/.test(text)) return takeChat(text, null);
+  state.turn = null;
+  output.text = text;
+  outputChanged();
+};
+
+const takeConfig = (config, text) => {
+  const named = Array.isArray(config.chat_template)
+    ? config.chat_template.find(({ name }) => name === "tool_use") ?? config.chat_template.find(({ name }) => name === "default")
+    : { template: config.chat_template };
+  const own = config.response_template ?? (config.fields ? config : null);
+  if (own) {
+    state.template = config.fields ? text : JSON.stringify(own, null, 2);
+    template.text = state.template;
+  }
+  if (typeof named?.template !== "string") return templateChanged();
+  const tokens = Object.entries(config).filter(([key]) => key.endsWith("_token") && !key.startsWith("add_"));
+  const texts = tokens.map(([key, token]) => [key, token?.content ?? token]).filter(([, token]) => typeof token === "string");
+  if (!own) state.template = null;
+  takeChat(named.template, JSON.stringify(Object.fromEntries(texts)));
+};
+
+const takeChat = (text, variables) => {
+  state.source = "";
+  state.variables = variables;
+  state.turn = "";
+  $("pick").value = "";
+  chat.text = text;
+  derive();
+};
+
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  $("drop").hidden = false;
+});
+addEventListener("dragleave", (event) => {
+  if (!event.relatedTarget) $("drop").hidden = true;
+});
+addEventListener("drop", async (event) => {
+  event.preventDefault();
+  $("drop").hidden = true;
+  for (const file of event.dataTransfer.files) await takeFile(file);
+});
+// A config that is pasted is taken apart as one that is dropped.
+chat.area.addEventListener("paste", (event) => {
+  const text = event.clipboardData?.getData("text") ?? "";
+  if (!/^\s*\{\s*"/.test(text) || !text.includes("chat_template")) return;
+  event.preventDefault();
+  takeFile(new File([text], "tokenizer_config.json"));
+});
+
+addEventListener("hashchange", restore);
+restore();

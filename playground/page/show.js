@@ -1,0 +1,133 @@
+
+// Parts of the page, made of what the module says. Text is only ever text.
+const SIGNS = { error: ["✗", "bad"], warning: ["!", "doubtful"], note: ["·", "note"] };
+
+const paragraph = (text, name = "") => {
+  const made = element("p", name ? { class: name } : {});
+  made.append(...prose(text));
+  return made;
+};
+
+const button = (label, act, attributes = {}) => {
+  const made = element("button", { type: "button", ...attributes }, label);
+  made.addEventListener("click", act);
+  return made;
+};
+
+// A finding: what is wrong, where, what to do about it, and a button that does it.
+const noteItem = (note, { go, fix } = {}) => {
+  const [sign, mood] = SIGNS[note.severity];
+  const item = element("li", { class: mood });
+  const line = paragraph(note.message);
+  line.prepend(element("strong", { class: mood, "aria-label": note.severity }, sign), " ");
+  if (note.line && go) line.append(" ", button(`line ${note.line}`, go, { class: "go" }));
+  if (note.id) line.append(" ", element("span", { class: "id" }, note.id));
+  item.append(line);
+  if (note.help) item.append(paragraph(note.help, "help"));
+  if (note.fix && fix) {
+    const side = element("div", { class: "fix" });
+    side.append(button("Fix", fix, { title: note.fix.message, "aria-label": `Fix: ${note.fix.message}` }));
+    item.append(side);
+  }
+  return item;
+};
+
+const conversations = (count) => `${count} conversation${count === 1 ? "" : "s"}`;
+
+// A repair: the change, and what the proof says of it.
+const repairItem = (repair, act, go) => {
+  const item = element("li", { class: "good" });
+  const line = paragraph(repair.message);
+  if (repair.line) line.append(" ", button(`line ${repair.line}`, go, { class: "go" }));
+  const breaks = repair.breaks ? `breaks ${repair.breaks}` : "breaks none";
+  const side = element("div", { class: "fix" });
+  side.append(button("Repair", act, { "aria-label": `Repair: ${repair.message}` }));
+  item.append(line, paragraph(`mends ${conversations(repair.mends)}, ${breaks}`, "count"), side);
+  return item;
+};
+
+const FATES = {
+  passed: ["✓", "good", "parses back exactly"],
+  lost: ["~", "doubtful", "loses something to the wire format"],
+  failed: ["✗", "bad", "parses back differently"],
+};
+
+// A mark that opens a conversation.
+const markOf = (conversation, open, text = "") => {
+  const { said, after, with: setting, fate } = conversation;
+  const [sign, mood, words] = FATES[fate];
+  const label = `${said}, after ${after}${setting ? `, with ${setting}` : ""}: ${words}`;
+  const attributes = { class: `mark ${mood}`, title: label, "aria-label": label, "aria-pressed": "false" };
+  const mark = button(sign, () => open(conversation, mark), attributes);
+  if (text) mark.append(element("span", {}, ` ${text}`));
+  return mark;
+};
+
+// The conversations of a proof: a table of the answers that were tried after several histories, and the others as a list.
+const gridOf = (proof, open) => {
+  const rows = Map.groupBy(proof.conversations, ({ said }) => said);
+  const isWide = (row) => new Set(row.map(({ after }) => after)).size > 1;
+  const wide = [...rows].filter(([, row]) => isWide(row));
+  const columns = [...new Set(wide.flatMap(([, row]) => row.map(({ after }) => after)))];
+  const table = element("table", { class: "grid" });
+  const head = table.createTHead().insertRow();
+  for (const title of ["said, after …", ...columns]) head.append(element("th", { scope: "col" }, title));
+  const body = table.createTBody();
+  for (const [said, row] of wide) {
+    const line = body.insertRow();
+    line.append(element("th", { scope: "row" }, said));
+    for (const after of columns) {
+      const cell = line.insertCell();
+      cell.dataset.title = `after ${after}`;
+      for (const conversation of row) if (conversation.after === after) cell.append(markOf(conversation, open), " ");
+    }
+  }
+  const list = element("div", { class: "marks" });
+  for (const [said, row] of rows) {
+    if (!isWide(row)) for (const conversation of row) list.append(markOf(conversation, open, said));
+  }
+  return [table, list];
+};
+
+const readersOf = (readers) => {
+  const table = element("table");
+  const head = table.createTHead().insertRow();
+  for (const title of ["reader", "accepts it", "problems", "alternative draft"]) {
+    head.append(element("th", { scope: "col" }, title));
+  }
+  const body = table.createTBody();
+  for (const { reader, version, takes, refusals, costs, other } of readers) {
+    const row = body.insertRow();
+    row.append(element("th", { scope: "row" }, `${reader} ${version}`.trim()));
+    row.append(element("td", { class: takes ? "good" : "bad" }, takes ? "✓ yes" : "✗ no"));
+    const problems = element("td", { "data-title": "problems" });
+    problems.append(...[...refusals, ...costs].map((text) => paragraph(text)));
+    const draft = element("td", { "data-title": "alternative draft" });
+    if (other) draft.append(element("code", {}, other.options), ` ${other.effect}`);
+    row.append(problems, draft);
+  }
+  return table;
+};
+
+// Two texts line by line: those that only one has are marked.
+const linesOf = (text, others, name) => {
+  const pre = element("pre", { class: "text json" });
+  for (const line of text.split("\n")) {
+    pre.append(others.has(line.replace(/,$/, "")) ? line : element(name, {}, line), "\n");
+  }
+  return pre;
+};
+
+const lineSet = (text) => new Set(text.split("\n").map((line) => line.replace(/,$/, "")));
+
+// The message, next to the one that went in if they differ.
+const messageOf = (message, expected) => {
+  if (expected === null) return [element("pre", { class: "text json", tabindex: "0" }, message)];
+  const sides = element("div", { class: "sides" });
+  for (const [title, own, other, name] of [["went in", expected, message, "del"], ["came back", message, expected, "ins"]]) {
+    const figure = element("figure");
+    figure.append(element("figcaption", {}, title), linesOf(own, lineSet(other), name));
+    sides.append(figure);
+  }
+  return [sides];
+};

@@ -1,0 +1,229 @@
+// Uses the page in a browser as a hand does: `node --test playground/test`, after `playground/build`.
+// PLAYGROUND_PICTURES=FOLDER writes pictures of it.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { deflateRawSync, gzipSync } from "node:zlib";
+
+import { Browser } from "./browser.mjs";
+
+const file = fileURLToPath(new URL("../../target/playground/index.html", import.meta.url));
+const address = pathToFileURL(file).href;
+const PROVED = "document.getElementById('badge').textContent === 'proved'";
+const REFUTED = "document.getElementById('badge').textContent === 'not proved'";
+const text = (id) => `document.querySelector('#${id} textarea').value`;
+
+const linkTo = (state) => `${address}#${deflateRawSync(JSON.stringify(state)).toString("base64url")}`;
+
+let browser;
+before(async () => {
+  browser = await Browser.start();
+  assert.ok(browser, "Chromium is needed");
+});
+after(() => browser?.close());
+
+// A fresh page, and at its end that it loaded nothing and complained about nothing.
+const onPage = (name, where, options, act) =>
+  test(name, { timeout: 300_000 }, async () => {
+    const page = await browser.page(where(), options);
+    await act(page);
+    assert.deepEqual(page.complaints, []);
+    const foreign = page.requests.filter((url) => !/^(file|blob|data):/.test(url));
+    assert.deepEqual(foreign, []);
+    await page.close();
+  });
+
+test("the page is at most 900 KB of gzip", () => {
+  assert.ok(gzipSync(readFileSync(file)).length <= 900 * 1024);
+});
+
+onPage("the example is derived, proved and parsed", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.until("document.querySelectorAll('#grid .mark').length > 20");
+  assert.match(await page.value(text("template")), /"start_anchor"/);
+  assert.match(await page.value("document.getElementById('message').textContent"), /"tool_calls"/);
+  assert.ok((await page.value("document.querySelectorAll('#readers tbody tr').length")) > 2);
+});
+
+let derived;
+onPage("a wrong delimiter is seen from a link, repaired by a click, and the fixture taken home", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  derived = await page.value(text("template"));
+  const wrong = derived.replace('"</think>"', '"</thinking>"');
+  assert.notEqual(wrong, derived);
+  const downloads = mkdtempSync(join(tmpdir(), "playground-downloads-"));
+  await page.browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: downloads });
+  const other = await browser.page(linkTo({ source: "example", template: wrong }));
+  const start = Date.now();
+  await other.until(REFUTED);
+  assert.match(await other.value("document.getElementById('failures').textContent"), /should end at byte/);
+  await other.until("document.querySelector('#repairs .fix button')?.textContent === 'Repair'");
+  assert.match(await other.value("document.getElementById('repairs').textContent"), /mends \d+ conversations?, breaks none/);
+  await other.click("#repairs .fix button");
+  await other.until(PROVED);
+  assert.equal(await other.value(text("template")), derived);
+  await other.click("#take-fixture");
+  let taken = [];
+  for (let round = 0; !taken.includes("output.fixture") && round < 200; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    taken = readdirSync(downloads);
+  }
+  assert.ok(Date.now() - start < 60_000);
+  const fixture = readFileSync(join(downloads, "output.fixture"), "utf8");
+  assert.match(fixture, /^template: response_template.json\n/);
+  assert.match(fixture, /"reasoning_content"|"thinking"/);
+  rmSync(downloads, { recursive: true });
+  assert.deepEqual(other.complaints, []);
+  await other.close();
+});
+
+onPage("all of it is in the address", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.paste("#output textarea", "<think>1 < 2 🚆</think>Yes.<end>");
+  await page.until("document.getElementById('message').textContent.includes('1 < 2 🚆')");
+  await page.until("location.hash.length > 20");
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  const link = await page.value("location.href");
+  const other = await browser.page(link);
+  await other.until(PROVED);
+  assert.equal(await other.value(text("output")), "<think>1 < 2 🚆</think>Yes.<end>");
+  await other.until("document.getElementById('message').textContent.includes('1 < 2 🚆')");
+  await other.close();
+  const damaged = await browser.page(`${address}#damaged`);
+  await damaged.until(PROVED);
+  await damaged.close();
+});
+
+onPage("every mark is colored as the field that it opens, and leads to its line", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.paste("#output textarea", "<think>Hm.</think>Yes.<end>");
+  await page.until("document.querySelector('#output .d')?.textContent === '<think>'");
+  await page.value("document.querySelector('#output textarea').setSelectionRange(2, 2)");
+  await page.until("document.querySelector('#mark .go')");
+  assert.match(await page.value("document.getElementById('mark').textContent"), /^<think> is a delimiter of/);
+  assert.match(await page.value("document.getElementById('mark').textContent"), /chat template, line 10/);
+  await page.click("#mark .go");
+  const selected = "(() => { const a = document.querySelector('#template textarea'); return a.value.slice(a.selectionStart, a.selectionEnd); })()";
+  assert.match(await page.value(selected), /^"\w+"$/);
+});
+
+onPage("a chat template of ours is picked, and a conversation of its proof opened", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const names = await page.value("[...document.getElementById('pick').options].map(option => option.value)");
+  assert.ok(names.length > 30);
+  await page.value(`(() => { const pick = document.getElementById('pick'); pick.value = ${JSON.stringify(names[3])};
+    pick.dispatchEvent(new Event('change')); })()`);
+  await page.until(`${PROVED} && document.querySelectorAll('#grid .mark').length > 20`);
+  await page.click("#grid .mark");
+  await page.until("document.querySelector('#grid .mark[aria-pressed=true]')");
+  assert.ok((await page.value(text("output"))).length > 0);
+});
+
+onPage("findings of the linter are repaired by a click", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const worse = (await page.value(text("template"))).replace('"fields"', '"feilds"');
+  await page.paste("#template textarea", worse);
+  await page.until("document.getElementById('badge').textContent === 'does not load'");
+  assert.match(await page.value("document.getElementById('template-notes').textContent"), /fields/);
+  await page.paste("#template textarea", "");
+  await page.click("#derived");
+  await page.until(PROVED);
+});
+
+onPage("an output is stepped through with keys", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  await page.paste("#output textarea", "<think>Hm.</think>Yes.<end>");
+  await page.click("#steps-part summary");
+  await page.until("document.querySelector('#steps [data-step] .controls')");
+  await page.click("#steps .controls button");
+  await page.press("l");
+  await page.press("l");
+  assert.equal(await page.value("document.querySelector('#steps [data-step]').dataset.at"), "2");
+  assert.match(await page.value("document.querySelector('#steps .now').textContent"), /could become the opening of thinking/);
+  // What is typed into a field steps through nothing.
+  await page.value("document.querySelector('#output textarea').focus()");
+  const typed = await page.value(text("output"));
+  await page.press("l");
+  assert.equal((await page.value(text("output"))).length, typed.length + 1);
+});
+
+onPage("hostile text is text", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const hostile = "</script><img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>\u202e";
+  await page.paste("#output textarea", hostile);
+  await page.paste("#chat textarea", `${hostile}{% if`);
+  await page.until("document.querySelector('#chat-notes li')");
+  await page.click("#steps-part summary");
+  assert.equal(await page.value("document.title"), "Backchat playground");
+});
+
+// The contrast of every text that is seen, by its own color and the background it stands on.
+const CONTRAST = `(() => {
+  const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
+  const background = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parts(getComputedStyle(at).backgroundColor);
+      if (color[3] !== 0) return color;
+    }
+    return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+  };
+  const low = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest("script, :disabled, .skip")) continue;
+    const color = parts(getComputedStyle(element).color);
+    if (color[3] === 0) continue;
+    const [high, least] = [luminance(color), luminance(background(element))].sort((one, other) => other - one);
+    const contrast = (high + 0.05) / (least + 0.05);
+    if (contrast < 4.5) low.push(element.className + ": " + walker.currentNode.data.trim().slice(0, 30) + " " + contrast.toFixed(2));
+  }
+  return low;
+})()`;
+
+const pictures = process.env.PLAYGROUND_PICTURES;
+for (const width of [390, 768, 1280, 1600]) {
+  for (const dark of [false, true]) {
+    const name = `${width}-${dark ? "dark" : "light"}`;
+    onPage(`nothing is cut off and all can be read at ${name}`, () => address, { width, dark }, async (page) => {
+      await page.until(`${PROVED} && document.querySelectorAll('#grid .mark').length > 20`);
+      await page.value("document.getElementById('steps-part').open = true");
+      await page.until("document.querySelector('#steps .controls')");
+      assert.ok(await page.value("document.documentElement.scrollWidth <= innerWidth"));
+      assert.deepEqual(await page.value(CONTRAST), []);
+      if (pictures) {
+        mkdirSync(pictures, { recursive: true });
+        await page.value("document.getElementById('steps-part').open = false");
+        await page.value("scrollTo(0, 0)");
+        writeFileSync(join(pictures, `${name}.png`), await page.picture());
+        writeFileSync(join(pictures, `${name}-whole.png`), await page.picture(true));
+      }
+    });
+  }
+}
+
+onPage("a keystroke in 64 KB does not hold the page up", () => address, {}, async (page) => {
+  await page.until(PROVED);
+  const part = "<think>Two cities, so I compare them.</think>Take a coat to Oslo, please.<call>{\"name\": \"a\"}</call>\n";
+  await page.value(`(() => { const area = document.querySelector('#output textarea');
+    area.value = ${JSON.stringify(part)}.repeat(${Math.ceil(65536 / part.length)}); area.dispatchEvent(new Event('input')); })()`);
+  await page.until("document.querySelectorAll('#output .back span').length > 1000");
+  await page.value("(() => { const a = document.querySelector('#output textarea'); a.focus(); a.setSelectionRange(30, 30); })()");
+  const rounds = 12;
+  const before = await page.used();
+  for (let round = 0; round < rounds; round++) {
+    const length = await page.value(`${text("output")}.length`);
+    await page.send("Input.insertText", { text: "x" });
+    await page.until(`${text("output")}.length > ${length}`);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  const each = ((await page.used()) - before) / rounds;
+  console.log(`a keystroke in 64 KB: ${each.toFixed(1)} ms of processor time; ${await page.value("document.getElementById('took').textContent")}`);
+  // Typing, parsing and painting; a processor that is shared is slower than a reader's, who is promised 16 ms.
+  assert.ok(each < 100, `${each} ms`);
+});
