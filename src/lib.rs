@@ -140,6 +140,7 @@ mod targets;
 pub mod targets;
 pub mod template;
 mod text;
+pub mod tokens;
 // The screen of the command; not part of the library either.
 #[cfg(feature = "tui")]
 #[doc(hidden)]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::chat_options::{Budget, NOW, source_failure, template_name};
 use super::diagnostic_outputs::{Found, Outputs};
@@ -21,6 +22,7 @@ use crate::lint::{self, RULES, Rule, Subject};
 use crate::schema;
 use crate::targets::{TARGETS, Target};
 use crate::template::source::{self, Opened, SourceError, replace_file};
+use crate::tokens::Tokens;
 
 /// Lint response templates and chat templates
 #[derive(Debug, clap::Args)]
@@ -53,6 +55,9 @@ pub struct Lint {
     /// Prove a rewrite for the targets with this chat template; the default is the one in the linted file
     #[arg(long, value_name = "SOURCE", requires = "target")]
     chat_template: Option<String>,
+    /// Note the markers that this tokenizer.json, or the one in a model folder, has no token for
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<String>,
     /// Make this rule an error
     #[arg(long, value_name = "RULE", value_parser = rule_named)]
     deny: Vec<&'static Rule>,
@@ -117,6 +122,7 @@ impl Lint {
         targets.retain(|target| seen.insert(target.name));
         let named = self.chat_template.as_deref().map(|name| chat::source::open(name, None));
         let chat_template = named.transpose().map_err(source_failure)?;
+        let tokens = self.tokenizer.as_deref().map(|name| input::tokens(name).map(Arc::new)).transpose()?;
         let mut all: Vec<Diagnostic> = Vec::new();
         let mut sources = Sources::none();
         let mut unusable = false;
@@ -151,7 +157,7 @@ impl Lint {
                     continue;
                 }
             };
-            let (opened, found) = self.lint(opened, &targets, &config, chat_template.as_ref())?;
+            let (opened, found) = self.lint(opened, &targets, &config, (chat_template.as_ref(), tokens.as_ref()))?;
             all.extend(found);
             sources.extend(opened.sources);
         }
@@ -208,9 +214,9 @@ impl Lint {
         opened: Opened,
         targets: &[&'static Target],
         config: &Config,
-        chat_template: Option<&Source>,
+        model: (Option<&Source>, Option<&Arc<Tokens>>),
     ) -> Result<(Opened, Vec<Diagnostic>), Failure> {
-        let mut found = self.find(&opened, targets, config, chat_template);
+        let mut found = self.find(&opened, targets, config, model);
         if !self.fix && !self.diff {
             return Ok((opened, found));
         }
@@ -226,7 +232,7 @@ impl Lint {
             now = source::from_text(now.file.clone(), fixed.clone())
                 .map_err(|SourceError { diagnostics, sources }| Failure::Diagnostics { diagnostics, sources })?;
             text = fixed;
-            found = self.find(&now, targets, config, chat_template);
+            found = self.find(&now, targets, config, model);
         }
         if self.diff {
             let shown = unified(&before, &text, 3, Some(&now.file));
@@ -249,9 +255,10 @@ impl Lint {
         opened: &Opened,
         targets: &[&'static Target],
         config: &Config,
-        chat_template: Option<&Source>,
+        (chat_template, tokens): (Option<&Source>, Option<&Arc<Tokens>>),
     ) -> Vec<Diagnostic> {
-        let subject = Subject::of_file(opened, targets);
+        let mut subject = Subject::of_file(opened, targets);
+        subject.tokens = tokens.cloned();
         let mut found = lint::lint(&subject);
         let own = if chat_template.is_none() { own_chat_template(opened) } else { None };
         if let Some((rewritten, message)) =

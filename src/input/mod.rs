@@ -15,6 +15,10 @@ use crate::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources}
 use crate::json::{self, Value};
 use crate::schema;
 use crate::template::source::{self, Opened, SourceError};
+use crate::tokens::Tokens;
+
+/// The largest tokenizer.json that is read; those of large vocabularies are larger than any other file here.
+const LARGEST_TOKENIZER: u64 = 256 << 20;
 
 /// The text of a file, or of standard input.
 pub fn text(path: &str) -> Result<String, Problem> {
@@ -23,19 +27,24 @@ pub fn text(path: &str) -> Result<String, Problem> {
 
 /// The bytes of a file, or of standard input. One limit holds for all files that are read as a whole.
 fn bytes(path: &str) -> Result<Vec<u8>, Problem> {
+    bytes_up_to(path, LARGEST_FILE)
+}
+
+/// The same with a limit of its own.
+fn bytes_up_to(path: &str, largest: u64) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
     match path {
-        "-" => io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes),
+        "-" => io::stdin().lock().take(largest + 1).read_to_end(&mut bytes),
         path => File::open(path).and_then(|file| {
             // Room for all of it at once: growing would take twice the memory.
             let length = file.metadata().map_or(0, |metadata| metadata.len());
-            bytes.reserve_exact(usize::try_from(length.min(LARGEST_FILE)).unwrap_or(0) + 1);
-            file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)
+            bytes.reserve_exact(usize::try_from(length.min(largest)).unwrap_or(0) + 1);
+            file.take(largest + 1).read_to_end(&mut bytes)
         }),
     }
     .map_err(|error| cannot_read(path, &error))?;
-    if bytes.len() as u64 > LARGEST_FILE {
-        let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
+    if bytes.len() as u64 > largest {
+        let message = format!("the file is larger than {} MiB", largest >> 20);
         let diagnostic = Diagnostic::error("unreadable-file", message).at(Place::file(name(path)));
         return Err(diagnostic
             .help("check that it is the file you mean; put many outputs into a JSON Lines file")
@@ -126,6 +135,32 @@ fn in_json(path: &str, text: &str, value: &json::Path, message: String) -> Diagn
 /// Whether a name is that of a model in the Hugging Face cache, and of no file.
 pub fn is_cached(name: &str) -> bool {
     chat::source::is_cached_name(name) && !Path::new(name).exists()
+}
+
+/// The decode side of a tokenizer: of a tokenizer.json, or of the one in a model folder.
+pub fn tokens(name: &str) -> Result<Tokens, Problem> {
+    let path = tokenizer_file(name)?;
+    let bytes = bytes_up_to(&path, LARGEST_TOKENIZER)?;
+    let refused = |message: String| {
+        Problem::from(
+            Diagnostic::error("unusable-tokenizer", message)
+                .at(Place::file(self::name(&path)))
+                .help("name a tokenizer.json; transformers writes one with `tokenizer.save_pretrained(FOLDER)`"),
+        )
+    };
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Err(refused(
+            "the tokenizer is not text; if it is a model of SentencePiece, convert it to a tokenizer.json".to_owned(),
+        ));
+    };
+    Tokens::load(text).map_err(|error| refused(error.to_string()))
+}
+
+/// The tokenizer.json that a name means.
+pub fn tokenizer_file(name: &str) -> Result<String, Problem> {
+    let place = place(name)?;
+    let path = Path::new(&place);
+    Ok(if path.is_dir() { path.join("tokenizer.json").to_string_lossy().into_owned() } else { place })
 }
 
 /// The response template of a name.

@@ -9,6 +9,7 @@ use crate::pattern::Pattern;
 use crate::targets::{Reader, Reason, Refusal, THINKING, Target};
 use crate::template::source::Opened;
 use crate::template::{ContentSpec, Delimiter, Field, Template};
+use crate::tokens::Tokens;
 
 /// A template to lint.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct Subject<'t> {
     pub targets: &'t [&'static Target],
     /// The token that ends the model's turn, if it is known.
     pub stop: Option<String>,
+    /// The tokenizer of the model, if its markers are to be looked up.
+    pub tokens: Option<Arc<Tokens>>,
     pub(super) warnings: &'t [Diagnostic],
     marks: Vec<Marks>,
     document: Option<Arc<Document<'t>>>,
@@ -86,6 +89,7 @@ impl Part<'_> {
             template: &self.template,
             targets: &[],
             stop: whole.stop.clone(),
+            tokens: None,
             warnings: &[],
             marks: self.template.fields().iter().map(known).collect::<Option<_>>()?,
             document: whole.document.clone(),
@@ -104,7 +108,7 @@ impl<'t> Subject<'t> {
     /// A template without a file: findings name paths, not lines.
     pub fn new(template: &'t Template, targets: &'t [&'static Target]) -> Self {
         let marks = template.fields().iter().map(Marks::of);
-        Self { template, targets, stop: None, warnings: &[], marks: marks.collect(), document: None }
+        Self { template, targets, stop: None, tokens: None, warnings: &[], marks: marks.collect(), document: None }
     }
 
     /// A template with the file it was read from.

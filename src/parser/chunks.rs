@@ -52,6 +52,33 @@ impl Chunks {
     }
 }
 
+impl Chunks {
+    /// Cuts ids, of which each counts as one.
+    pub fn of_ids(self, ids: &[u32]) -> Box<dyn Iterator<Item = &[u32]> + '_> {
+        match self {
+            Self::Whole => Box::new(std::iter::once(ids)),
+            Self::Every(length) => Box::new(ids.chunks(length.max(1))),
+            Self::Random(seed) => Box::new(cut_ids(ids, lengths(seed))),
+        }
+    }
+}
+
+/// Cuts ids at the given lengths, as far as the ids go; the last piece is the rest.
+pub fn cut_ids(ids: &[u32], lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = &[u32]> {
+    let mut rest = ids;
+    let mut lengths = lengths.into_iter();
+    std::iter::from_fn(move || {
+        let length = match lengths.next() {
+            _ if rest.is_empty() => return None,
+            Some(length) => length.min(rest.len()),
+            None => rest.len(),
+        };
+        let (piece, beyond) = rest.split_at_checked(length)?;
+        rest = beyond;
+        Some(piece)
+    })
+}
+
 /// Cuts the text at the given lengths in code points; the last piece is the rest.
 pub fn cut(text: &str, lengths: impl IntoIterator<Item = usize>) -> impl Iterator<Item = &str> {
     let mut rest = text;

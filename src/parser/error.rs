@@ -25,6 +25,8 @@ pub enum ParseErrorKind {
     Missing,
     /// The parser failed before.
     Failed,
+    /// A parser of ids was given text, or a parser of text was given ids.
+    WrongInput,
 }
 
 /// What a parser was doing.
@@ -49,6 +51,10 @@ pub(crate) enum Cause {
     Missing(Vec<String>),
     /// The parser failed before.
     Failed,
+    /// A parser of ids was given text.
+    TextForIds,
+    /// A parser of text was given ids.
+    IdsForText,
 }
 
 impl ParseError {
@@ -59,6 +65,7 @@ impl ParseError {
             Cause::Malformed { .. } => ParseErrorKind::Malformed,
             Cause::Missing(_) => ParseErrorKind::Missing,
             Cause::Failed => ParseErrorKind::Failed,
+            Cause::TextForIds | Cause::IdsForText => ParseErrorKind::WrongInput,
         }
     }
 
@@ -88,6 +95,8 @@ impl fmt::Display for ParseError {
                 write!(f, "required fields are absent: {}", names.join(", "))
             }
             Cause::Failed => f.write_str("the parser has failed before and cannot go on"),
+            Cause::TextForIds => f.write_str("this parser reads token ids; feed it with `feed_tokens`"),
+            Cause::IdsForText => f.write_str("this parser reads text; make it with `Parser::with_tokens` to feed ids"),
         }
     }
 }

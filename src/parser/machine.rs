@@ -6,13 +6,17 @@ use super::calls::{Growth, News};
 use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef};
 use super::events::Events;
+use super::finished::Finished;
 use super::message::Message;
+use super::part::part;
 use super::plan::{DelimiterPlan, FieldPlan, Glance, Plan, Watch};
 use super::problem::{Problem, ProblemKind};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
 use super::span::Span;
 use super::strings::Strings;
+use super::token_feed::{Prompt, TokenFeed};
+use super::token_template::TokenTemplate;
 use crate::content::coerce::Tools;
 use crate::content::{self, Capture, Mode};
 use crate::json::{Object, Value};
@@ -27,6 +31,7 @@ pub struct Options {
     pub(crate) grow_calls: bool,
     pub(crate) reasoning: Reasoning,
     pub(crate) tools_off: bool,
+    pub(crate) stop_ids: Arc<[u32]>,
 }
 
 impl Options {
@@ -62,6 +67,13 @@ impl Options {
     #[must_use]
     pub fn tools_off(mut self, off: bool) -> Self {
         self.tools_off = off;
+        self
+    }
+
+    /// The ids that end the answer of a parser of ids: what follows the first of them is not read.
+    #[must_use]
+    pub fn stop_ids(mut self, ids: impl Into<Arc<[u32]>>) -> Self {
+        self.stop_ids = ids.into();
         self
     }
 
@@ -137,6 +149,8 @@ pub struct Parser {
     stage: Stage,
     prefix_length: usize,
     initial_events: Vec<Event>,
+    /// The ids, if that is what the parser reads; absent while they are being read.
+    ids: Option<Box<TokenFeed>>,
 }
 
 /// The regions of one field that have ended.
@@ -158,24 +172,6 @@ struct Region {
     strings: Strings,
     /// Its calls, if they are reported as they grow.
     growth: Option<Box<Growth>>,
-}
-
-/// A message that is complete.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Finished {
-    /// The message.
-    pub message: Object,
-    /// The required fields that are absent.
-    pub missing: Vec<String>,
-    /// The regions that gave no value, in their order.
-    pub malformed: Vec<Malformed>,
-    /// What went wrong in the text, in its order; empty in reference mode.
-    pub problems: Vec<Problem>,
-    /// The doubts about the answer, a sentence for each.
-    pub notes: Vec<String>,
-    /// The last events, unless they went to a sink.
-    pub events: Vec<Event>,
 }
 
 /// The text a parser holds back, and why.
@@ -233,6 +229,7 @@ impl Parser {
             stage: Stage::Prefix,
             prefix_length: prefix.len(),
             initial_events: Vec::new(),
+            ids: None,
         };
         if !anchored && !prefix.is_empty() {
             parser.signals.note_missing_anchor();
@@ -249,6 +246,32 @@ impl Parser {
             parser.initial_events = events;
         }
         parser.stage = Stage::Feed;
+        Ok(parser)
+    }
+
+    /// Begins a message whose text comes as token ids. `prompt_ids` are those the model was given: they and the answer's
+    /// are one stream, so that a character may begin in one and end in the other.
+    pub fn with_tokens(tokens: &TokenTemplate, prompt_ids: &[u32], options: Options) -> Result<Self, ParseError> {
+        Self::with_prompt(tokens, Prompt::Ids(prompt_ids), options)
+    }
+
+    /// The same after a prompt whose ids are not known. What it spells of markers are markers.
+    pub fn with_tokens_after(tokens: &TokenTemplate, prefix: &str, options: Options) -> Result<Self, ParseError> {
+        Self::with_prompt(tokens, Prompt::Text(prefix), options)
+    }
+
+    fn with_prompt(tokens: &TokenTemplate, prompt: Prompt<'_>, options: Options) -> Result<Self, ParseError> {
+        let (mut feed, prefix) = TokenFeed::begin(tokens, prompt, options.stop_ids.clone());
+        let mut parser = Self::new(tokens.template(), &prefix, options)?;
+        feed.note_prefix(part(&prefix, prefix.len() - parser.prefix_length..prefix.len()));
+        parser.prefix_length = feed.place(parser.prefix_length);
+        let mut events = Vec::with_capacity(parser.initial_events.len());
+        for event in &parser.initial_events {
+            feed.show(event.borrowed(), &mut |event| events.push(event.to_owned()));
+        }
+        parser.initial_events = events;
+        parser.scan.swap_quiet(&mut feed.quiet);
+        parser.ids = Some(Box::new(feed));
         Ok(parser)
     }
 
@@ -295,6 +318,47 @@ impl Parser {
         Ok(())
     }
 
+    /// Takes more ids and gives the events they bring.
+    pub fn feed_tokens(&mut self, ids: &[u32]) -> Result<Events, ParseError> {
+        let mut events = Events::default();
+        self.feed_tokens_into(ids, &mut |event| events.push(event.to_owned()))?;
+        Ok(events)
+    }
+
+    /// Takes more ids and hands the events they bring to a sink, without allocating for each.
+    #[inline]
+    pub fn feed_tokens_into(&mut self, ids: &[u32], sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+        let Some(mut feed) = self.ids.take() else { return Err(self.error(Cause::IdsForText)) };
+        self.scan.swap_quiet(&mut feed.quiet);
+        let done = match feed.plain(ids) {
+            Some(text) => {
+                let done = self.feed_into(text, &mut |event| feed.show(event, sink));
+                feed.count();
+                done
+            }
+            None => self.feed_letters(&mut feed, ids, sink),
+        };
+        self.scan.swap_quiet(&mut feed.quiet);
+        self.ids = Some(feed);
+        done
+    }
+
+    /// Takes ids whose text depends on those before them, or has letters.
+    fn feed_letters(
+        &mut self,
+        feed: &mut TokenFeed,
+        ids: &[u32],
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<(), ParseError> {
+        let text = feed.text(ids, self.buffer.end());
+        let done = match text.as_str() {
+            "" => Ok(()),
+            text => self.feed_into(text, &mut |event| feed.show(event, sink)),
+        };
+        feed.give_back(text);
+        done
+    }
+
     /// Up to where new text, and what is held before it, cannot be part of a watched delimiter; `None` if it has what may
     /// identify one.
     #[inline(never)]
@@ -327,6 +391,17 @@ impl Parser {
 
     /// Ends the text and hands the last events to a sink, without a copy of their values.
     pub fn finish_into(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
+        let Some(mut feed) = self.ids.take() else { return self.finish_text(sink) };
+        self.scan.swap_quiet(&mut feed.quiet);
+        let text = feed.end(self.buffer.end());
+        if !text.is_empty() {
+            self.feed_into(&text, &mut |event| feed.show(event, sink))?;
+        }
+        let finished = self.finish_text(&mut |event| feed.show(event, sink))?;
+        Ok(feed.finish(finished))
+    }
+
+    fn finish_text(mut self, sink: &mut impl FnMut(EventRef<'_>)) -> Result<Finished, ParseError> {
         if self.mode == Mode::Reference {
             self.stage = Stage::Finalize;
         }
@@ -372,7 +447,11 @@ impl Parser {
 
     /// The message so far: the values of the regions that have closed, and the defaults.
     pub fn message(&self) -> Object {
-        self.message.clone().finish(self.template.defaults())
+        let message = self.message.clone().finish(self.template.defaults());
+        match &self.ids {
+            Some(feed) => feed.object(&message),
+            None => message,
+        }
     }
 
     /// The field whose region the parser is in.
@@ -389,6 +468,10 @@ impl Parser {
     #[inline(never)]
     fn step(&mut self, ended: bool, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         self.check_usable()?;
+        if self.ids.is_some() {
+            self.fail();
+            return Err(self.error(Cause::TextForIds));
+        }
         self.stalled = false;
         while !self.stalled {
             let watch = watched(&self.plan, self.region.as_ref());

@@ -33,6 +33,7 @@ mod closers;
 mod error;
 mod event;
 mod events;
+mod finished;
 mod machine;
 mod message;
 mod outside;
@@ -45,24 +46,30 @@ mod scan;
 mod signals;
 mod span;
 mod strings;
+mod token_feed;
+mod token_template;
+#[cfg(test)]
+mod token_tests;
 
 pub use crate::content::coerce::{Tools, ToolsError};
 pub use crate::content::{Capture, Mode};
 // How the command and the tests cut texts.
 pub use chunk_text::ChunkText;
 #[doc(hidden)]
-pub use chunks::{Chunks, cut};
+pub use chunks::{Chunks, cut, cut_ids};
 pub(crate) use error::{Cause, Stage};
 pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
 pub use events::Events;
-pub use machine::{ClosersInStrings, Finished, Options, Parser, Reasoning};
+pub use finished::Finished;
+pub use machine::{ClosersInStrings, Options, Parser, Reasoning};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]
 pub use machine::{Held, Pending};
 pub use problem::{Problem, ProblemKind};
 pub use signals::Malformed;
 pub use span::Span;
+pub use token_template::{Policy, TokenTemplate, TokenTemplateError};
 
 use std::sync::Arc;
 

@@ -237,6 +237,12 @@ impl Scan {
         self.clear_to = place;
     }
 
+    /// Exchanges whether a look at new text is enough: a parser that others must not feed keeps it elsewhere.
+    #[inline]
+    pub fn swap_quiet(&mut self, quiet: &mut bool) {
+        std::mem::swap(&mut self.quiet, quiet);
+    }
+
     /// Lets no more text be skipped.
     pub fn wake(&mut self) {
         self.quiet = false;

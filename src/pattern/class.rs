@@ -64,6 +64,30 @@ impl Class {
             .is_ok()
     }
 
+    /// The same set with these characters as its only ones of a range beyond ASCII. They come in ascending order.
+    pub fn replacing(&self, low: u32, high: u32, members: impl Iterator<Item = char>) -> Self {
+        let outside = |from: u32, to: u32| Some((char::from_u32(from)?, char::from_u32(to)?)).filter(|(a, b)| a <= b);
+        let mut rest: Vec<(char, char)> = self
+            .rest
+            .iter()
+            .flat_map(|&(from, to)| {
+                let (from, to) = (from as u32, to as u32);
+                [outside(from, to.min(low - 1)), outside(from.max(high + 1), to)]
+            })
+            .flatten()
+            .chain(members.map(|c| (c, c)))
+            .collect();
+        rest.sort_unstable();
+        rest.dedup_by(|next, last| {
+            let touches = next.0 as u32 <= last.1 as u32 + 1;
+            if touches {
+                last.1 = last.1.max(next.1);
+            }
+            touches
+        });
+        Self { ascii: self.ascii, rest: rest.into() }
+    }
+
     /// The cost, in the machine's units of work, of looking up a character beyond ASCII.
     fn lookup_cost(&self) -> usize {
         2 + (usize::BITS - self.rest.len().leading_zeros()) as usize

@@ -12,6 +12,7 @@ mod escape;
 mod example;
 mod groups;
 mod haystack;
+mod letters;
 mod machine;
 mod memo;
 mod next_bytes;
@@ -32,6 +33,7 @@ mod search;
 mod tests;
 mod tree;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,6 +44,7 @@ use program::Program;
 use tree::Node;
 
 pub(crate) use constructs::{Construct, Explosion};
+pub(crate) use letters::{Letters, TooManyWays};
 pub(crate) use outline::{Part, source_of};
 pub(crate) use prefilter::LeadingRun;
 #[cfg(feature = "derive")]
@@ -58,6 +61,8 @@ pub struct Pattern {
 struct Parts {
     source: String,
     dialect: Dialect,
+    /// The markers that are one character each, in a pattern for ids.
+    letters: Option<Arc<Letters>>,
     program: Program,
     prefilter: Prefilter,
     names: Vec<(Arc<str>, u32)>,
@@ -149,18 +154,54 @@ impl Pattern {
     }
 
     fn of(source: &str, dialect: Dialect) -> Result<Self, PatternError> {
-        let reading = dialect.read(source)?;
-        Ok(Self {
+        Ok(Self::compiled(source.to_owned(), dialect, None, dialect.read(source)?))
+    }
+
+    fn compiled(source: String, dialect: Dialect, letters: Option<Arc<Letters>>, reading: read_regex::Reading) -> Self {
+        Self {
             parts: Arc::new(Parts {
-                source: source.to_owned(),
+                source,
                 dialect,
+                letters,
                 prefilter: Prefilter::of(&reading.node),
                 can_be_empty: reading.node.can_be_empty(),
                 reach_behind: reading.node.reach_behind(),
                 program: Program::compile(&reading),
                 names: reading.names.into_iter().map(|(name, group)| (name.into(), group)).collect(),
             }),
-        })
+        }
+    }
+
+    /// The pattern for texts in which markers are letters.
+    pub(crate) fn in_letters(&self, letters: &Arc<Letters>) -> Result<Self, TooManyWays> {
+        let Ok(mut reading) = self.reading() else { return Ok(self.clone()) };
+        reading.node = letters::Speller::new(letters, &reading).node(&reading.node)?;
+        Ok(Self::compiled(self.source().to_owned(), self.parts.dialect, Some(letters.clone()), reading))
+    }
+
+    /// The literal texts of the pattern: each runs until something that is no literal follows.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        fn collect(parts: &[Part], texts: &mut Vec<String>) {
+            for part in parts {
+                match part {
+                    Part::Text(text) => texts.push(text.clone()),
+                    Part::Group { parts, .. } | Part::Maybe(parts) | Part::Many(parts) => collect(parts, texts),
+                    Part::Either(branches) => branches.iter().for_each(|branch| collect(branch, texts)),
+                    _ => {}
+                }
+            }
+        }
+        let mut texts = Vec::new();
+        collect(&self.outline(), &mut texts);
+        texts
+    }
+
+    /// The markers that the pattern spells, by their places among the letters.
+    pub(crate) fn markers(&self, letters: &Letters) -> Result<BTreeSet<usize>, TooManyWays> {
+        let Ok(reading) = self.reading() else { return Ok(BTreeSet::new()) };
+        let mut speller = letters::Speller::new(letters, &reading);
+        speller.node(&reading.node)?;
+        Ok(speller.spelled)
     }
 
     /// The pattern that matches any of these strings, the longest first.
@@ -173,17 +214,7 @@ impl Pattern {
         let node = if branches.len() == 1 { branches.remove(0) } else { Node::Alternate(branches) };
         let source = sorted.iter().map(|literal| escape_literal(literal)).collect::<Vec<_>>().join("|");
         let reading = read_regex::Reading { node, groups: 1, names: Vec::new() };
-        Self {
-            parts: Arc::new(Parts {
-                source,
-                dialect: Dialect::Regex,
-                prefilter: Prefilter::of(&reading.node),
-                can_be_empty: reading.node.can_be_empty(),
-                reach_behind: Some(0),
-                program: Program::compile(&reading),
-                names: Vec::new(),
-            }),
-        }
+        Self::compiled(source, Dialect::Regex, None, reading)
     }
 
     /// The pattern as it was written.
@@ -234,7 +265,13 @@ impl Pattern {
 
     /// The pattern as a tree.
     fn reading(&self) -> Result<read_regex::Reading, PatternError> {
-        self.parts.dialect.read(&self.parts.source)
+        let mut reading = self.parts.dialect.read(&self.parts.source)?;
+        if let Some(letters) = &self.parts.letters
+            && let Ok(node) = letters::Speller::new(letters, &reading).node(&reading.node)
+        {
+            reading.node = node;
+        }
+        Ok(reading)
     }
 
     pub(crate) fn named_groups(&self) -> &[(Arc<str>, u32)] {

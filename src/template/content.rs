@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::respell::Respell;
 use crate::pattern::Pattern;
 
 /// The name of a content parser: how a region's body becomes a value.
@@ -144,6 +145,34 @@ impl ContentSpec {
             Self::XmlInline(_) => ContentParser::XmlInline,
             Self::KvLines(_) => ContentParser::KvLines,
             Self::Unusable { parser, .. } => return *parser,
+        })
+    }
+
+    /// The same parser with other texts and patterns to look for.
+    pub(super) fn respelled<R: Respell>(&self, respell: &mut R) -> Result<Self, R::Error> {
+        let inner = |parser: &Option<Arc<Self>>, respell: &mut R| {
+            parser.as_ref().map(|parser| parser.respelled(respell).map(Arc::new)).transpose()
+        };
+        Ok(match self {
+            Self::Json(args) => {
+                let delims = args.string_delims.iter();
+                let string_delims = delims.map(|(open, close)| (respell.text(open), respell.text(close))).collect();
+                Self::Json(JsonArgs { string_delims, ..args.clone() })
+            }
+            Self::XmlInline(args) => Self::XmlInline(XmlInlineArgs {
+                tag_pattern: respell.pattern(&args.tag_pattern)?,
+                value_parser: inner(&args.value_parser, respell)?,
+                merge_duplicates: args.merge_duplicates,
+            }),
+            Self::KvLines(args) => Self::KvLines(KvLinesArgs {
+                line_sep: args.line_sep.as_deref().map(|line_sep| respell.text(line_sep)),
+                kv_sep: args.kv_sep.as_deref().map(|kv_sep| respell.text(kv_sep)).map_err(String::clone),
+                strip: args.strip,
+                value_parser: inner(&args.value_parser, respell)?,
+            }),
+            Self::Text { .. } | Self::Int { .. } | Self::Float { .. } | Self::Bool { .. } | Self::Unusable { .. } => {
+                self.clone()
+            }
         })
     }
 

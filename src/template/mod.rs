@@ -4,6 +4,7 @@ mod content;
 mod keys;
 mod load;
 mod model;
+mod respell;
 mod schema;
 pub mod source;
 mod transform;
@@ -17,6 +18,7 @@ pub use load::{LoadError, LoadErrorKind, Loaded};
 pub use model::Delimiter;
 pub(crate) use model::Regions;
 pub use model::{Field, Template};
+pub(crate) use respell::Respell;
 #[doc(hidden)]
 pub use schema::schema;
 #[doc(hidden)]

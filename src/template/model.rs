@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
+use super::respell::Respell;
 use super::{ContentSpec, Transform};
 use crate::json::{Object, Value};
 use crate::pattern::Pattern;
@@ -108,6 +109,18 @@ impl Delimiter {
     }
 }
 
+impl Delimiter {
+    fn respelled<R: Respell>(&self, respell: &mut R) -> Result<Self, R::Error> {
+        Ok(match self {
+            Self::Literals { literals, .. } => {
+                let literals: Vec<String> = literals.iter().map(|literal| respell.text(literal)).collect();
+                Self::Literals { pattern: Pattern::literals(&literals), literals }
+            }
+            Self::Pattern(pattern) => Self::Pattern(respell.pattern(pattern)?),
+        })
+    }
+}
+
 impl Template {
     pub(super) fn new(parts: Parts) -> Self {
         Self { parts: Arc::new(parts) }
@@ -151,6 +164,25 @@ impl Template {
         let Parts { defaults, start_anchor, .. } = &*self.parts;
         let (defaults, start_anchor) = (defaults.clone(), start_anchor.clone());
         Self::new(Parts { defaults, start_anchor, fields, prepared: OnceLock::new() })
+    }
+
+    /// The same template with other delimiters, and other texts in the arguments of content parsers. Fails with the keys
+    /// that lead to the first one that has no other form.
+    pub(crate) fn respelled<E>(&self, respell: &mut impl Respell<Error = E>) -> Result<Self, (String, E)> {
+        let Parts { defaults, start_anchor, fields, .. } = &*self.parts;
+        let start_anchor = start_anchor.respelled(respell).map_err(|error| ("start_anchor".to_owned(), error))?;
+        let mut fields = fields.clone();
+        for field in &mut fields {
+            let at = |key: &str| format!("fields.{}.{key}", field.name);
+            for (key, delimiter) in [("open", &mut field.open), ("close", &mut field.close)] {
+                if let Some(delimiter) = delimiter {
+                    let key = if delimiter.literals().is_none() { format!("{key}_pattern") } else { key.to_owned() };
+                    *delimiter = delimiter.respelled(respell).map_err(|error| (at(&key), error))?;
+                }
+            }
+            field.content = field.content.respelled(respell).map_err(|error| (at("content_args"), error))?;
+        }
+        Ok(Self::new(Parts { defaults: defaults.clone(), start_anchor, fields, prepared: OnceLock::new() }))
     }
 
     /// Values present in every message.

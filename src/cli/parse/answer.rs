@@ -5,7 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use indexmap::IndexMap;
 
-use super::row::{Row, RowError};
+use super::ids::Ids;
+use super::output::{Beginning, Piece};
+use super::row::Row;
+use super::row_error::RowError;
+use super::tokenizers::Tokenizers;
 use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
 use crate::content::Mode;
@@ -13,8 +17,8 @@ use crate::content::coerce::Tools;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::parser::{
-    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Problem, ProblemKind,
-    Reasoning, cut,
+    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Policy, Problem,
+    ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
 };
 use crate::schema::source::Source;
 use crate::schema::{self, Schema};
@@ -38,6 +42,19 @@ pub struct Asked {
     pub tools: Option<Value>,
     /// What a row leaves out that does not say.
     pub keeping: Keeping,
+    /// How ids are read that do not say.
+    pub ids: AskedIds,
+}
+
+/// How ids are read.
+#[derive(Default)]
+pub struct AskedIds {
+    /// The tokenizer of a row that names none.
+    pub tokenizer: Option<String>,
+    pub policy: Policy,
+    pub stop_ids: Vec<u32>,
+    /// Those that were read.
+    pub tokenizers: Tokenizers,
 }
 
 /// What is read of an output, and what stays in its content.
@@ -162,6 +179,8 @@ pub struct Answerer<'a> {
     template: Option<Reader>,
     /// Templates by their text, the oldest first.
     templates: IndexMap<String, Result<Reader, RowError>>,
+    /// Templates for the ids of a tokenizer, by their text, the tokenizer and the policy, the oldest first.
+    token_templates: IndexMap<(String, String, Policy), Result<TokenTemplate, RowError>>,
 }
 
 /// Why a response schema is not asked for events, chunks or a mode.
@@ -186,7 +205,7 @@ const REMEMBERED: usize = 64;
 impl<'a> Answerer<'a> {
     pub fn new(asked: &'a Asked, doubts: &'a Doubts) -> Self {
         let template = asked.template.as_ref().map(Reader::unshared);
-        Self { asked, doubts, template, templates: IndexMap::new() }
+        Self { asked, doubts, template, templates: IndexMap::new(), token_templates: IndexMap::new() }
     }
 
     /// Appends the answer to a row, one line of JSON.
@@ -221,8 +240,14 @@ impl<'a> Answerer<'a> {
             tools_off: row.tools_off.unwrap_or(self.asked.keeping.tools_off),
         };
         let is_whole = self.asked.is_whole() && row.chunks.is_none() && keeping == Keeping::default();
+        let carried = row.template.as_ref().map(Value::to_string).unwrap_or_default();
         let template = match self.template(row.template)? {
             Reader::Template(template) => template,
+            Reader::Schema(_) if row.ids.is_some() => {
+                return Err(RowError::load(
+                    "a response schema reads text; give the row `text`, or a response template",
+                ));
+            }
             Reader::Schema(_) if !is_whole => {
                 return Err(RowError::load(READS_WHOLE));
             }
@@ -231,11 +256,46 @@ impl<'a> Answerer<'a> {
         let prefix = row.prefix?;
         let tools = row.tools.as_ref().or(self.asked.tools.as_ref());
         let prefix = prefix.as_deref().or(self.asked.prefix.as_deref()).unwrap_or("");
+        if let Some(ids) = &row.ids {
+            let tokens = self.token_template(&template, carried, ids)?;
+            let beginning = match &ids.prompt_ids {
+                Some(prompt_ids) => Beginning::Ids { tokens: &tokens, prompt_ids },
+                None => Beginning::IdsAfterText { tokens: &tokens, prefix },
+            };
+            let pieces: Box<dyn Iterator<Item = &[u32]>> = match row.chunks {
+                Some(lengths) => Box::new(cut_ids(&ids.token_ids, lengths)),
+                None => self.asked.chunks.of_ids(&ids.token_ids),
+            };
+            let stop_ids = ids.stop_ids.as_ref().unwrap_or(&self.asked.ids.stop_ids);
+            let parser = begin(beginning, (self.asked, keeping), tools, stop_ids)?;
+            return parse(parser, pieces.map(Piece::Ids), recording).map(Done::Finished);
+        }
         let feeds: Box<dyn Iterator<Item = &str>> = match row.chunks {
             Some(lengths) => Box::new(cut(&row.text, lengths)),
             None => self.asked.chunks.of(&row.text),
         };
-        parse(&template, prefix, feeds, (self.asked, keeping), tools, recording).map(Done::Finished)
+        let parser = begin(Beginning::Text { template: &template, prefix }, (self.asked, keeping), tools, &[])?;
+        parse(parser, feeds.map(|feed| Piece::Text(feed.into())), recording).map(Done::Finished)
+    }
+
+    /// The template of a row for the ids of its tokenizer.
+    fn token_template(&mut self, template: &Template, carried: String, ids: &Ids) -> Result<TokenTemplate, RowError> {
+        let name = ids.tokenizer.as_ref().or(self.asked.ids.tokenizer.as_ref());
+        let name = name.ok_or_else(|| {
+            RowError::load(
+                "`token_ids` need a `tokenizer`; add one to the row, or pass --tokenizer on the command line",
+            )
+        })?;
+        let key = (carried, name.clone(), ids.policy.unwrap_or(self.asked.ids.policy));
+        if let Some(known) = self.token_templates.get(&key) {
+            return known.clone();
+        }
+        let made = token_template(template, name, key.2, &self.asked.ids.tokenizers);
+        if self.token_templates.len() >= REMEMBERED {
+            self.token_templates.shift_remove_index(0);
+        }
+        self.token_templates.insert(key, made.clone());
+        made
     }
 
     /// The template of a row, or else that of the command line.
@@ -290,43 +350,52 @@ fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(wrong)).transpose()
 }
 
+/// A template for the ids of the tokenizer of a name.
+pub fn token_template(
+    template: &Template,
+    tokenizer: &str,
+    policy: Policy,
+    tokenizers: &Tokenizers,
+) -> Result<TokenTemplate, RowError> {
+    let tokens = tokenizers.get(tokenizer).map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
+    TokenTemplate::new(template, &tokens, policy).map_err(|error| RowError::load(error.to_string()))
+}
+
 /// A parser as the command line asks for it.
 pub fn begin(
-    template: &Template,
-    prefix: &str,
+    beginning: Beginning<'_>,
     (asked, keeping): (&Asked, Keeping),
     tools: Option<&Value>,
+    stop_ids: &[u32],
 ) -> Result<Parser, RowError> {
     let tools = self::tools(tools)?;
     let Keeping { reasoning, tools_off } = keeping;
     let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
-    let options = options.reasoning(reasoning).tools_off(tools_off);
-    let failed = |error: ParseError| RowError::new("prefix", error.to_string());
-    Parser::new(template, prefix, options).map_err(failed)
+    let options = options.reasoning(reasoning).tools_off(tools_off).stop_ids(stop_ids);
+    beginning.parser(options).map_err(|error| RowError::new("prefix", error.to_string()))
 }
 
-/// Parses a text feed by feed.
-pub fn parse(
-    template: &Template,
-    prefix: &str,
-    feeds: impl Iterator<Item: AsRef<str>>,
-    asked: (&Asked, Keeping),
-    tools: Option<&Value>,
+/// Parses an output piece by piece.
+pub fn parse<'p>(
+    mut parser: Parser,
+    pieces: impl Iterator<Item = Piece<'p>>,
     mut recording: Option<&mut Recording>,
 ) -> Result<Finished, RowError> {
     let at = |stage: &'static str| move |error: ParseError| RowError::new(stage, error.to_string());
-    let mut parser = begin(template, prefix, asked, tools)?;
     if let Some(recording) = recording.as_deref_mut() {
         recording.begin(&parser);
     }
-    for feed in feeds {
-        let feed = feed.as_ref();
+    for piece in pieces {
         match recording.as_deref_mut() {
             Some(recording) if recording.problems_only => {
-                parser.feed_into(feed, &mut |event| recording.keep(event)).map_err(at("feed"))?;
+                piece.feed(&mut parser, &mut |event| recording.keep(event)).map_err(at("feed"))?;
             }
-            Some(recording) => recording.feeds.push(parser.feed(feed).map_err(at("feed"))?.into()),
-            None => parser.feed_into(feed, &mut |_| {}).map_err(at("feed"))?,
+            Some(recording) => {
+                let mut events = Vec::new();
+                piece.feed(&mut parser, &mut |event| events.push(event.to_owned())).map_err(at("feed"))?;
+                recording.feeds.push(events);
+            }
+            None => piece.feed(&mut parser, &mut |_| {}).map_err(at("feed"))?,
         }
     }
     let Some(recording) = recording else { return parser.finish_into(&mut |_| {}).map_err(at("finalize")) };

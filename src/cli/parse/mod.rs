@@ -2,25 +2,33 @@
 
 mod answer;
 mod arriving;
+mod ids;
+mod output;
 mod row;
+mod row_error;
 mod schema;
 mod show;
 mod stream;
 mod table;
+mod tokenizers;
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use self::answer::{Answerer, Asked, Doubts, Keeping, Reader, Recording};
+use self::answer::{Answerer, Asked, AskedIds, Doubts, Keeping, Reader, Recording};
 use self::arriving::Arriving;
+use self::output::{Beginning, Piece};
+use self::tokenizers::Tokenizers;
 use super::rows::Tally;
 use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
-use crate::diagnostic::{Diagnostic, Sources};
+use crate::diagnostic::{Diagnostic, Place, Sources};
 use crate::json::Value;
-use crate::parser::{Chunks, ClosersInStrings, Reasoning};
+use crate::parser::{Chunks, ClosersInStrings, Policy, Reasoning, TokenTemplate};
 use crate::schema::source::Source;
+use crate::template::Template;
 
 /// Parse model output with a response template
 #[derive(Debug, clap::Args)]
@@ -73,11 +81,24 @@ pub struct Parse {
     /// Leave calls in the content, as the model wrote them
     #[arg(long)]
     tools_off: bool,
+    /// Read the output as token ids, a JSON list or numbers, of this tokenizer.json or model folder
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<String>,
+    /// Select what makes a marker of token ids: `exact`, its own token, or `either`, its characters in any tokens
+    #[arg(long, value_enum, default_value = "exact")]
+    policy: PolicyName,
+    /// Read the token ids as the continuation of these
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prefix", "jsonl"], requires = "tokenizer")]
+    prompt_ids: Option<String>,
+    /// End the output at this token id; repeat it for several
+    #[arg(long = "stop-id", value_name = "ID")]
+    stop_ids: Vec<u32>,
     /// Exit with 1 if any row has `missing`, `malformed`, `problems` or `notes`
     #[arg(long, requires = "jsonl")]
     strict: bool,
     /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?,
-    /// "reasoning"?, "tools_off"?}; other keys are passed through
+    /// "reasoning"?, "tools_off"?}, or with {"token_ids", "prompt_ids"?, "tokenizer"?, "policy"?, "stop_ids"?}
+    /// for the text; other keys are passed through
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
 }
@@ -86,6 +107,12 @@ pub struct Parse {
 enum ModeName {
     Stable,
     Reference,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum PolicyName {
+    Exact,
+    Either,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -127,6 +154,15 @@ impl Parse {
                 },
                 tools_off: self.tools_off,
             },
+            ids: AskedIds {
+                tokenizer: self.tokenizer.clone(),
+                policy: match self.policy {
+                    PolicyName::Exact => Policy::Exact,
+                    PolicyName::Either => Policy::Either,
+                },
+                stop_ids: self.stop_ids.clone(),
+                tokenizers: Tokenizers::default(),
+            },
         };
         if matches!(asked.template, Some(Reader::Schema(_))) {
             schema::check(&asked, global)?;
@@ -140,7 +176,8 @@ impl Parse {
     /// Standard input can be read once only.
     fn check_inputs(&self) -> Result<(), Diagnostic> {
         let output = self.jsonl.as_deref().or(self.output.as_deref()).unwrap_or("-");
-        let inputs = [self.template.as_deref(), Some(output), self.prefix.as_deref(), self.tools.as_deref()];
+        let prompt = self.prefix.as_deref().or(self.prompt_ids.as_deref());
+        let inputs = [self.template.as_deref(), Some(output), prompt, self.tools.as_deref(), self.tokenizer.as_deref()];
         if inputs.into_iter().flatten().filter(|path| *path == "-").count() < 2 {
             return Ok(());
         }
@@ -154,7 +191,7 @@ impl Parse {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
         let is_schema = matches!(asked.template, Some(Reader::Schema(_)));
-        if !is_schema && asked.prefix.is_none() && !global.is_quiet() {
+        if !is_schema && asked.prefix.is_none() && self.prompt_ids.is_none() && !global.is_quiet() {
             note(
                 "without --prefix the output is read as if the prompt ended with the start anchor; if the prompt goes \
                  on after it, for example to open reasoning, pass it with --prefix FILE, or an empty file if there is none",
@@ -166,28 +203,44 @@ impl Parse {
             None => return Ok(ExitCode::from(2)),
         };
         let prefix = asked.prefix.as_deref().unwrap_or("");
+        let given = match &self.tokenizer {
+            Some(tokenizer) => Some(self.given_ids(template, tokenizer, path)?),
+            None => None,
+        };
+        let beginning = match &given {
+            None => Beginning::Text { template, prefix },
+            Some(GivenIds { tokens, prompt_ids: Some(prompt_ids), .. }) => Beginning::Ids { tokens, prompt_ids },
+            Some(GivenIds { tokens, .. }) => Beginning::IdsAfterText { tokens, prefix },
+        };
+        let parser = answer::begin(beginning, (&asked, asked.keeping), asked.tools.as_ref(), &self.stop_ids);
         let mut out = io::stdout().lock();
         let is_table = asked.events && out.is_terminal();
         let mut recording = Recording { problems_only: true, spans: asked.spans, ..Recording::default() };
         let color = global.colors(&out);
         // An answer that depends on the feeds, or feeds that are counted, need the whole text first.
-        let arrives = asked.mode == Mode::Stable && asked.chunks == Chunks::Whole;
+        let arrives = given.is_none() && asked.mode == Mode::Stable && asked.chunks == Chunks::Whole;
         let mut arriving = arrives.then(|| Arriving::open(path)).transpose()?;
-        let known = if arrives { String::new() } else { Arriving::whole(path)? };
+        let known = match &given {
+            Some(given) => given.text(),
+            None if arrives => String::new(),
+            None => Arriving::whole(path)?,
+        };
         let mut cuts = asked.chunks.of(&known);
-        let feeds = std::iter::from_fn(|| match &mut arriving {
-            Some(arriving) => arriving.next_piece().map(Cow::Owned),
-            None => cuts.next().map(Cow::Borrowed),
+        let mut cuts_of_ids = given.as_ref().map(|given| asked.chunks.of_ids(&given.ids));
+        let feeds = std::iter::from_fn(|| match (&mut cuts_of_ids, &mut arriving) {
+            (Some(cuts), _) => cuts.next().map(Piece::Ids),
+            (None, Some(arriving)) => arriving.next_piece().map(|piece| Piece::Text(Cow::Owned(piece))),
+            (None, None) => cuts.next().map(|piece| Piece::Text(Cow::Borrowed(piece))),
         });
         let mut done = if is_table {
-            table::parse(template, prefix, feeds, &asked, &mut recording, &mut out, color)?
+            table::parse(template, (parser, prefix), feeds, &asked, &mut recording, &mut out, color)?
         } else if asked.events {
             let mut out = BufWriter::new(&mut out);
-            let done = stream::parse(template, prefix, feeds, &asked, &mut recording, &mut out)?;
+            let done = stream::parse(parser, feeds, &asked, &mut recording, &mut out)?;
             out.flush()?;
             done
         } else {
-            answer::parse(template, prefix, feeds, (&asked, asked.keeping), asked.tools.as_ref(), Some(&mut recording))
+            parser.and_then(|parser| answer::parse(parser, feeds, Some(&mut recording)))
         };
         let text = match arriving {
             Some(arriving) => arriving.finish()?,
@@ -219,6 +272,47 @@ impl Parse {
             Failure::Diagnostics { diagnostics, sources: Sources::none().with(file, text) }.report(global);
         }
         Ok(ExitCode::from(if in_order { 0 } else { 1 }))
+    }
+}
+
+/// An output of ids that is read as a whole.
+struct GivenIds {
+    tokens: TokenTemplate,
+    prompt_ids: Option<Vec<u32>>,
+    ids: Vec<u32>,
+}
+
+impl GivenIds {
+    /// The text of the ids, in which problems are shown.
+    fn text(&self) -> String {
+        let prompt_ids = self.prompt_ids.as_deref().unwrap_or_default();
+        let prompt = self.tokens.tokens().decode(prompt_ids);
+        let all = self.tokens.tokens().decode(&[prompt_ids, &self.ids].concat());
+        // A character that the prompt leaves open is the answer's.
+        all.strip_prefix(prompt.trim_end_matches('\u{fffd}')).unwrap_or(&all).to_owned()
+    }
+}
+
+impl Parse {
+    /// What `--tokenizer` and the files of ids say.
+    fn given_ids(&self, template: &Template, tokenizer: &str, path: &str) -> Result<GivenIds, Failure> {
+        let tokens = Arc::new(input::tokens(tokenizer)?);
+        let policy = match self.policy {
+            PolicyName::Exact => Policy::Exact,
+            PolicyName::Either => Policy::Either,
+        };
+        let tokens = TokenTemplate::new(template, &tokens, policy).map_err(|error| {
+            Diagnostic::error("marker-in-pattern", error.to_string()).help("use `--policy either` to match text")
+        })?;
+        let read = |path: &str| {
+            ids::of_text(&input::text(path)?).map_err(|message| {
+                let place = Place::file(input::name(path));
+                let help = "write the ids as a JSON list, or as numbers with spaces between them";
+                Failure::from(Diagnostic::error("invalid-ids", message).at(place).help(help))
+            })
+        };
+        let prompt_ids = self.prompt_ids.as_deref().map(read).transpose()?;
+        Ok(GivenIds { tokens, prompt_ids, ids: read(path)? })
     }
 }
 

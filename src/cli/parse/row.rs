@@ -2,51 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::ids::Ids;
+use super::row_error::RowError;
 use crate::json::{self, Object, Value};
 use crate::parser::Reasoning;
-use crate::schema::SchemaError;
-
-/// An error, and its stage.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowError {
-    /// `load`, `prefix`, `feed` or `finalize`.
-    pub stage: &'static str,
-    /// The error.
-    pub message: String,
-    /// The details of a response schema: the kind of error, and the node.
-    pub node: Option<(&'static str, String)>,
-}
-
-impl RowError {
-    pub fn new(stage: &'static str, message: impl Into<String>) -> Self {
-        Self { stage, message: message.into(), node: None }
-    }
-
-    pub fn load(message: impl Into<String>) -> Self {
-        Self::new("load", message)
-    }
-
-    /// The error as part of an answer.
-    pub fn to_value(&self) -> Value {
-        let mut value = Object::new();
-        value.insert("stage".to_owned(), self.stage.into());
-        if let Some((kind, _)) = &self.node {
-            value.insert("kind".to_owned(), (*kind).into());
-        }
-        value.insert("message".to_owned(), self.message.as_str().into());
-        if let Some((_, path)) = &self.node {
-            value.insert("path".to_owned(), path.as_str().into());
-        }
-        Value::Object(value)
-    }
-}
-
-impl From<SchemaError> for RowError {
-    fn from(error: SchemaError) -> Self {
-        let node = Some((error.kind.name(), error.path));
-        Self { stage: "finalize", message: error.message, node }
-    }
-}
 
 /// The keys of an answer's own, which a row cannot set.
 const ANSWER: [&str; 9] =
@@ -59,11 +18,13 @@ pub struct Row {
     pub template: Option<Value>,
     /// The prompt, if any, or why it cannot be used. A template that does not load is reported first.
     pub prefix: Result<Option<String>, RowError>,
-    /// The model's output.
+    /// The model's output, if it is text.
     pub text: String,
+    /// The model's output, if it is token ids.
+    pub ids: Option<Ids>,
     /// The tools there are.
     pub tools: Option<Value>,
-    /// Code points a feed.
+    /// Code points a feed, or ids.
     pub chunks: Option<Vec<usize>>,
     /// What becomes of reasoning, and whether calls stay in the content, if the row says.
     pub reasoning: Option<Reasoning>,
@@ -101,7 +62,9 @@ impl Row {
     }
 
     fn from_entries(mut entries: Object) -> Result<Self, RowError> {
+        let ids = Ids::take(&mut entries)?;
         let text = match entries.shift_remove("text") {
+            None if ids.is_some() => String::new(),
             Some(Value::String(text)) => text,
             Some(other) => return Err(RowError::load(format!("`text` must be a string, not {}", other.kind()))),
             None => return Err(RowError::load("the row has no `text`")),
@@ -116,6 +79,7 @@ impl Row {
         };
         let chunks = match entries.shift_remove("chunks") {
             None | Some(Value::Null) => None,
+            Some(chunks) if ids.is_some() => Some(lengths_of(&chunks, "ids")?),
             Some(chunks) => Some(lengths(&chunks, &text)?),
         };
         let tools = entries.shift_remove("tools").filter(|tools| *tools != Value::Null);
@@ -132,7 +96,7 @@ impl Row {
         };
         let template = entries.shift_remove("template");
         entries.retain(|key, _| !ANSWER.contains(&key.as_str()));
-        Ok(Self { template, prefix, text, tools, chunks, reasoning, tools_off, others: entries })
+        Ok(Self { template, prefix, text, ids, tools, chunks, reasoning, tools_off, others: entries })
     }
 }
 
@@ -148,18 +112,22 @@ fn reasoning(value: &Value) -> Result<Reasoning, RowError> {
 
 /// The lengths of the feeds, which add up to the text.
 fn lengths(chunks: &Value, text: &str) -> Result<Vec<usize>, RowError> {
-    let length = |value: &Value| match value {
-        Value::Number(number) => number.as_i64().and_then(|length| usize::try_from(length).ok()),
-        _ => None,
-    };
-    let lengths = chunks.as_list().and_then(|items| items.iter().map(length).collect::<Option<Vec<_>>>());
-    let lengths = lengths.ok_or_else(|| RowError::load("`chunks` must be a list of lengths in code points"))?;
+    let lengths = lengths_of(chunks, "code points")?;
     let sum = lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
     let there = text.chars().count();
     if sum != there {
         return Err(RowError::load(format!("`chunks` add up to {sum} code points, and the text has {there}")));
     }
     Ok(lengths)
+}
+
+fn lengths_of(chunks: &Value, unit: &str) -> Result<Vec<usize>, RowError> {
+    let length = |value: &Value| match value {
+        Value::Number(number) => number.as_i64().and_then(|length| usize::try_from(length).ok()),
+        _ => None,
+    };
+    let lengths = chunks.as_list().and_then(|items| items.iter().map(length).collect::<Option<Vec<_>>>());
+    lengths.ok_or_else(|| RowError::load(format!("`chunks` must be a list of lengths in {unit}")))
 }
 
 #[cfg(test)]
@@ -188,6 +156,7 @@ mod tests {
                 template: None,
                 prefix: Ok(None),
                 text: String::new(),
+                ids: None,
                 tools: None,
                 chunks: None,
                 reasoning: None,

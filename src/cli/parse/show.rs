@@ -1,7 +1,7 @@
 //! The output for people: the message, formatted and colored, and its problems.
 
 use super::answer::Recording;
-use super::row::RowError;
+use super::row_error::RowError;
 use crate::diagnostic::{self, Diagnostic, Place, escape};
 use crate::json::{Object, Value};
 use crate::parser::{Event, Mode, ProblemKind, Span};

@@ -2,23 +2,22 @@
 
 use std::io::{self, Write};
 
-use super::answer::{Asked, Recording, begin, complete};
-use super::row::RowError;
+use super::answer::{Asked, Recording, complete};
+use super::output::Piece;
+use super::row_error::RowError;
 use crate::json::{Object, Value};
 use crate::parser::{Chunks, Event, EventRef, Finished, ParseError, Parser};
-use crate::template::Template;
 
 /// Parses a text feed by feed and writes one object: events first, then what came of it.
-pub fn parse(
-    template: &Template,
-    prefix: &str,
-    feeds: impl Iterator<Item: AsRef<str>>,
+pub fn parse<'p>(
+    parser: Result<Parser, RowError>,
+    feeds: impl Iterator<Item = Piece<'p>>,
     asked: &Asked,
     recording: &mut Recording,
     out: &mut impl Write,
 ) -> io::Result<Result<Finished, RowError>> {
     let mut last = None;
-    let done = match begin(template, prefix, (asked, asked.keeping), asked.tools.as_ref()) {
+    let done = match parser {
         Ok(parser) => {
             recording.prefix_length = parser.prefix_length();
             let mut initial = String::new();
@@ -58,9 +57,9 @@ pub fn parse(
 }
 
 /// Reads the text; what came of it, with the last events. A feed that fails is not written.
-fn read(
+fn read<'p>(
     mut parser: Parser,
-    feeds: impl Iterator<Item: AsRef<str>>,
+    feeds: impl Iterator<Item = Piece<'p>>,
     recording: &mut Recording,
     is_live: bool,
     out: &mut impl Write,
@@ -68,7 +67,7 @@ fn read(
     let mut events = String::new();
     for (number, feed) in feeds.enumerate() {
         events.clear();
-        if let Err(error) = parser.feed_into(feed.as_ref(), &mut |event| add(&mut events, event, recording)) {
+        if let Err(error) = feed.feed(&mut parser, &mut |event| add(&mut events, event, recording)) {
             return Ok(Err(failed("feed", &error)));
         }
         out.write_all(if number > 0 { b", [" } else { b"[" })?;

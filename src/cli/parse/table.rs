@@ -3,18 +3,19 @@
 
 use std::io::{self, Write};
 
-use super::answer::{Asked, Recording, begin};
-use super::row::RowError;
+use super::answer::{Asked, Recording};
+use super::output::Piece;
+use super::row_error::RowError;
 use super::show::{BAD, KEY, Pen, QUIET, STEP, STRING, excerpt, shortened, tail};
 use crate::diagnostic::escape;
-use crate::parser::{EventRef, Finished, Held, ParseError, ProblemKind, Span};
+use crate::parser::{EventRef, Finished, Held, ParseError, Parser, ProblemKind, Span};
 use crate::template::Template;
 
 /// Parses a text feed by feed and writes each feed, what it brought, and what is held back after it.
-pub fn parse(
+pub fn parse<'p>(
     template: &Template,
-    prefix: &str,
-    feeds: impl Iterator<Item: AsRef<str>>,
+    (parser, prefix): (Result<Parser, RowError>, &str),
+    feeds: impl Iterator<Item = Piece<'p>>,
     asked: &Asked,
     recording: &mut Recording,
     out: &mut impl Write,
@@ -26,7 +27,7 @@ pub fn parse(
     let pen = Pen { out: &mut lines, color };
     let mut table = Table { pen, field_width, spans: asked.spans };
     table.heading();
-    let mut parser = match begin(template, prefix, (asked, asked.keeping), asked.tools.as_ref()) {
+    let mut parser = match parser {
         Ok(parser) => parser,
         Err(error) => return table.flush(out).map(|()| Err(error)),
     };
@@ -40,9 +41,8 @@ pub fn parse(
     }
     let failed = |stage, error: &ParseError| Ok(Err(RowError::new(stage, error.to_string())));
     for (number, feed) in feeds.enumerate() {
-        let feed = feed.as_ref();
-        table.step(&format!("feed {}", number + 1), &excerpt(feed));
-        let fed = parser.feed_into(feed, &mut |event| {
+        table.step(&format!("feed {}", number + 1), &excerpt(&feed.shown()));
+        let fed = feed.feed(&mut parser, &mut |event| {
             recording.keep(event);
             table.event(event);
         });
@@ -161,7 +161,10 @@ mod tests {
         let mut recording = Recording::default();
         let mut out = Vec::new();
         let (prefix, asked) = ("<user>Hi<bot><t>", Asked::default());
-        parse(&template, prefix, feeds.into_iter(), &asked, &mut recording, &mut out, false).unwrap().unwrap();
+        let parser = Parser::new(&template, prefix, crate::parser::Options::default());
+        let parser = parser.map_err(|error| RowError::new("prefix", error.to_string()));
+        let feeds = feeds.into_iter().map(|feed| Piece::Text(feed.into()));
+        parse(&template, (parser, prefix), feeds, &asked, &mut recording, &mut out, false).unwrap().unwrap();
         assert!(recording.feeds.is_empty() && recording.initial.is_empty(), "nothing is kept");
         insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
         STEP      EVENT     FIELD    TEXT

@@ -31,6 +31,7 @@ pub(super) mod target_construct;
 pub(super) mod target_field;
 pub(super) mod target_pattern;
 mod text_outside;
+mod tokenless_marker;
 mod tools_never_shown;
 mod typed_values;
 mod unfilled_placeholder;
@@ -69,6 +70,7 @@ pub static RULES: &[&Rule] = &[
     &repeated_key::RULE,
     &typed_values::RULE,
     &forgeable_anchor::RULE,
+    &tokenless_marker::RULE,
     &target_field::RULE,
     &target_construct::RULE,
     &target_pattern::RULE,

@@ -1,0 +1,99 @@
+//! An output that is token ids: the keys of a row, and the file of a command line.
+
+use super::row_error::RowError;
+use crate::json::{self, Object, Value};
+use crate::parser::Policy;
+
+/// What a row says of its ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ids {
+    /// The model's output.
+    pub token_ids: Vec<u32>,
+    /// The prompt, if it is ids as well.
+    pub prompt_ids: Option<Vec<u32>>,
+    /// The file of the tokenizer, if the row says.
+    pub tokenizer: Option<String>,
+    /// What makes a marker, if the row says.
+    pub policy: Option<Policy>,
+    /// The ids that end the output, if the row says.
+    pub stop_ids: Option<Vec<u32>>,
+}
+
+impl Ids {
+    /// Takes the keys out of a row; none of a row whose output is text.
+    pub fn take(entries: &mut Object) -> Result<Option<Self>, RowError> {
+        let Some(token_ids) = entries.shift_remove("token_ids") else { return Ok(None) };
+        let both = |one: &str, other: &str| {
+            RowError::load(format!(
+                "the row has both `{one}` and `{other}`; give the one that you have, and not the other"
+            ))
+        };
+        if entries.contains_key("text") {
+            return Err(both("text", "token_ids"));
+        }
+        let token_ids = of_value("token_ids", &token_ids).map_err(RowError::load)?;
+        let mut list = |key: &str| match entries.shift_remove(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => of_value(key, &value).map(Some).map_err(RowError::load),
+        };
+        let (prompt_ids, stop_ids) = (list("prompt_ids")?, list("stop_ids")?);
+        if prompt_ids.is_some() && entries.contains_key("prefix") {
+            return Err(both("prefix", "prompt_ids"));
+        }
+        let tokenizer = match entries.shift_remove("tokenizer") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(tokenizer)) => Some(tokenizer),
+            Some(other) => {
+                return Err(RowError::load(format!("`tokenizer` must name a file, and is {}", other.kind())));
+            }
+        };
+        let policy = match entries.shift_remove("policy") {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(policy(&value)?),
+        };
+        Ok(Some(Self { token_ids, prompt_ids, tokenizer, policy, stop_ids }))
+    }
+}
+
+fn policy(value: &Value) -> Result<Policy, RowError> {
+    match value.as_str() {
+        Some("exact") => Ok(Policy::Exact),
+        Some("either") => Ok(Policy::Either),
+        _ => Err(RowError::load(format!("`policy` must be `exact` or `either`, not {value}"))),
+    }
+}
+
+/// The ids of a list.
+pub fn of_value(key: &str, value: &Value) -> Result<Vec<u32>, String> {
+    let list = value.as_list().ok_or_else(|| format!("`{key}` must be a list of token ids, not {}", value.kind()))?;
+    let id = |(place, value): (usize, &Value)| {
+        let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
+        id.ok_or_else(|| format!("`{key}[{place}]` must be a whole number from 0 to 4294967295, and is {value}"))
+    };
+    list.iter().enumerate().map(id).collect()
+}
+
+/// The ids in a file: a list of JSON, or numbers with white space between them.
+pub fn of_text(text: &str) -> Result<Vec<u32>, String> {
+    if text.trim_start().starts_with('[') {
+        let value = json::read(text).map_err(|error| format!("not valid JSON: {}", error.message))?;
+        return of_value("ids", &value);
+    }
+    let id = |word: &str| word.parse().map_err(|_| format!("{:?} is not a token id", word));
+    text.split_whitespace().map(id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_in_a_file() {
+        assert_eq!(of_text("[1, 2]\n"), Ok(vec![1, 2]));
+        assert_eq!(of_text(" 1\n4294967295 "), Ok(vec![1, u32::MAX]));
+        assert_eq!(of_text(""), Ok(vec![]));
+        for wrong in ["[1.5]", "[-1]", "[true]", "1,2", "x", "[1"] {
+            assert!(of_text(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a row has no answer.
+
+use crate::json::{Object, Value};
+use crate::schema::SchemaError;
+
+/// An error, and its stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowError {
+    /// `load`, `prefix`, `feed` or `finalize`.
+    pub stage: &'static str,
+    /// The error.
+    pub message: String,
+    /// The details of a response schema: the kind of error, and the node.
+    pub node: Option<(&'static str, String)>,
+}
+
+impl RowError {
+    pub fn new(stage: &'static str, message: impl Into<String>) -> Self {
+        Self { stage, message: message.into(), node: None }
+    }
+
+    pub fn load(message: impl Into<String>) -> Self {
+        Self::new("load", message)
+    }
+
+    /// The error as part of an answer.
+    pub fn to_value(&self) -> Value {
+        let mut value = Object::new();
+        value.insert("stage".to_owned(), self.stage.into());
+        if let Some((kind, _)) = &self.node {
+            value.insert("kind".to_owned(), (*kind).into());
+        }
+        value.insert("message".to_owned(), self.message.as_str().into());
+        if let Some((_, path)) = &self.node {
+            value.insert("path".to_owned(), path.as_str().into());
+        }
+        Value::Object(value)
+    }
+}
+
+impl From<SchemaError> for RowError {
+    fn from(error: SchemaError) -> Self {
+        let node = Some((error.kind.name(), error.path));
+        Self { stage: "finalize", message: error.message, node }
+    }
+}

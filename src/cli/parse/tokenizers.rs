@@ -1,0 +1,35 @@
+//! The tokenizers of a run, each read once and shared by all threads.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::cli::input;
+use crate::tokens::Tokens;
+
+/// How many tokenizers are kept: a table of one takes some megabytes.
+const REMEMBERED: usize = 8;
+
+/// Tokenizers by their names, and why those that could not be read were not.
+#[derive(Debug, Default)]
+pub struct Tokenizers(Mutex<HashMap<String, Result<Arc<Tokens>, String>>>);
+
+impl Tokenizers {
+    /// The tokenizer of a name, or one line that says what is wrong with it.
+    pub fn get(&self, name: &str) -> Result<Arc<Tokens>, String> {
+        // Whoever asks for the same one waits rather than reads it too.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(name) {
+            return known.clone();
+        }
+        let read = if name == "-" {
+            Err("a row cannot read its tokenizer from standard input".to_owned())
+        } else {
+            input::tokens(name).map(Arc::new).map_err(|problem| problem.line())
+        };
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(name.to_owned(), read.clone());
+        read
+    }
+}

@@ -1,0 +1,26 @@
+//! The decode side of a `tokenizer.json`: which text each id of a model stands for, and the text of a stream of ids.
+//!
+//! Nothing here encodes. An id that the tokenizer lacks has no text; text that was given is never taken back, however the
+//! ids are cut into feeds.
+//!
+//! ```
+//! use backchat::tokens::Tokens;
+//!
+//! let tokens = Tokens::load(
+//!     r#"{"added_tokens": [{"id": 2, "content": "<end>"}], "decoder": {"type": "ByteLevel"},
+//!         "model": {"vocab": {"Hi": 0, "Ġyou": 1}}}"#,
+//! )?;
+//! assert_eq!(tokens.decode(&[0, 1, 2]), "Hi you<end>");
+//! # Ok::<(), backchat::tokens::TokensError>(())
+//! ```
+
+mod decoder;
+mod error;
+mod load;
+mod reader;
+mod stream;
+mod table;
+
+pub use error::TokensError;
+pub(crate) use stream::{Sink, TextStream};
+pub use table::Tokens;
