@@ -31,7 +31,7 @@ pub struct Options {
     pub(crate) grow_calls: bool,
     pub(crate) reasoning: Reasoning,
     pub(crate) tools_off: bool,
-    pub(crate) stop_ids: Arc<[u32]>,
+    pub(crate) stop_ids: Option<Arc<[u32]>>,
 }
 
 impl Options {
@@ -73,7 +73,7 @@ impl Options {
     /// The ids that end the answer of a parser of ids: what follows the first of them is not read.
     #[must_use]
     pub fn stop_ids(mut self, ids: impl Into<Arc<[u32]>>) -> Self {
-        self.stop_ids = ids.into();
+        self.stop_ids = Some(ids.into());
         self
     }
 

@@ -28,7 +28,7 @@ pub(super) struct TokenFeed {
     map: LetterMap,
     /// What the scan keeps here while nothing is being read.
     pub quiet: bool,
-    stop_ids: Arc<[u32]>,
+    stop_ids: Option<Arc<[u32]>>,
     stopped: bool,
     /// How many ids of the answer were read, and how many came after the stop.
     read: usize,
@@ -99,7 +99,7 @@ impl Sink for InLetters<'_> {
 
 impl TokenFeed {
     /// Begins after a prompt, whose text in letters it gives.
-    pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, stop_ids: Arc<[u32]>) -> (Self, String) {
+    pub fn begin(tokens: &TokenTemplate, prompt: Prompt<'_>, stop_ids: Option<Arc<[u32]>>) -> (Self, String) {
         let stream = match prompt {
             Prompt::Ids(_) => TextStream::new(tokens.tokens()),
             Prompt::Text(text) => TextStream::after(tokens.tokens(), text),
@@ -149,11 +149,16 @@ impl TokenFeed {
     #[inline]
     pub fn plain(&self, ids: &[u32]) -> Option<&str> {
         let [id] = ids else { return None };
-        if self.stopped || self.stop_ids.contains(id) {
+        if self.stopped || self.is_stop(*id) {
             return None;
         }
         let text = self.stream.plain(self.tokens.tokens(), *id)?;
         (!Letters::may_have_letters(text)).then_some(text)
+    }
+
+    #[inline]
+    fn is_stop(&self, id: u32) -> bool {
+        self.stop_ids.as_ref().is_some_and(|stops| stops.contains(&id))
     }
 
     /// Counts an id whose text was asked for.
@@ -173,7 +178,7 @@ impl TokenFeed {
             }
             let place = Place::Answer(self.read);
             self.read += 1;
-            self.stopped = self.stop_ids.contains(id);
+            self.stopped = self.is_stop(*id);
             if !self.stopped || self.tokens.is_marker(*id) {
                 self.push(*id, place, &mut out);
             }

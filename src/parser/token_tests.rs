@@ -232,7 +232,7 @@ proptest! {
         let singly: Vec<&[u32]> = ids.chunks(1).collect();
         prop_assert_eq!(&whole, &read(&template, &prompt, &singly, &options).0);
         let has_letters = |text: &str| text.contains(|c| ('\u{D0000}'..'\u{E0000}').contains(&c));
-        let said = format!("{:?}", whole);
+        let said = format!("{whole:?}");
         prop_assert!(!has_letters(&said));
     }
 }

@@ -8,8 +8,18 @@ use super::reader::Reader;
 use super::table::{Builder, Tokens};
 use crate::json::{self, Value};
 
-/// Reads the text of a `tokenizer.json`.
-pub(super) fn load(text: &str) -> Result<Tokens, TokensError> {
+impl Tokens {
+    /// Reads the text of a `tokenizer.json`: its vocabulary, its added tokens, and its decoder.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a tokenizer, or its decoder does not give each token a text of its own.
+    pub fn load(tokenizer_json: &str) -> Result<Self, TokensError> {
+        load(tokenizer_json)
+    }
+}
+
+fn load(text: &str) -> Result<Tokens, TokensError> {
     let mut reader = Reader::new(text);
     if reader.peek() != Some(b'{') {
         return Err(other_format(text));

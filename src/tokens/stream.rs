@@ -86,11 +86,6 @@ impl TextStream {
         }
     }
 
-    /// Whether the stream is inside a character.
-    pub fn is_open(&self) -> bool {
-        self.pending_length > 0
-    }
-
     fn give_bytes(&mut self, tokens: &Tokens, mut bytes: &[u8], sink: &mut impl Sink) {
         // The character that is open takes one byte after the other; few tokens have more of it.
         while self.pending_length > 0
@@ -163,6 +158,28 @@ impl TextStream {
         if !text.is_empty() {
             sink.text(text);
         }
+    }
+}
+
+impl Tokens {
+    /// The text of ids that follow each other, from the start of a text. Ids that the tokenizer lacks have none.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        struct Plain<'t>(&'t Tokens, String);
+        impl Sink for Plain<'_> {
+            fn text(&mut self, text: &str) {
+                self.1.push_str(text);
+            }
+            fn added(&mut self, token: usize) {
+                self.1.push_str(self.0.added_content(token));
+            }
+        }
+        let mut stream = TextStream::new(self);
+        let mut plain = Plain(self, String::new());
+        for id in ids {
+            stream.push(self, *id, &mut plain);
+        }
+        stream.end(self, &mut plain);
+        plain.1
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::decoder::{Decoder, SPACE, disguised};
 use super::error::TokensError;
-use super::stream::{Sink, TextStream};
 
 /// The decode side of a tokenizer. It can be shared by any number of threads.
 #[derive(Debug)]
@@ -204,35 +203,6 @@ impl Builder {
 }
 
 impl Tokens {
-    /// Reads the text of a `tokenizer.json`: its vocabulary, its added tokens, and its decoder.
-    ///
-    /// # Errors
-    ///
-    /// The text is not a tokenizer, or its decoder does not give each token a text of its own.
-    pub fn load(tokenizer_json: &str) -> Result<Self, TokensError> {
-        super::load::load(tokenizer_json)
-    }
-
-    /// The text of ids that follow each other, from the start of a text. Ids that the tokenizer lacks have none.
-    pub fn decode(&self, ids: &[u32]) -> String {
-        struct Plain<'t>(&'t Tokens, String);
-        impl Sink for Plain<'_> {
-            fn text(&mut self, text: &str) {
-                self.1.push_str(text);
-            }
-            fn added(&mut self, token: usize) {
-                self.1.push_str(self.0.added_content(token));
-            }
-        }
-        let mut stream = TextStream::new(self);
-        let mut plain = Plain(self, String::new());
-        for id in ids {
-            stream.push(self, *id, &mut plain);
-        }
-        stream.end(self, &mut plain);
-        plain.1
-    }
-
     /// Whether the tokenizer has the id.
     pub fn has(&self, id: u32) -> bool {
         self.token(id).is_some()

@@ -79,7 +79,7 @@ pub fn of_text(text: &str) -> Result<Vec<u32>, String> {
         let value = json::read(text).map_err(|error| format!("not valid JSON: {}", error.message))?;
         return of_value("ids", &value);
     }
-    let id = |word: &str| word.parse().map_err(|_| format!("{:?} is not a token id", word));
+    let id = |word: &str| word.parse().map_err(|_| format!("{word:?} is not a token id"));
     text.split_whitespace().map(id).collect()
 }
 
