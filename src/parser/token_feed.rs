@@ -237,7 +237,7 @@ impl TokenFeed {
                 sink(EventRef::CallArguments { field, index, delta: &self.tokens.read_json(delta) });
             }
             EventRef::Malformed { field, text: raw, reason, span: at, body } => {
-                let (raw, reason) = (self.tokens.read(raw), self.tokens.read(reason));
+                let (raw, reason) = (self.tokens.read(raw), self.tokens.read_quoting(reason));
                 sink(EventRef::Malformed { field, text: &raw, reason: &reason, span: span(at), body: span(body) });
             }
             EventRef::Problem(problem) => sink(EventRef::Problem(&self.problem(problem.clone()))),
@@ -245,7 +245,7 @@ impl TokenFeed {
     }
 
     fn problem(&self, problem: Problem) -> Problem {
-        let reason = problem.reason.map(|reason| self.tokens.read(&reason).into_owned());
+        let reason = problem.reason.map(|reason| self.tokens.read_quoting(&reason));
         Problem { span: self.map.span(problem.span), reason, ..problem }
     }
 
@@ -276,7 +276,7 @@ impl TokenFeed {
         let malformed = finished.malformed.iter().map(|region| Malformed {
             field: region.field.clone(),
             text: text(&region.text),
-            reason: text(&region.reason),
+            reason: self.tokens.read_quoting(&region.reason),
         });
         let notes = finished.notes.iter().map(|note| text(note));
         Finished {

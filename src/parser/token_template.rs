@@ -121,6 +121,11 @@ impl TokenTemplate {
         self.parts.letters.read(text, |marker, out| out.push_str(marker))
     }
 
+    /// A sentence that quotes text with letters.
+    pub(super) fn read_quoting(&self, sentence: &str) -> String {
+        self.parts.letters.read_quoting(sentence)
+    }
+
     /// JSON text whose strings have letters.
     pub(super) fn read_json<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.parts.letters.read(text, |marker, out| {

@@ -11,7 +11,7 @@ use crate::tokens::Tokens;
 
 /// Every character of ASCII that the tests need is a token of itself; markers come from 100 on, bytes from 200 on.
 fn tokens() -> Arc<Tokens> {
-    let letters = r#"{}[]<>/|\"':,. =abcdefghijklmnopqrstuvwxyz_0123456789"#;
+    let letters = r#"(){}[]<>/|\"':,. =abcdefghijklmnopqrstuvwxyz_0123456789"#;
     let mut vocab: Vec<String> = letters
         .chars()
         .enumerate()
@@ -70,24 +70,24 @@ fn read(template: &TokenTemplate, prompt: &[u32], pieces: &[&[u32]], options: &O
     (finished, events)
 }
 
-/// Events with the chunks of a region joined, so that no cut shows.
-fn joined(events: Vec<Event>) -> Vec<Event> {
-    let mut all: Vec<Event> = Vec::new();
+/// The events of regions with the chunks of each joined, and the calls that grew in between: no cut shows in either.
+fn joined(events: Vec<Event>) -> (Vec<Event>, Vec<String>) {
+    let (mut regions, mut calls): (Vec<Event>, Vec<String>) = (Vec::new(), Vec::new());
     for event in events {
-        if let (Some(Event::Chunk { text: before, span: from, .. }), Event::Chunk { text, span, .. }) =
-            (all.last_mut(), &event)
-        {
-            before.push_str(text);
-            from.end = span.end;
-        } else if let (Some(Event::CallArguments { delta: before, .. }), Event::CallArguments { delta, .. }) =
-            (all.last_mut(), &event)
-        {
-            before.push_str(delta);
-        } else {
-            all.push(event);
+        match (regions.last_mut(), &event) {
+            (Some(Event::Chunk { text: before, span: from, .. }), Event::Chunk { text, span, .. }) => {
+                before.push_str(text);
+                from.end = span.end;
+            }
+            (_, Event::CallStart { index, name, .. }) => {
+                assert_eq!(*index, calls.len());
+                calls.push(format!("{name}: "));
+            }
+            (_, Event::CallArguments { index, delta, .. }) => calls[*index].push_str(delta),
+            _ => regions.push(event),
         }
     }
-    all
+    (regions, calls)
 }
 
 fn template(policy: Policy) -> (Arc<Tokens>, TokenTemplate) {
@@ -105,10 +105,10 @@ fn only_its_token_is_a_marker() {
             "⟨<bot>⟩",
             "⟨<t>⟩x</t>y⟨</t>⟩z",
             r#"{"thinking": "x</t>y", "content": "z"}"#,
-            r#"{"thinking": "x", "content": "yz"}"#,
+            r#"{"thinking": "x", "content": "y</t>z"}"#,
         ),
         // A prompt's user cannot write an anchor.
-        ("⟨<bot>⟩⟨<t>⟩<bot>", "x⟨</t>⟩", r#"{"thinking": "<bot>x"}"#, r#"{"content": "x"}"#),
+        ("⟨<bot>⟩⟨<t>⟩<bot>", "x⟨</t>⟩", r#"{"thinking": "<bot>x"}"#, r#"{"content": "x</t>"}"#),
         // A marker that nothing watches for is its text, and so is one that the template does not spell.
         (
             "⟨<bot>⟩",

@@ -138,6 +138,33 @@ impl Letters {
         Cow::Owned(out)
     }
 
+    /// A sentence that quotes text with letters, as text: a quotation escapes what Unicode assigns no character to.
+    pub fn read_quoting(&self, sentence: &str) -> String {
+        let mut out = String::with_capacity(sentence.len());
+        let mut rest = sentence;
+        while let Some((before, after)) = rest.split_once("\\u{") {
+            let is_escaped = before.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+            let code = after.split_once('}').filter(|_| !is_escaped);
+            let letter = code.and_then(|(hex, beyond)| {
+                let letter = char::from_u32(u32::from_str_radix(hex, 16).ok()?)?;
+                self.place(letter).map(|_| (letter, beyond))
+            });
+            out.push_str(before);
+            rest = match letter {
+                Some((letter, beyond)) => {
+                    out.push(letter);
+                    beyond
+                }
+                None => {
+                    out.push_str("\\u{");
+                    after
+                }
+            };
+        }
+        out.push_str(rest);
+        self.read(&out, |marker, out| out.push_str(marker)).into_owned()
+    }
+
     /// Whether a text could have letters; most have none.
     #[inline]
     pub fn may_have_letters(text: &str) -> bool {
@@ -416,6 +443,18 @@ mod tests {
             assert!(!written.contains(Letters::letter(0)), "{text:?}");
             let longer: isize = letters.lengths(&written).map(|(_, growth)| growth).sum();
             assert_eq!(written.len().saturating_add_signed(longer), text.len(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn quotations_are_read_as_well() {
+        let letters = letters(&["<a>"]);
+        for (text, read) in [
+            (format!("at {:?}", "x\u{D0000}"), r#"at "x<a>""#),
+            (format!("at {:?}", r"x\u{d0000}"), r#"at "x\\u{d0000}""#),
+            ("x\u{D0000}\\u{e000}\\u{".to_owned(), "x<a>\\u{e000}\\u{"),
+        ] {
+            assert_eq!(letters.read_quoting(&text), read, "{text}");
         }
     }
 
