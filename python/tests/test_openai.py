@@ -2,9 +2,31 @@
 
 import itertools
 import json
+import re
+from pathlib import Path
 
 import backchat
 import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+#: Formats that end their calls in different ways: with a mark, with the turn, as JSON, as one list, by position.
+FORMATS = [
+    "apertus",
+    "command_r7b",
+    "deepseek_v3_1",
+    "devstral",
+    "gemma_4",
+    "glm_4_6",
+    "gpt_oss",
+    "granite_3_3",
+    "hermes",
+    "kimi_k2",
+    "lfm_2_5",
+    "llama_3_1",
+    "minimax_m2",
+    "qwen3_coder",
+    "seed_oss",
+]
 
 SPEC = {
     "start_anchor": "<bot>",
@@ -32,9 +54,16 @@ def events(text, size=1, **options):
 def told(text, **options):
     """What a client puts together: the texts, the calls, and why it ended."""
     texts: dict[str, str] = {}
+    calls, reason = together(backchat.openai_chunks(events(text), **options), texts)
+    return texts, calls, reason
+
+
+def together(chunks, texts=None):
+    """The calls of a stream, and why it ended; its other texts are added to `texts`."""
+    texts = {} if texts is None else texts
     calls: dict[int, dict[str, str]] = {}
     reason = None
-    for chunk in backchat.openai_chunks(events(text), **options):
+    for chunk in chunks:
         for choice in chunk["choices"]:
             reason = choice["finish_reason"] or reason
             for call in choice["delta"].pop("tool_calls", ()):
@@ -43,7 +72,7 @@ def told(text, **options):
                     known[key] += value
             for name, value in choice["delta"].items():
                 texts[name] = texts.get(name, "") + value
-    return texts, list(calls.values()), reason
+    return list(calls.values()), reason
 
 
 def is_json(text):
@@ -103,6 +132,40 @@ def test_no_cut_passes_off_a_call(says):
         assert len(whole) == text[:cut].count("</call>") or reason == "length", text[:cut]
         message = backchat.openai_completion(events(text[:cut]), finish_reason=says)["choices"][0]["message"]
         assert [call["function"]["arguments"] for call in message.get("tool_calls", ())] == whole
+
+
+def recorded(name):
+    """The longest recorded output with calls of a format: the text, its prompt, and the tools."""
+    file = (ROOT / "tests" / "fixtures" / "formats" / f"{name}.fixture").read_text(encoding="utf-8")
+    shared, *cases = re.split(r"^=== case .*\n", file, flags=re.M)
+    prefix, tools = (re.search(rf"^=== {part}\n(.*?)\n(?==== |\Z)", shared, re.M | re.S) for part in ("prefix", "tools"))
+    outputs = [case for case in cases if '"tool_calls"' in case and not re.search(r"^=== (prefix|tools)$", case, re.M)]
+    texts = [re.search(r"^=== output\n(.*?)\n=== ", case, re.M | re.S) for case in outputs]
+    return max((found[1] for found in texts if found), key=len), prefix[1], json.loads(tools[1]) if tools else None
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_cut_of_a_recorded_output_passes_off_a_call(name):
+    template = backchat.Template.open(ROOT / "derived" / f"{name}.json")
+    text, prefix, tools = recorded(name)
+
+    def answer(end, says):
+        """The calls with whole arguments in the stream and in the answer, and why each of them ended."""
+        read = lambda: backchat.stream([text[:end]], template, prefix=prefix, tools=tools)  # noqa: E731
+        streamed, reason = together(backchat.openai_chunks(read(), finish_reason=says))
+        (choice,) = backchat.openai_completion(read(), finish_reason=says)["choices"]
+        calls = [call["function"] for call in choice["message"].get("tool_calls", ())]
+        assert says is None or choice["finish_reason"] == reason
+        return [call for call in streamed if is_json(call["arguments"])], calls, reason
+
+    whole, calls, reason = answer(len(text), "stop")
+    assert whole == calls and calls and reason == "tool_calls"
+    for end in range(len(text)):
+        for says in (None, "length"):
+            streamed, calls, reason = answer(end, says)
+            assert streamed == whole[: len(streamed)], (says, text[:end])
+            assert calls == whole[: len(calls)], (says, text[:end])
+            assert says is None or reason == "length", text[:end]
 
 
 def test_a_malformed_call_is_not_in_the_answer():
