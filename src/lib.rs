@@ -78,8 +78,9 @@
 //! | `workbench` | linting, checking, replaying, and writing into model files; includes `derive` |
 //! | `cli` | the `backchat` command; includes `workbench` and `serde` |
 //! | `tui` | the terminal workbench of `backchat replay`; includes `cli` |
+//! | `serve` | the chat server of `backchat serve`; includes `cli` |
 //!
-//! `cli` and `tui` are on by default: depend on the library with `default-features = false`.
+//! `cli`, `tui` and `serve` are on by default: depend on the library with `default-features = false`.
 
 // The parser's rooms keep what only the workbench asks for, such as what a pattern is made of.
 #![cfg_attr(not(feature = "workbench"), allow(dead_code, unused_imports))]
@@ -129,6 +130,10 @@ pub mod report;
 pub mod schema;
 #[cfg(feature = "serde")]
 pub mod serde;
+// The chat server of the command, without its sockets; not part of the library either.
+#[cfg(feature = "serve")]
+#[doc(hidden)]
+pub mod serve;
 // The data and operations of the workbench, which `tui` draws; not part of the library either.
 #[cfg(feature = "tui")]
 #[doc(hidden)]

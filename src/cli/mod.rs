@@ -40,6 +40,8 @@ mod report;
 mod review;
 mod rows;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod special_tokens;
 mod unrender;
@@ -103,6 +105,8 @@ enum Command {
     Check(check::Check),
     Review(review::Review),
     Schema(schema::Schema),
+    #[cfg(feature = "serve")]
+    Serve(Box<serve::Serve>),
     Unrender(unrender::Unrender),
     Completions(completions::Completions),
     Man(man::Man),
@@ -170,6 +174,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Doctor(command) => command.run(&cli.global),
         Command::Unrender(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
+        #[cfg(feature = "serve")]
+        Command::Serve(command) => command.run(&cli.global),
         Command::Completions(command) => command.run(&cli.global),
         Command::Man(command) => command.run(&cli.global),
     };

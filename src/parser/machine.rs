@@ -275,6 +275,12 @@ impl Parser {
         Ok(parser)
     }
 
+    /// The template that it parses with: the given one, with the regions as the options treat them.
+    #[cfg(feature = "serve")]
+    pub(crate) fn template(&self) -> &Template {
+        &self.template
+    }
+
     /// The events of the prefix itself.
     pub fn initial_events(&self) -> &[Event] {
         &self.initial_events

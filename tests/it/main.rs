@@ -53,6 +53,7 @@ mod robust;
 mod rooms;
 mod schema;
 mod serde;
+mod serve;
 mod source;
 mod support;
 mod svg;

@@ -1,0 +1,592 @@
+//! One exchange: from the body of a request to the answer and its rows in the record.
+//!
+//! An exchange that is dropped is one whose client left: its connections to the engine close, and it is recorded.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime};
+
+use hyper::body::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use hyper::{Method, Response, StatusCode};
+use tokio::sync::futures::OwnedNotified;
+use tokio::time::Sleep;
+
+use super::outgoing::{BrokenOff, Outgoing, Outlet};
+use super::state::{Options, Server, status_name};
+use super::upstream::Incomplete;
+use crate::json::{self, Value};
+use crate::serve::answer::{Answer, Broken, problems_to_value};
+use crate::serve::api_error::ApiError;
+use crate::serve::chunk::{CallIds, Envelope, Usage, WholeMessage};
+use crate::serve::engine::{Engine, Facts};
+use crate::serve::metrics::Metrics;
+use crate::serve::model::Prepared;
+use crate::serve::order::{self, Order};
+use crate::serve::record::{Ended, Exchange as Shared, Outcome};
+use crate::serve::reply::{Replies, Reply, error_text};
+use crate::serve::request::ChatRequest;
+use crate::serve::stop_strings::StopStrings;
+
+/// How long the count of tokens is waited for once all choices have ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Why an exchange failed.
+struct Failed {
+    outcome: Outcome,
+    error: ApiError,
+}
+
+impl Failed {
+    fn new(outcome: Outcome, status: u16, message: impl Into<String>) -> Self {
+        let error = ApiError::new(status, message);
+        let error = if status < 500 { error } else { error.code(outcome.name()) };
+        Self { outcome, error }
+    }
+}
+
+/// One choice of the answer.
+struct Choice {
+    answer: Answer,
+    ids: CallIds,
+    whole: WholeMessage,
+    stops: StopStrings,
+    tokens: Vec<u64>,
+    usage: Option<Usage>,
+    has_ended: bool,
+}
+
+/// One connection to the engine, which writes one choice or all.
+struct Link {
+    incomplete: Incomplete,
+    replies: Replies,
+    first_choice: usize,
+    is_over: bool,
+}
+
+pub struct Exchange {
+    server: Rc<Server>,
+    engine: Engine,
+    shared: Shared,
+    envelope: Envelope,
+    choices: Vec<Choice>,
+    links: Vec<Link>,
+    /// The tokens of all choices, from engines that count them together.
+    usage: Option<Usage>,
+    /// Problems that are not the text's.
+    problems: Vec<Value>,
+    streams: bool,
+    include_usage: bool,
+    began: Instant,
+    read_at: Instant,
+    timer: Pin<Box<Sleep>>,
+    /// How long the engine may be silent, as the timer knows it.
+    limit: Duration,
+    /// The server's grace is over.
+    cut: Pin<Box<OwnedNotified>>,
+    /// What is to be written next.
+    out: String,
+    status: &'static str,
+    outcome: Outcome,
+    is_recorded: bool,
+}
+
+/// An exchange whose prompt is ready.
+struct Begun {
+    exchange: Exchange,
+    request: ChatRequest,
+    prepared: Prepared,
+    guard: OpenStream,
+}
+
+/// Answers a request.
+///
+/// # Errors
+///
+/// What the client is told in place of an answer.
+pub async fn complete(server: Rc<Server>, body: Bytes) -> Result<Response<Outgoing>, ApiError> {
+    let begun = begin(&server, body).await.inspect_err(|error| server.count_refused(error))?;
+    let Begun { mut exchange, request, prepared, guard } = begun;
+    let facts = server.facts().await;
+    let first = match exchange.connect(&request, &prepared, &facts).await {
+        Ok(()) => exchange.first().await,
+        Err(failed) => Err(failed),
+    };
+    drop((request, prepared));
+    if let Err(failed) = first {
+        exchange.close(failed.outcome, status_name(failed.error.status));
+        return Err(failed.error);
+    }
+    if exchange.streams {
+        let outlet = Outlet::default();
+        let work = exchange.stream(outlet.clone(), guard);
+        let response = Response::builder().header(CONTENT_TYPE, "text/event-stream").header(CACHE_CONTROL, "no-cache");
+        return response.body(Outgoing::written(outlet, work)).map_err(|error| ApiError::new(500, error.to_string()));
+    }
+    let answer = exchange.whole().await?;
+    let response = Response::builder().header(CONTENT_TYPE, "application/json");
+    response.body(Outgoing::whole(answer.to_string())).map_err(|error| ApiError::new(500, error.to_string()))
+}
+
+/// Reads a request, checks it, and makes its prompt.
+async fn begin(server: &Rc<Server>, body: Bytes) -> Result<Begun, ApiError> {
+    let began = Instant::now();
+    let request = ChatRequest::read(&body)?;
+    let Options { strict_model, model_name, max_streams, allows_unconstrained, .. } = &server.options;
+    if let Some(model) = request.model.as_ref().filter(|model| *strict_model && *model != model_name) {
+        let message = format!("the model `{model}` is not served here; this server has `{model_name}`");
+        return Err(ApiError { status: 404, ..ApiError::param("model", message) }.code("model_not_found"));
+    }
+    let engine = server.engine;
+    order::check(engine, &request)?;
+    if server.metrics.borrow().open >= *max_streams {
+        let message = format!("the server writes {max_streams} answers already: try again soon");
+        return Err(ApiError { retry_after: Some("1".to_owned()), ..ApiError::new(429, message) });
+    }
+    let guard = OpenStream::new(server);
+    server.metrics.borrow_mut().ignored += request.ignored as u64;
+    // Renders and grammars take up to milliseconds: other streams go on.
+    let (model, may_go_free) = (Arc::clone(&server.model), *allows_unconstrained);
+    let prepared = tokio::task::spawn_blocking(move || {
+        let prepared = model.prepare(&request, engine, may_go_free);
+        (request, prepared)
+    });
+    let (request, prepared) = prepared.await.map_err(|_| ApiError::new(500, "the prompt could not be made"))?;
+    let prepared = prepared?;
+    let exchange = Exchange::new(Rc::clone(server), &request, &prepared, began)?;
+    Ok(Begun { exchange, request, prepared, guard })
+}
+
+/// Counts an answer as open as long as it lives.
+struct OpenStream(Rc<Server>);
+
+impl OpenStream {
+    fn new(server: &Rc<Server>) -> Self {
+        server.metrics.borrow_mut().open += 1;
+        Self(Rc::clone(server))
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut metrics = self.0.metrics.borrow_mut();
+        metrics.open = metrics.open.saturating_sub(1);
+    }
+}
+
+fn milliseconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}
+
+impl Exchange {
+    fn new(server: Rc<Server>, request: &ChatRequest, prepared: &Prepared, began: Instant) -> Result<Self, ApiError> {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let model = request.model.as_deref().unwrap_or(&server.options.model_name);
+        let envelope = Envelope::new(model, server.options.reasoning_field, now.as_secs());
+        let engine = server.engine;
+        let mut out = String::new();
+        let mut choices = Vec::new();
+        for index in 0..request.n.max(1) {
+            let parser = server.model.parser(prepared)?;
+            let mut ids = CallIds::default();
+            let mut whole = WholeMessage::default();
+            if request.stream {
+                envelope.role(index, &mut out);
+            }
+            let mut sink = |delta: crate::serve::answer::Delta<'_>| match request.stream {
+                true => envelope.delta(index, delta, &mut ids, &mut out),
+                false => whole.add(delta),
+            };
+            let answer = Answer::new(parser, request.continues, &mut sink);
+            // Only one engine leaves the text in that ended the answer.
+            let stops = if engine == Engine::Tgi { StopStrings::new(&request.stop) } else { StopStrings::default() };
+            choices.push(Choice { answer, ids, whole, stops, tokens: Vec::new(), usage: None, has_ended: false });
+        }
+        let mut recorded = request.to_record();
+        let left_out: Vec<Value> = order::left_out(engine, request).into_iter().map(Value::from).collect();
+        if !left_out.is_empty() {
+            recorded.insert("left_out".to_owned(), Value::List(left_out));
+        }
+        let unconstrained = prepared.unconstrained.then(|| Value::from([("kind", "unconstrained".into())]));
+        let shared = Shared {
+            id: envelope.id.clone(),
+            engine: engine.name(),
+            model: server.options.model_name.clone(),
+            prompt: prepared.prompt.clone(),
+            messages: request.messages.clone(),
+            tools: request.tools.clone(),
+            request: recorded,
+            grammar: prepared.grammar_text(),
+            at: now.as_secs_f64(),
+        };
+        Ok(Self {
+            engine,
+            shared,
+            envelope,
+            choices,
+            links: Vec::new(),
+            usage: None,
+            problems: unconstrained.into_iter().collect(),
+            streams: request.stream,
+            include_usage: request.include_usage,
+            began,
+            read_at: began,
+            timer: Box::pin(tokio::time::sleep(server.options.timeout_first)),
+            limit: server.options.timeout_first,
+            cut: Box::pin(Arc::clone(&server.cut).notified_owned()),
+            out,
+            status: "cancelled",
+            outcome: Outcome::Cancelled,
+            is_recorded: false,
+            server,
+        })
+    }
+
+    /// Asks the engine, once for all choices or once for each.
+    async fn connect(&mut self, request: &ChatRequest, prepared: &Prepared, facts: &Facts) -> Result<(), Failed> {
+        let together = self.engine.takes_n() || request.n <= 1;
+        let order = Order {
+            request,
+            prompt: &prepared.prompt,
+            bos: self.server.model.bos_of(&prepared.prompt),
+            constraint: prepared.constraint.as_ref(),
+            preserved: &prepared.preserved,
+            keeps_bos: self.server.options.keeps_bos,
+            token_ids: self.server.options.record_tokens,
+        };
+        let body = order.body(self.engine, facts).to_string();
+        let limit = self.server.options.timeout_first;
+        let server = Rc::clone(&self.server);
+        for choice in 0..if together { 1 } else { request.n } {
+            let asked = server.target.send(Method::POST, self.engine.path(), body.clone());
+            let incomplete = match tokio::time::timeout(limit.saturating_sub(self.began.elapsed()), asked).await {
+                Err(_) => return Err(too_late(limit)),
+                Ok(Err(error)) => {
+                    let message = format!("the engine cannot be reached: {error}");
+                    return Err(Failed::new(Outcome::UpstreamUnreachable, 502, message));
+                }
+                Ok(Ok(incomplete)) if !incomplete.status.is_success() => {
+                    return Err(refusal(incomplete).await);
+                }
+                Ok(Ok(incomplete)) => incomplete,
+            };
+            let replies = Replies::new(self.engine, facts.streams_pieces);
+            self.links.push(Link { incomplete, replies, first_choice: choice, is_over: false });
+        }
+        Ok(())
+    }
+
+    /// Waits for the engine's first event: until then a failure has a status.
+    async fn first(&mut self) -> Result<(), Failed> {
+        let limit = self.server.options.timeout_first;
+        self.timer.as_mut().reset((self.began + limit).into());
+        let mut replies = Vec::new();
+        loop {
+            let result = self.read(limit, &mut replies).await;
+            self.take(&mut replies)?;
+            result?;
+            if self.choices.iter().any(|choice| choice.has_ended || !choice.answer.text().is_empty()) {
+                break;
+            }
+            if self.is_over() {
+                return Err(Failed::new(
+                    Outcome::UpstreamClosed,
+                    502,
+                    "the engine closed the connection without an answer",
+                ));
+            }
+        }
+        self.server.metrics.borrow_mut().first.add(self.began.elapsed());
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.links.iter().all(|link| link.is_over)
+    }
+
+    /// Reads what has come, of any link.
+    async fn read(&mut self, limit: Duration, replies: &mut Vec<(usize, Reply)>) -> Result<(), Failed> {
+        if std::mem::replace(&mut self.limit, limit) != limit {
+            self.timer.as_mut().reset((self.read_at + limit).into());
+        }
+        let Self { links, timer, cut, read_at, .. } = self;
+        let mut news = Vec::new();
+        let mut has_read = false;
+        let result = poll_fn(|context| {
+            for link in links.iter_mut().filter(|link| !link.is_over) {
+                let result = match link.incomplete.poll_bytes(context) {
+                    Poll::Pending => continue,
+                    Poll::Ready(Some(Ok(bytes))) => link.replies.feed(&bytes, &mut news),
+                    Poll::Ready(end) => {
+                        link.is_over = true;
+                        let last = link.replies.finish(&mut news);
+                        if let Some(Err(_)) = end { Err("the connection to the engine broke".to_owned()) } else { last }
+                    }
+                };
+                has_read = true;
+                link.is_over |= news.contains(&Reply::Done);
+                replies.extend(news.drain(..).map(|reply| (link.first_choice, reply)));
+                if let Err(message) = result {
+                    let is_closed = link.is_over;
+                    link.is_over = true;
+                    let outcome = if is_closed { Outcome::UpstreamClosed } else { Outcome::UpstreamError };
+                    return Poll::Ready(Err(Failed::new(outcome, 502, message)));
+                }
+            }
+            if has_read {
+                return Poll::Ready(Ok(()));
+            }
+            if cut.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Err(Failed::new(Outcome::Cancelled, 503, "the server is stopping")));
+            }
+            // The timer is set anew only when it rings: most pieces come long before.
+            while timer.as_mut().poll(context).is_ready() {
+                if read_at.elapsed() >= limit {
+                    return Poll::Ready(Err(too_late(limit)));
+                }
+                timer.as_mut().reset((*read_at + limit).into());
+            }
+            Poll::Pending
+        })
+        .await;
+        self.read_at = Instant::now();
+        result
+    }
+
+    /// Brings news of the engine into the answer.
+    fn take(&mut self, replies: &mut Vec<(usize, Reply)>) -> Result<(), Failed> {
+        let after = milliseconds(self.read_at - self.began);
+        for (first, reply) in replies.drain(..) {
+            let (choice, reply) = match reply {
+                Reply::Done => continue,
+                Reply::Usage { choice: None, prompt, completion } => {
+                    self.usage = Some(Usage { prompt, completion });
+                    continue;
+                }
+                Reply::Usage { choice: Some(choice), .. }
+                | Reply::Text { choice, .. }
+                | Reply::Tokens { choice, .. }
+                | Reply::End { choice, .. } => (choice + first, reply),
+            };
+            let Some(own) = self.choices.get_mut(choice).filter(|own| !own.has_ended) else { continue };
+            let (envelope, out, streams) = (&self.envelope, &mut self.out, self.streams);
+            let Choice { answer, ids, whole, stops, .. } = own;
+            let mut sink = |delta: crate::serve::answer::Delta<'_>| match streams {
+                true => envelope.delta(choice, delta, ids, out),
+                false => whole.add(delta),
+            };
+            let failed = |broken: Broken| Failed::new(Outcome::UpstreamError, 502, broken.to_string());
+            match reply {
+                Reply::Text { text, .. } => {
+                    let text = stops.feed(&text);
+                    self.server.metrics.borrow_mut().characters += text.chars().count() as u64;
+                    if !text.is_empty() {
+                        answer.feed(&text, after, &mut sink).map_err(failed)?;
+                    }
+                }
+                Reply::Tokens { ids, .. } => own.tokens.extend(ids),
+                Reply::Usage { prompt, completion, .. } => own.usage = Some(Usage { prompt, completion }),
+                Reply::End { end, .. } => {
+                    let rest = stops.finish();
+                    if !rest.is_empty() {
+                        answer.feed(&rest, after, &mut sink).map_err(failed)?;
+                    }
+                    answer.finish(end, &mut sink).map_err(failed)?;
+                    own.has_ended = true;
+                    if streams {
+                        let has_problems = !own.answer.problems().is_empty() || !self.problems.is_empty();
+                        let problems = has_problems.then(|| problems_to_value(own.answer.problems(), &self.problems));
+                        self.envelope.finish(choice, own.answer.finish_reason(), problems.as_ref(), &mut self.out);
+                    }
+                }
+                Reply::Done => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every choice has ended.
+    fn has_ended(&self) -> bool {
+        self.choices.iter().all(|choice| choice.has_ended)
+    }
+
+    /// Reads on until every choice has ended, and the tokens are counted; `sent` gets what is to be written.
+    async fn next(&mut self) -> Result<bool, Failed> {
+        let has_ended = self.has_ended();
+        if has_ended && (self.count().is_some() || self.is_over()) {
+            return Ok(false);
+        }
+        let limit = if has_ended { LAST_WORDS } else { self.server.options.timeout_idle };
+        if !has_ended && self.is_over() {
+            let message = "the engine ended the stream without a reason";
+            return Err(Failed::new(Outcome::UpstreamClosed, 502, message));
+        }
+        let mut replies = Vec::new();
+        let result = self.read(limit, &mut replies).await;
+        self.take(&mut replies)?;
+        match result {
+            // The answer is complete; only its count of tokens is missing.
+            Err(_) if self.has_ended() => Ok(false),
+            Err(failed) => Err(failed),
+            Ok(()) => Ok(true),
+        }
+    }
+
+    /// The tokens of the answer, once the engine has counted them.
+    fn count(&self) -> Option<Usage> {
+        if self.usage.is_some() {
+            return self.usage;
+        }
+        self.choices.iter().try_fold(Usage::default(), |sum, choice| {
+            let usage = choice.usage?;
+            Some(Usage { prompt: usage.prompt.max(sum.prompt), completion: sum.completion + usage.completion })
+        })
+    }
+
+    /// Writes the answer as a stream.
+    async fn stream(mut self, outlet: Outlet, guard: OpenStream) -> Result<(), BrokenOff> {
+        loop {
+            // What came last is written before more is read.
+            if !self.out.is_empty() {
+                let overhead = self.read_at.elapsed();
+                self.server.metrics.borrow_mut().overhead.add(overhead);
+                let out = std::mem::take(&mut self.out);
+                outlet.send(out).await;
+            }
+            match self.next().await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failed) => {
+                    // Clients raise on it, and the connection closes without the end of the body.
+                    let mut out = std::mem::take(&mut self.out);
+                    out.push_str(&format!("data: {}\n\n", failed.error.to_value()));
+                    self.close(failed.outcome, "200");
+                    outlet.send(out).await;
+                    return Err(BrokenOff);
+                }
+            }
+        }
+        let mut out = std::mem::take(&mut self.out);
+        if let Some(usage) = self.count().filter(|_| self.include_usage) {
+            self.envelope.usage(usage, &mut out);
+        }
+        out.push_str("data: [DONE]\n\n");
+        // It is in the record and counted before the client knows that it is over.
+        self.close(Outcome::Complete, "200");
+        drop(guard);
+        outlet.send(out).await;
+        Ok(())
+    }
+
+    /// The answer as a whole.
+    async fn whole(mut self) -> Result<Value, ApiError> {
+        loop {
+            match self.next().await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(failed) => {
+                    self.close(failed.outcome, status_name(failed.error.status));
+                    return Err(failed.error);
+                }
+            }
+        }
+        self.close(Outcome::Complete, "200");
+        let usage = self.count();
+        let name = self.server.options.reasoning_field;
+        let mut problems = Vec::new();
+        let choices = std::mem::take(&mut self.choices).into_iter().enumerate().map(|(index, choice)| {
+            problems.extend(choice.answer.problems().to_vec());
+            choice.whole.choice(index, choice.answer.finish_reason(), name)
+        });
+        let mut answer = self.envelope.completion(choices.collect(), usage);
+        if (!problems.is_empty() || !self.problems.is_empty())
+            && let Value::Object(entries) = &mut answer
+        {
+            let problems = problems_to_value(&problems, &self.problems);
+            entries.insert("backchat".to_owned(), Value::from([("problems", problems)]));
+        }
+        Ok(answer)
+    }
+
+    /// Records the exchange and counts it, once.
+    fn close(&mut self, outcome: Outcome, status: &'static str) {
+        self.links.clear();
+        self.outcome = outcome;
+        self.status = status;
+        if std::mem::replace(&mut self.is_recorded, true) {
+            return;
+        }
+        let count = self.count();
+        let mut metrics = self.server.metrics.borrow_mut();
+        Metrics::count(&mut metrics.requests, self.status);
+        metrics.total.add(self.began.elapsed());
+        if let Some(usage) = count {
+            metrics.prompt_tokens += usage.prompt;
+            metrics.completion_tokens += usage.completion;
+        }
+        if !matches!(outcome, Outcome::Complete | Outcome::Cancelled) {
+            Metrics::count(&mut metrics.upstream_errors, outcome.name());
+        }
+        for problem in self.choices.iter().flat_map(|choice| choice.answer.problems()) {
+            Metrics::count(&mut metrics.problems, problem.kind.as_str());
+        }
+        if !self.problems.is_empty() {
+            Metrics::count(&mut metrics.problems, "unconstrained");
+        }
+        drop(metrics);
+        let Some(recorder) = &self.server.recorder else { return };
+        let total_ms = milliseconds(self.began.elapsed());
+        let shares = self.choices.len() == 1;
+        for (index, choice) in self.choices.iter().enumerate() {
+            let ended = Ended {
+                choice: index,
+                answer: Some(&choice.answer),
+                // A choice that ended is complete, whatever became of the others.
+                outcome: if choice.has_ended { Outcome::Complete } else { outcome },
+                usage: choice.usage.or(count.filter(|_| shares)),
+                problems: &self.problems,
+                token_ids: self.server.options.record_tokens.then_some(&*choice.tokens),
+                total_ms,
+            };
+            recorder.write(self.shared.row(&ended, self.server.options.redact));
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.close(self.outcome, self.status);
+    }
+}
+
+fn too_late(limit: Duration) -> Failed {
+    let message = format!("the engine wrote nothing for {} s", limit.as_secs());
+    Failed::new(Outcome::UpstreamTimeout, 504, message)
+}
+
+/// What a client is told of an engine that refuses a request.
+async fn refusal(mut answer: Incomplete) -> Failed {
+    let status = answer.status;
+    let text = answer.text().await;
+    let value = json::read(&text).unwrap_or_default();
+    let said = value.get("error").map(error_text).or_else(|| Some(value.get("message")?.as_str()?.to_owned()));
+    let said = said.unwrap_or_else(|| {
+        let short: String = text.chars().take(200).collect();
+        if short.trim().is_empty() { "no reason".to_owned() } else { short }
+    });
+    let (status, is_request) = match status {
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY | StatusCode::PAYLOAD_TOO_LARGE => (400, true),
+        StatusCode::TOO_MANY_REQUESTS => (429, false),
+        StatusCode::SERVICE_UNAVAILABLE => (503, false),
+        _ => (502, false),
+    };
+    let verb = if is_request { "refuses the request" } else { "answers with an error" };
+    let mut failed =
+        Failed::new(Outcome::UpstreamError, status, format!("the engine {verb} ({}): {said}", answer.status.as_u16()));
+    let wait = answer.headers.get(RETRY_AFTER).and_then(|wait| wait.to_str().ok());
+    failed.error.retry_after = wait.filter(|_| matches!(status, 429 | 503)).map(str::to_owned);
+    failed
+}

@@ -1,0 +1,357 @@
+//! `serve`: a chat server in front of an engine's completion endpoint. The address goes to stdout, messages to stderr.
+
+mod exchange;
+mod outgoing;
+mod probe;
+mod recorder;
+mod routes;
+mod state;
+mod upstream;
+
+use std::env;
+use std::fs;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use hyper::header::HeaderValue;
+use tokio::net::TcpListener;
+use tokio::task::LocalSet;
+
+use self::recorder::Recorder;
+use self::state::{Options, Server};
+use self::upstream::Target;
+use super::chat_options::source_failure;
+use super::{Failure, Global, input, note, special_tokens};
+use crate::chat::source;
+use crate::diagnostic::{Diagnostic, Place, Sources, escape};
+use crate::serve::chunk::ReasoningName;
+use crate::serve::engine::Engine;
+use crate::serve::model::Model;
+
+/// Serve a model's chat API in front of an engine that only completes text
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  backchat serve ./my-model --upstream http://127.0.0.1:8000
+  backchat serve ./my-model --upstream http://127.0.0.1:11434 --engine ollama --record log.jsonl
+  backchat serve ORG/NAME --upstream http://127.0.0.1:30000 --host 0.0.0.0 --api-key-file key.txt
+
+The server renders the prompt, asks the engine for text, parses it with the model's response
+template, or the one derived, and answers as OpenAI's chat completions. Engines: llama.cpp, vllm,
+sglang, tgi, ollama, openai (any server with /v1/completions).
+
+Exit codes: 0 ended by a signal, 2 could not run.")]
+pub struct Serve {
+    /// A model folder, .jinja file, tokenizer_config.json, .gguf file, or ORG/NAME in the Hugging Face cache
+    model: String,
+    /// Ask the engine at this address
+    #[arg(long, value_name = "URL")]
+    upstream: String,
+    /// Name the engine instead of recognizing it
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    engine: Option<Engine>,
+    /// Set the engine's name for the model, instead of the first that it lists
+    #[arg(long, value_name = "NAME")]
+    upstream_model: Option<String>,
+    /// Send the engine the key in this environment variable
+    #[arg(long, value_name = "VARIABLE")]
+    upstream_api_key_env: Option<String>,
+    /// Listen on this address
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// Listen on this port; 0 takes a free one
+    #[arg(long, default_value_t = 8080)]
+    port: u16,
+    /// Set the name under which the model is served; the default is that of its folder or file
+    #[arg(long, value_name = "NAME")]
+    model_name: Option<String>,
+    /// Refuse requests for other models
+    #[arg(long)]
+    strict_model: bool,
+    /// Require this key; `--api-key-file`, or the variable BACKCHAT_API_KEY, hides it from other users of the machine
+    #[arg(long, value_name = "KEY")]
+    api_key: Option<String>,
+    /// Require the key in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "api_key")]
+    api_key_file: Option<PathBuf>,
+    /// Serve other machines without a key
+    #[arg(long)]
+    no_auth: bool,
+    /// Let pages from this origin ask the server
+    #[arg(long, value_name = "ORIGIN")]
+    cors: Option<String>,
+    /// Select whether the prompt keeps the token that begins it; by default it is sent if the engine does not add it
+    #[arg(long, value_name = "WHAT", value_enum)]
+    bos: Option<Bos>,
+    /// Append each exchange to this file, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Record the lengths of prompts and messages instead of their text
+    #[arg(long, requires = "record")]
+    record_redact: bool,
+    /// Record the ids of the tokens, where the engine tells them
+    #[arg(long, requires = "record")]
+    record_tokens: bool,
+    /// Select the name of the reasoning in answers
+    #[arg(long, value_name = "NAME", value_enum, default_value = "reasoning_content")]
+    reasoning_field: ReasoningField,
+    /// Select what becomes of a required call if the engine takes no grammars
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
+    unconstrained: Unconstrained,
+    /// Accept request bodies of up to this many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
+    max_body: u64,
+    /// Write at most this many answers at once
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    max_streams: u64,
+    /// Wait this long for the engine's first text
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    timeout_first: Duration,
+    /// Wait this long for more text
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    timeout_idle: Duration,
+    /// Let running answers end for this long after a signal
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    grace: Duration,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum ReasoningField {
+    ReasoningContent,
+    Reasoning,
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Bos {
+    Keep,
+    Drop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Unconstrained {
+    Refuse,
+    Allow,
+}
+
+fn engine(name: &str) -> Result<Engine, String> {
+    Engine::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Engine::ALL.into_iter().map(Engine::name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "expected a number of seconds".to_owned())
+}
+
+impl Serve {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let api_key = self.api_key()?;
+        if !self.host.is_loopback() && api_key.is_none() && !self.no_auth {
+            let message = format!("{} can be reached from other machines, and there is no key", self.host);
+            return Err(Diagnostic::error("serve-no-key", message)
+                .help("pass `--api-key-file FILE`, or `--no-auth` to serve everyone")
+                .into());
+        }
+        let target = self.target()?;
+        let model = self.model(global)?;
+        let recorder = self.recorder()?;
+        let cors = self.cors.as_deref().map(HeaderValue::from_str).transpose();
+        let cors = cors.map_err(|_| Diagnostic::error("serve-cors", "the origin of `--cors` cannot be a header"))?;
+        let options = Options {
+            model_name: self.model_name(),
+            strict_model: self.strict_model,
+            api_key,
+            cors,
+            max_body: self.max_body,
+            max_streams: self.max_streams,
+            timeout_first: self.timeout_first,
+            timeout_idle: self.timeout_idle,
+            grace: self.grace,
+            reasoning_field: match self.reasoning_field {
+                ReasoningField::ReasoningContent => ReasoningName::ReasoningContent,
+                ReasoningField::Reasoning => ReasoningName::Reasoning,
+                ReasoningField::Both => ReasoningName::Both,
+            },
+            allows_unconstrained: self.unconstrained == Unconstrained::Allow,
+            keeps_bos: self.bos.map(|bos| bos == Bos::Keep),
+            redact: self.record_redact,
+            record_tokens: self.record_tokens,
+            upstream_model: self.upstream_model.clone(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        LocalSet::new().block_on(&runtime, self.serve(options, Arc::new(model), target, recorder, global))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn serve(
+        &self,
+        options: Options,
+        model: Arc<Model>,
+        target: Target,
+        recorder: Option<Recorder>,
+        global: &Global,
+    ) -> Result<(), Failure> {
+        let engine = match self.engine {
+            Some(engine) => engine,
+            None => probe::recognize(&target).await.ok_or_else(|| {
+                Diagnostic::error("serve-no-engine", format!("no engine answers at {}", escape(&self.upstream)))
+                    .help("start the engine first, or name it with `--engine`")
+            })?,
+        };
+        if !global.is_quiet() {
+            self.announce(engine, &model)?;
+        }
+        let listener = TcpListener::bind((self.host, self.port)).await.map_err(|error| {
+            Diagnostic::error("serve-listen", format!("cannot listen on {}, port {}: {error}", self.host, self.port))
+                .help("pass another `--port`; 0 takes a free one")
+        })?;
+        let address = listener.local_addr()?;
+        let server = Rc::new(Server::new(options, model, engine, target, recorder));
+        let accepting = tokio::task::spawn_local(Rc::clone(&server).accept(listener));
+        let mut signals = Signals::new()?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "http://{address}/v1")?;
+        out.flush()?;
+        drop(out);
+        signals.next().await;
+        // The port is free at once.
+        accepting.abort();
+        if !global.is_quiet() {
+            note("stopping once running answers have ended; a second signal ends them");
+        }
+        server.stop(async { signals.next().await }).await;
+        Ok(())
+    }
+
+    /// What the user should know before the first request.
+    fn announce(&self, engine: Engine, model: &Model) -> Result<(), Failure> {
+        super::say!("engine: {}", engine.name());
+        if model.was_derived() {
+            note("the model has no response template: it is served with the one derived from its chat template");
+        }
+        if !engine.shows_special_tokens() {
+            let special = special_tokens::read(None, &self.model)?;
+            let lost: Vec<&str> = model
+                .markers()
+                .iter()
+                .map(String::as_str)
+                .filter(|marker| special.iter().any(|token| token.text == *marker))
+                .collect();
+            if !lost.is_empty() {
+                note(&escape(&format!(
+                    "this engine drops special tokens, and the format is written with some: {}; calls and reasoning \
+                     may be missing from answers",
+                    lost.join(" ")
+                )));
+            }
+        }
+        if self.record.is_some() && !self.record_redact {
+            note("the record holds what users write; only its owner can read it");
+        }
+        Ok(())
+    }
+
+    fn api_key(&self) -> Result<Option<String>, Failure> {
+        let key = match &self.api_key_file {
+            None => self.api_key.clone().or_else(|| env::var("BACKCHAT_API_KEY").ok()),
+            Some(file) => {
+                let name = file.display().to_string();
+                let text = fs::read_to_string(file).map_err(|error| input::cannot_read(&name, &error))?;
+                Some(text.trim().to_owned())
+            }
+        };
+        if key.as_deref() == Some("") {
+            return Err(Diagnostic::error("serve-empty-key", "the key is empty").into());
+        }
+        Ok(key)
+    }
+
+    fn target(&self) -> Result<Target, Failure> {
+        let key = match &self.upstream_api_key_env {
+            None => None,
+            Some(name) => Some(env::var(name).map_err(|_| {
+                Diagnostic::error("serve-no-variable", format!("the environment has no variable `{}`", escape(name)))
+            })?),
+        };
+        Target::read(&self.upstream, key.as_deref())
+            .map_err(|message| Diagnostic::error("serve-upstream", format!("`--upstream`: {message}")).into())
+    }
+
+    fn model(&self, global: &Global) -> Result<Model, Failure> {
+        let source = source::open(&self.model, None).map_err(source_failure)?;
+        let stored = input::template(&self.model).ok().map(|opened| opened.loaded.template);
+        if !global.is_quiet() && !source.other_names.is_empty() {
+            note(&escape(&format!("there are other chat templates: {}", source.other_names.join(", "))));
+        }
+        Model::new(&source, stored).map_err(|mut diagnostics| {
+            for diagnostic in &mut diagnostics {
+                diagnostic.place.get_or_insert_default().file.get_or_insert_with(|| source.file.clone());
+            }
+            let sources = Sources::none().with(source.file.clone(), source.template.clone());
+            Failure::Diagnostics { diagnostics, sources }
+        })
+    }
+
+    fn recorder(&self) -> Result<Option<Recorder>, Failure> {
+        let Some(file) = &self.record else { return Ok(None) };
+        let recorder = Recorder::open(file).map_err(|error| {
+            Diagnostic::error("unwritable-file", format!("cannot write the record: {error}"))
+                .at(Place::file(file.display().to_string()))
+                .help("check that its folder exists and that you may write there")
+        })?;
+        Ok(Some(recorder))
+    }
+
+    fn model_name(&self) -> String {
+        self.model_name.clone().unwrap_or_else(|| {
+            if input::is_cached(&self.model) {
+                return self.model.clone();
+            }
+            let path = Path::new(&self.model);
+            let full = path.canonicalize();
+            let full = full.as_deref().unwrap_or(path);
+            let name = if full.is_dir() { full.file_name() } else { full.file_stem() };
+            name.map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned())
+        })
+    }
+}
+
+/// The signals that end the server.
+struct Signals {
+    #[cfg(unix)]
+    streams: [tokio::signal::unix::Signal; 2],
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Ok(Self { streams: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?] })
+        }
+        #[cfg(not(unix))]
+        Ok(Self {})
+    }
+
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        std::future::poll_fn(|context| {
+            let mut streams = self.streams.iter_mut();
+            let came = streams.any(|stream| stream.poll_recv(context).is_ready());
+            if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        })
+        .await;
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}

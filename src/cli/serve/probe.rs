@@ -1,0 +1,58 @@
+//! What the engine says of itself: which one it is, and what requests for it need to know.
+
+use std::time::Duration;
+
+use hyper::Method;
+
+use super::upstream::Target;
+use crate::json::Value;
+use crate::serve::engine::{Engine, Facts};
+
+/// How long an engine may take to say something about itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Finds out which engine it is; nothing if nothing answers there.
+pub async fn recognize(target: &Target) -> Option<Engine> {
+    for engine in Engine::ALL {
+        match engine.probe() {
+            Some(path) if target.ask(Method::GET, path, "", PATIENCE).await.is_some() => return Some(engine),
+            Some(_) => {}
+            None => {
+                let models = target.ask(Method::GET, "/v1/models", "", PATIENCE).await;
+                return models.map(|_| engine);
+            }
+        }
+    }
+    None
+}
+
+/// Asks for the facts; nothing if the engine does not answer.
+pub async fn facts(engine: Engine, target: &Target) -> Option<Facts> {
+    let ask = |path: &'static str| target.ask(Method::GET, path, "", PATIENCE);
+    let first = |value: &Value, list: &str| value.get(list)?.as_list()?.first().cloned();
+    let name = |model: &Value, key: &str| model.get(key)?.as_str().map(str::to_owned);
+    let mut facts = Facts { streams_pieces: true, ..Facts::default() };
+    match engine {
+        Engine::LlamaCpp => {
+            let body = r#"{"content": "", "add_special": true}"#;
+            let tokens = target.ask(Method::POST, "/tokenize", body, PATIENCE).await?;
+            facts.adds_bos = tokens.get("tokens").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
+        }
+        Engine::Vllm | Engine::OpenAi => {
+            let model = first(&ask("/v1/models").await?, "data")?;
+            facts.model = name(&model, "id");
+            facts.context = model.get("max_model_len").and_then(Value::as_u64);
+        }
+        Engine::Sglang => {
+            let told = ask("/server_info").await?;
+            let pieces = told.get("incremental_streaming_output").or_else(|| told.get("stream_output"));
+            facts.streams_pieces = pieces.and_then(Value::as_bool) == Some(true);
+        }
+        Engine::Tgi => drop(ask("/info").await?),
+        Engine::Ollama => {
+            let model = first(&ask("/api/tags").await?, "models");
+            facts.model = model.and_then(|model| name(&model, "model").or_else(|| name(&model, "name")));
+        }
+    }
+    Some(facts)
+}

@@ -1,0 +1,238 @@
+//! The connections of clients: routes, keys, and the end of the server.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{self, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::exchange;
+use super::outgoing::Outgoing;
+use super::recorder::Recorder;
+use super::state::Server;
+use crate::json::Value;
+use crate::serve::api_error::ApiError;
+
+/// The longest head of a request.
+const LONGEST_HEAD: usize = 32 << 10;
+/// How long a client may take for the head of a request.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// How many bytes beyond the limit of a body are read, so that its client sees the answer.
+const DISCARDED: u64 = 16 << 20;
+/// How long the engine may take to say that it is there.
+const HEALTH_PATIENCE: Duration = Duration::from_secs(2);
+
+impl Server {
+    async fn route(self: Rc<Self>, request: Request<Incoming>) -> Result<Response<Outgoing>, ApiError> {
+        let path = request.uri().path().to_owned();
+        let expected = match path.as_str() {
+            "/v1/chat/completions" => Method::POST,
+            "/v1/models" | "/health" | "/metrics" => Method::GET,
+            _ => {
+                return Err(ApiError::new(404, format!("there is no `{path}` here: use /v1/chat/completions")));
+            }
+        };
+        if self.options.cors.is_some() && request.method() == Method::OPTIONS {
+            return Ok(Response::new(Outgoing::Whole(None)));
+        }
+        if *request.method() != expected {
+            return Err(ApiError::new(405, format!("`{path}` is asked with {expected}")));
+        }
+        let is_completion = path == "/v1/chat/completions";
+        if path.starts_with("/v1/") {
+            self.authorize(&request).inspect_err(|error| {
+                if is_completion {
+                    self.count_refused(error)
+                }
+            })?;
+        }
+        match path.as_str() {
+            "/v1/chat/completions" => {
+                let body = read(request, self.options.max_body).await.inspect_err(|error| self.count_refused(error))?;
+                exchange::complete(self, body).await
+            }
+            "/v1/models" => json(StatusCode::OK, &self.models()),
+            "/health" => self.health().await,
+            _ => {
+                let dropped = self.recorder.as_ref().map_or(0, Recorder::dropped);
+                let text = self.metrics.borrow().to_text(dropped);
+                whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+            }
+        }
+    }
+
+    fn authorize(&self, request: &Request<Incoming>) -> Result<(), ApiError> {
+        let Some(key) = &self.options.api_key else { return Ok(()) };
+        let given = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
+        let given = given.strip_prefix(b"Bearer ").unwrap_or_default();
+        if is_same(given, key.as_bytes()) {
+            return Ok(());
+        }
+        let message = "a key is needed: send the header `Authorization: Bearer KEY`";
+        Err(ApiError::new(401, message).code("invalid_api_key"))
+    }
+
+    fn models(&self) -> Value {
+        let model = Value::from([
+            ("id", self.options.model_name.as_str().into()),
+            ("object", "model".into()),
+            ("created", self.began.into()),
+            ("owned_by", "backchat".into()),
+        ]);
+        Value::from([("object", "list".into()), ("data", Value::List(vec![model]))])
+    }
+
+    async fn health(&self) -> Result<Response<Outgoing>, ApiError> {
+        if self.is_stopping.get() {
+            return Err(ApiError::new(503, "the server is stopping"));
+        }
+        match self.target.ask(Method::GET, self.engine.health(), "", HEALTH_PATIENCE).await {
+            Some(_) => json(StatusCode::OK, &Value::from([("status", "ok".into())])),
+            None => Err(ApiError::new(503, "the engine does not answer")),
+        }
+    }
+
+    async fn answer(
+        self: Rc<Self>,
+        request: Request<Incoming>,
+    ) -> Result<Response<Outgoing>, std::convert::Infallible> {
+        let server = Rc::clone(&self);
+        let mut response = self.route(request).await.unwrap_or_else(|error| refuse(&error));
+        if let Some(origin) = &server.options.cors {
+            let headers = response.headers_mut();
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            headers
+                .insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, content-type"));
+        }
+        Ok(response)
+    }
+
+    /// Serves until the listener's task is stopped.
+    pub async fn accept(self: Rc<Self>, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => drop(tokio::task::spawn_local(Rc::clone(&self).connection(stream))),
+                // Too many files are open: some will be closed.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    async fn connection(self: Rc<Self>, stream: TcpStream) {
+        let _ = stream.set_nodelay(true);
+        self.connections.set(self.connections.get() + 1);
+        let service = service_fn(|request| Rc::clone(&self).answer(request));
+        let mut connection = pin!(
+            hyper::server::conn::http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_PATIENCE)
+                .max_buf_size(LONGEST_HEAD)
+                .serve_connection(TokioIo::new(stream), service)
+        );
+        let mut stopping = pin!(self.stopping.notified());
+        let mut is_told = self.is_stopping.get();
+        if is_told {
+            connection.as_mut().graceful_shutdown();
+        }
+        poll_fn(|context| {
+            if !is_told && stopping.as_mut().poll(context).is_ready() {
+                is_told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            // A client that leaves is no error.
+            connection.as_mut().poll(context).map(drop)
+        })
+        .await;
+        self.connections.set(self.connections.get().saturating_sub(1));
+    }
+
+    /// Lets running answers end, for as long as the grace lasts or until `hurry` is ready.
+    pub async fn stop(&self, hurry: impl Future<Output = ()>) {
+        self.is_stopping.set(true);
+        self.stopping.notify_waiters();
+        let mut hurry = pin!(hurry);
+        let mut grace = pin!(tokio::time::sleep(self.options.grace));
+        let mut tick = tokio::time::interval(Duration::from_millis(10));
+        poll_fn(|context| {
+            if grace.as_mut().poll(context).is_ready() || hurry.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            while tick.poll_tick(context).is_ready() {
+                if self.connections.get() == 0 {
+                    return Poll::Ready(());
+                }
+            }
+            Poll::Pending
+        })
+        .await;
+        self.cut.notify_waiters();
+        // Time for the last words of streams that were cut.
+        for _ in 0..50 {
+            if self.connections.get() == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+/// Compares in a time that does not depend on what is the same.
+fn is_same(given: &[u8], key: &[u8]) -> bool {
+    let difference = key.iter().enumerate().fold(given.len() ^ key.len(), |difference, (at, byte)| {
+        difference | usize::from(byte ^ given.get(at).copied().unwrap_or(0))
+    });
+    std::hint::black_box(difference) == 0
+}
+
+/// The body of a request.
+async fn read(request: Request<Incoming>, limit: u64) -> Result<Bytes, ApiError> {
+    let mut body = pin!(request.into_body());
+    let mut bytes = Vec::new();
+    let mut length = 0;
+    loop {
+        let frame = match poll_fn(|context| body.as_mut().poll_frame(context)).await {
+            None if length <= limit => return Ok(bytes.into()),
+            Some(Ok(frame)) if length <= limit.saturating_add(DISCARDED) => frame,
+            Some(Err(_)) => return Err(ApiError::new(400, "the body ends early")),
+            _ => return Err(ApiError::new(413, format!("the body is larger than {limit} bytes (`--max-body`)"))),
+        };
+        let Ok(more) = frame.into_data() else { continue };
+        length += more.len() as u64;
+        // What is too much is read and dropped: a client that still writes would not see the answer.
+        if length <= limit {
+            bytes.extend_from_slice(&more);
+        }
+    }
+}
+
+fn whole(status: StatusCode, kind: &'static str, text: String) -> Result<Response<Outgoing>, ApiError> {
+    let response = Response::builder().status(status).header(header::CONTENT_TYPE, kind);
+    response.body(Outgoing::whole(text)).map_err(|error| ApiError::new(500, error.to_string()))
+}
+
+fn json(status: StatusCode, value: &Value) -> Result<Response<Outgoing>, ApiError> {
+    whole(status, "application/json", value.to_string())
+}
+
+/// The answer that an error is.
+fn refuse(error: &ApiError) -> Response<Outgoing> {
+    let mut response = Response::new(Outgoing::whole(error.to_value().to_string()));
+    *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(wait) = error.retry_after.as_deref().and_then(|wait| HeaderValue::from_str(wait).ok()) {
+        headers.insert(header::RETRY_AFTER, wait);
+    }
+    // The rest of a body that was not read is of no use.
+    if matches!(error.status, 401 | 404 | 405 | 413) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}

@@ -1,0 +1,125 @@
+//! What all connections share: the options, the model, the engine, the record and the counts.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use hyper::header::HeaderValue;
+use tokio::sync::Notify;
+
+use super::probe;
+use super::recorder::Recorder;
+use super::upstream::Target;
+use crate::serve::api_error::ApiError;
+use crate::serve::chunk::ReasoningName;
+use crate::serve::engine::{Engine, Facts};
+use crate::serve::metrics::Metrics;
+use crate::serve::model::Model;
+
+/// What the command line chose.
+#[derive(Debug)]
+pub struct Options {
+    pub model_name: String,
+    pub strict_model: bool,
+    pub api_key: Option<String>,
+    pub cors: Option<HeaderValue>,
+    pub max_body: u64,
+    pub max_streams: u64,
+    pub timeout_first: Duration,
+    pub timeout_idle: Duration,
+    pub grace: Duration,
+    pub reasoning_field: ReasoningName,
+    pub allows_unconstrained: bool,
+    pub keeps_bos: Option<bool>,
+    pub redact: bool,
+    pub record_tokens: bool,
+    /// The engine's name for the model, if it was given.
+    pub upstream_model: Option<String>,
+}
+
+pub struct Server {
+    pub options: Options,
+    pub model: Arc<Model>,
+    pub engine: Engine,
+    pub target: Target,
+    pub recorder: Option<Recorder>,
+    pub metrics: RefCell<Metrics>,
+    /// Told when streams have had their grace.
+    pub cut: Arc<Notify>,
+    facts: RefCell<Option<Facts>>,
+    /// Told when no more requests are taken.
+    pub stopping: Notify,
+    pub is_stopping: Cell<bool>,
+    /// How many clients are connected.
+    pub connections: Cell<usize>,
+    /// When it began, in seconds since 1970.
+    pub began: u64,
+}
+
+impl Server {
+    pub fn new(
+        options: Options,
+        model: Arc<Model>,
+        engine: Engine,
+        target: Target,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        Self {
+            options,
+            model,
+            engine,
+            target,
+            recorder,
+            metrics: RefCell::default(),
+            cut: Arc::default(),
+            facts: RefCell::default(),
+            stopping: Notify::new(),
+            is_stopping: Cell::default(),
+            connections: Cell::default(),
+            began: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs()),
+        }
+    }
+
+    /// What the engine says of itself: asked once, and again as long as it has not answered.
+    pub async fn facts(&self) -> Facts {
+        if let Some(facts) = &*self.facts.borrow() {
+            return facts.clone();
+        }
+        let found = probe::facts(self.engine, &self.target).await;
+        let is_known = found.is_some();
+        let mut facts = found.unwrap_or_default();
+        if self.options.upstream_model.is_some() {
+            facts.model.clone_from(&self.options.upstream_model);
+        }
+        if facts.model.is_none() {
+            facts.model = Some(self.options.model_name.clone());
+        }
+        if is_known {
+            self.facts.replace(Some(facts.clone()));
+        }
+        facts
+    }
+
+    /// Counts a request that the engine did not see.
+    pub fn count_refused(&self, error: &ApiError) {
+        let mut metrics = self.metrics.borrow_mut();
+        Metrics::count(&mut metrics.requests, status_name(error.status));
+    }
+}
+
+/// The status as a label of the metrics, which come from a fixed list.
+pub fn status_name(status: u16) -> &'static str {
+    match status {
+        200 => "200",
+        400 => "400",
+        401 => "401",
+        404 => "404",
+        413 => "413",
+        429 => "429",
+        500 => "500",
+        502 => "502",
+        503 => "503",
+        504 => "504",
+        _ => "other",
+    }
+}

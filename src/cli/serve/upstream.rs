@@ -1,0 +1,148 @@
+//! Connections to the engine: one for each completion, which closes with it, as that is how engines are told to stop.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::{Method, Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use super::outgoing::Outgoing;
+use crate::json::{self, Value};
+
+/// The most bytes of an answer that is read whole.
+const MOST_WHOLE: usize = 1 << 20;
+
+/// The engine's address, fixed at the start.
+#[derive(Clone, Debug)]
+pub struct Target {
+    host: String,
+    port: u16,
+    /// What comes before the paths of the engine.
+    base: String,
+    key: Option<HeaderValue>,
+}
+
+/// An answer of the engine whose body is still to come.
+#[derive(Debug)]
+pub struct Incomplete {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    body: Incoming,
+    /// Dropped with the body, which closes the connection.
+    _connection: Connection,
+}
+
+#[derive(Debug)]
+struct Connection(JoinHandle<()>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Target {
+    /// Reads `http://HOST:PORT/PATH`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn read(url: &str, key: Option<&str>) -> Result<Self, String> {
+        let uri: Uri = url.parse().map_err(|error| format!("not a URL: {error}"))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err("https is not supported: use a tunnel, or a proxy on this machine".to_owned()),
+            _ => return Err("a URL begins with http://".to_owned()),
+        }
+        let host = uri.host().ok_or("the URL has no host")?.trim_matches(['[', ']']).to_owned();
+        let path = uri.path().trim_end_matches('/');
+        // The endpoints are added, so an address of OpenAI's form is taken as well.
+        let base = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+        let key = key.map(|key| HeaderValue::from_str(&format!("Bearer {key}"))).transpose();
+        let mut key = key.map_err(|_| "the engine's key has characters that no header can have".to_owned())?;
+        if let Some(key) = &mut key {
+            key.set_sensitive(true);
+        }
+        Ok(Self { host, port: uri.port_u16().unwrap_or(80), base, key })
+    }
+
+    /// Sends a request and reads the head of the answer.
+    ///
+    /// # Errors
+    ///
+    /// The engine cannot be reached, or does not speak HTTP.
+    pub async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        stream.set_nodelay(true)?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        let connection = Connection(tokio::task::spawn_local(async move {
+            // What goes wrong is seen by whoever reads the body.
+            let _ = connection.await;
+        }));
+        let authority = if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        };
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header(HOST, authority)
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(key) = &self.key {
+            request = request.header(AUTHORIZATION, key);
+        }
+        let request = request.body(Outgoing::whole(body)).map_err(io::Error::other)?;
+        let (head, body) = sender.send_request(request).await.map_err(io::Error::other)?.into_parts();
+        Ok(Incomplete { status: head.status, headers: head.headers, body, _connection: connection })
+    }
+
+    /// Asks for a JSON value; nothing if there is no such path, or no answer in time.
+    pub async fn ask(&self, method: Method, path: &str, body: &str, limit: Duration) -> Option<Value> {
+        let answer = tokio::time::timeout(limit, async {
+            let mut answer = self.send(method, path, body.to_owned()).await.ok()?;
+            let is_fine = answer.status.is_success();
+            let text = answer.text().await;
+            is_fine.then(|| json::read(&text).unwrap_or_default())
+        });
+        answer.await.ok().flatten()
+    }
+}
+
+impl Incomplete {
+    /// The next bytes; nothing at the end.
+    pub fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, hyper::Error>>> {
+        loop {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(Some(Ok(frame))) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(bytes)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The text of a short body, as far as it comes.
+    pub async fn text(&mut self) -> String {
+        let mut bytes = Vec::new();
+        while let Some(Ok(more)) = poll_fn(|context| self.poll_bytes(context)).await {
+            bytes.extend_from_slice(&more);
+            if bytes.len() > MOST_WHOLE {
+                break;
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}

@@ -1,0 +1,351 @@
+//! One choice of an answer: text of the engine in, deltas of the message out, and what the record keeps of it.
+//!
+//! The deltas of a field, joined, are its value: the parser trims a region when it closes, so white space at its
+//! beginning is dropped here, and at its end it is held until text follows.
+
+use std::ops::Range;
+
+use super::reply::End;
+use crate::json::{Object, Value};
+use crate::parser::{EventRef, ParseError, Parser, Problem};
+use crate::python;
+use crate::template::{ContentSpec, Field};
+
+/// The names under which a message may keep what the model thought.
+const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
+const CALLS: &str = "tool_calls";
+
+/// The most text of one answer, in bytes.
+const MOST_TEXT: usize = 16 << 20;
+
+/// Something new in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delta<'d> {
+    /// More of the reasoning.
+    Reasoning(&'d str),
+    /// More of the content.
+    Content(&'d str),
+    /// A call begins.
+    Call {
+        /// Its number.
+        index: usize,
+        /// The id that the model wrote, if it did.
+        id: Option<&'d str>,
+        /// The name of the function.
+        name: &'d str,
+    },
+    /// More of the JSON text of its arguments.
+    Arguments {
+        /// The number of the call.
+        index: usize,
+        /// The text.
+        text: &'d str,
+    },
+}
+
+/// Why an answer cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// The text is too long.
+    TooLong,
+    /// A pattern of the template takes too many steps on it.
+    Parser(String),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TooLong => write!(out, "the answer is longer than {} MiB", MOST_TEXT >> 20),
+            Self::Parser(message) => write!(out, "the answer cannot be parsed: {message}"),
+        }
+    }
+}
+
+/// One choice as it is written.
+#[derive(Debug)]
+pub struct Answer {
+    parser: Option<Parser>,
+    state: State,
+    /// The lengths of the pieces, in code points, and when each came.
+    chunks: Vec<(u32, u32)>,
+    /// The message as the response template reads it, once the answer is over.
+    message: Object,
+    problems: Vec<Problem>,
+}
+
+/// What is known of the message so far.
+#[derive(Debug, Default)]
+struct State {
+    /// All text of the engine.
+    text: String,
+    /// How many bytes of what the parser reads come before it.
+    prefix: usize,
+    fields: Vec<TextField>,
+    /// The region that is open, as far as deltas are concerned.
+    space: String,
+    is_blank: bool,
+    /// Where the region began.
+    opened: usize,
+    calls: usize,
+    calls_before: usize,
+    /// Whether the open region's calls are cut off, so that the rest of it is no news.
+    skips: bool,
+    /// Whether the engine ended the answer at its limit.
+    is_cut: bool,
+}
+
+/// How a field of text becomes a value.
+#[derive(Debug)]
+struct TextField {
+    name: String,
+    strips: bool,
+    /// What is between two regions.
+    join: String,
+    regions: usize,
+}
+
+impl TextField {
+    fn of(field: &Field) -> Option<Self> {
+        let ContentSpec::Text { strip } = field.content else { return None };
+        let join = field.join.clone().unwrap_or_default();
+        Some(Self { name: field.name.clone(), strips: strip, join, regions: 0 })
+    }
+}
+
+impl Answer {
+    /// Begins an answer. The parser has the prompt. What the prompt has begun belongs to the answer, unless it
+    /// `continues` a message that the client has.
+    pub fn new(parser: Parser, continues: bool, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+        let fields = parser.template().fields().iter().filter_map(TextField::of).collect();
+        let mut state = State { prefix: parser.prefix_length(), fields, is_blank: true, ..State::default() };
+        for event in parser.initial_events() {
+            if continues { state.take(event.borrowed(), &mut |_| {}) } else { state.take(event.borrowed(), sink) }
+        }
+        Self { parser: Some(parser), state, chunks: Vec::new(), message: Object::new(), problems: Vec::new() }
+    }
+
+    /// Takes a piece of the engine's text, that came after this many milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// The text is too long, or too much work.
+    pub fn feed(&mut self, piece: &str, after_ms: u32, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Broken> {
+        let Some(parser) = &mut self.parser else { return Ok(()) };
+        if self.state.text.len() + piece.len() > MOST_TEXT {
+            return Err(Broken::TooLong);
+        }
+        self.state.text.push_str(piece);
+        self.chunks.push((u32::try_from(piece.chars().count()).unwrap_or(u32::MAX), after_ms));
+        let state = &mut self.state;
+        parser.feed_into(piece, &mut |event| state.take(event, sink)).map_err(|error| broken(&error))
+    }
+
+    /// Ends the answer.
+    ///
+    /// # Errors
+    ///
+    /// The text is too much work.
+    pub fn finish(&mut self, end: End, sink: &mut impl FnMut(Delta<'_>)) -> Result<(), Broken> {
+        let Some(parser) = self.parser.take() else { return Ok(()) };
+        self.state.is_cut = end == End::Length;
+        let state = &mut self.state;
+        let finished = parser.finish_into(&mut |event| state.take(event, sink)).map_err(|error| broken(&error))?;
+        self.message = finished.message;
+        self.problems = finished.problems;
+        Ok(())
+    }
+
+    /// Why it ended, in OpenAI's words.
+    pub fn finish_reason(&self) -> &'static str {
+        match () {
+            () if self.state.is_cut => "length",
+            () if self.state.calls > 0 => "tool_calls",
+            () => "stop",
+        }
+    }
+
+    /// What went wrong in the text.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The message under the response template's names; that of the text so far if the answer was broken off.
+    pub fn message(&self) -> Object {
+        self.parser.as_ref().map_or_else(|| self.message.clone(), Parser::message)
+    }
+
+    /// All text of the engine.
+    pub fn text(&self) -> &str {
+        &self.state.text
+    }
+
+    /// The lengths of the pieces in code points, and the milliseconds after which they came.
+    pub fn chunks(&self) -> &[(u32, u32)] {
+        &self.chunks
+    }
+}
+
+fn broken(error: &ParseError) -> Broken {
+    Broken::Parser(error.to_string())
+}
+
+impl State {
+    fn take(&mut self, event: EventRef<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        match event {
+            EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
+            EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
+            EventRef::Problem(problem) => {
+                self.skips |= self.is_cut && problem.at_end && problem.field == CALLS;
+            }
+            // The client sees what the model wrote in place of a call, unless it only had no time to end it.
+            EventRef::Malformed { field, span, .. }
+                if &**field == CALLS && self.calls == self.calls_before && !self.is_cut =>
+            {
+                let raw = self.raw(self.opened..span.end).to_owned();
+                self.open("content", span.end, sink);
+                self.add("content", &raw, sink);
+            }
+            _ if self.skips => {}
+            EventRef::CallStart { index, name, id, .. } => {
+                self.calls += 1;
+                sink(Delta::Call { index, id, name });
+            }
+            EventRef::CallArguments { index, delta, .. } => sink(Delta::Arguments { index, text: delta }),
+            _ => {}
+        }
+    }
+
+    /// The text between two places of what the parser reads.
+    fn raw(&self, place: Range<usize>) -> &str {
+        let at = |place: usize| place.saturating_sub(self.prefix);
+        self.text.get(at(place.start)..at(place.end)).unwrap_or_default()
+    }
+
+    fn open(&mut self, name: &str, start: usize, sink: &mut impl FnMut(Delta<'_>)) {
+        self.space.clear();
+        self.is_blank = true;
+        self.skips = false;
+        self.opened = start;
+        self.calls_before = self.calls;
+        if let Some(field) = self.fields.iter_mut().find(|field| field.name == name) {
+            field.regions += 1;
+            if !field.strips {
+                self.is_blank = false;
+            }
+            if field.regions > 1 && !field.join.is_empty() {
+                send(name, &field.join, sink);
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
+        let Some(field) = self.fields.iter().find(|field| field.name == name) else { return };
+        if !field.strips {
+            return send(name, text, sink);
+        }
+        let text = if self.is_blank { text.trim_start_matches(python::space::is_space) } else { text };
+        let kept = text.trim_end_matches(python::space::is_space);
+        if !kept.is_empty() {
+            self.is_blank = false;
+            if !self.space.is_empty() {
+                send(name, &std::mem::take(&mut self.space), sink);
+            }
+            send(name, kept, sink);
+        }
+        if !self.is_blank {
+            self.space.push_str(text.get(kept.len()..).unwrap_or_default());
+        }
+    }
+}
+
+/// A delta of a field that clients know; other fields are in the record.
+fn send(name: &str, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
+    if REASONING.contains(&name) {
+        sink(Delta::Reasoning(text));
+    } else if name == "content" {
+        sink(Delta::Content(text));
+    }
+}
+
+/// The problems as the record and clients get them.
+pub fn problems_to_value(problems: &[Problem], more: &[Value]) -> Value {
+    Value::List(problems.iter().map(Problem::to_value).chain(more.iter().cloned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::Options;
+    use crate::template::Template;
+
+    const TEMPLATE: &str = r#"{
+        "version": 1, "defaults": {"role": "assistant"}, "start_anchor": "<bot>",
+        "fields": {
+            "thinking": {"open": "<t>", "close": "</t>"},
+            "tool_calls": {"open": "<call>", "close": "</call>", "repeats": true, "content": "json",
+                "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}}},
+            "content": {"close": "<end>"}
+        }
+    }"#;
+
+    /// What a client puts together of a text in pieces of this size: reasoning, content, calls; and the reason.
+    fn told(text: &str, size: usize, end: End) -> (String, String, Vec<(String, String)>, &'static str) {
+        let template = Template::load(TEMPLATE).unwrap().template;
+        let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::new());
+        let mut sink = |delta: Delta<'_>| match delta {
+            Delta::Reasoning(text) => reasoning.push_str(text),
+            Delta::Content(text) => content.push_str(text),
+            Delta::Call { index, name, .. } => {
+                assert_eq!(index, calls.len());
+                calls.push((name.to_owned(), String::new()));
+            }
+            Delta::Arguments { index, text } => calls[index].1.push_str(text),
+        };
+        let parser = Parser::new(&template, "<bot>", Options::default().grow_calls(true)).unwrap();
+        let mut answer = Answer::new(parser, false, &mut sink);
+        let characters: Vec<char> = text.chars().collect();
+        for piece in characters.chunks(size) {
+            answer.feed(&piece.iter().collect::<String>(), 1, &mut sink).unwrap();
+        }
+        answer.finish(end, &mut sink).unwrap();
+        assert_eq!(answer.text(), text);
+        assert_eq!(answer.chunks().iter().map(|(length, _)| *length as usize).sum::<usize>(), text.chars().count());
+        let reason = answer.finish_reason();
+        (reasoning, content, calls, reason)
+    }
+
+    #[test]
+    fn deltas_joined_are_the_message_however_the_text_is_cut() {
+        let call = r#"<call>{"name": "pay", "arguments": {"sum": 1000}}</call>"#;
+        let text = format!("<t>\n Hm. Yes \n</t>\n\nWell,  then. \n{call}{call}<end>\n");
+        let pay = ("pay".to_owned(), "{\"sum\": 1000}".to_owned());
+        for size in [1, 2, 3, 5, 1000] {
+            let (reasoning, content, calls, reason) = told(&text, size, End::Stop);
+            assert_eq!((reasoning.as_str(), content.as_str()), ("Hm. Yes", "Well,  then."), "in pieces of {size}");
+            assert_eq!((calls, reason), (vec![pay.clone(); 2], "tool_calls"), "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_read_is_content() {
+        let broken = r#"<call>{"name" "pay"}</call>"#;
+        for size in [1, 4, 1000] {
+            let (_, content, calls, reason) = told(&format!("{broken}<end>"), size, End::Stop);
+            assert_eq!((content.as_str(), calls.len(), reason), (broken, 0, "stop"), "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn an_answer_cut_at_the_limit_is_never_whole() {
+        let text = r#"<t>Hm</t>Well.<call>{"name": "pay", "arguments": {"sum": 1000}}</call>"#;
+        for end in 0..text.len() {
+            let (_, content, calls, reason) = told(&text[..end], 3, End::Length);
+            assert!("Well.".starts_with(&content) && reason == "length", "{}", &text[..end]);
+            for (_, arguments) in calls {
+                let is_whole = crate::json::read(&arguments).is_ok();
+                assert!(!is_whole || text[..end].ends_with('}') || text[..end].contains("}<"), "{}", &text[..end]);
+                assert!("{\"sum\": 1000}".starts_with(&arguments), "{}", &text[..end]);
+            }
+        }
+    }
+}

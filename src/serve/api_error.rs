@@ -1,0 +1,60 @@
+//! Errors in the form that OpenAI's clients read: a status, and an object with a message, a type, a parameter, a code.
+
+use crate::json::Value;
+
+/// A request that is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// The status of HTTP.
+    pub status: u16,
+    /// What is wrong, and what to do.
+    pub message: String,
+    /// The parameter that is wrong.
+    pub param: Option<String>,
+    /// What programs compare.
+    pub code: Option<&'static str>,
+    /// How long to wait before the next try, in the words of the engine.
+    pub retry_after: Option<String>,
+}
+
+impl ApiError {
+    /// An error with this status.
+    pub fn new(status: u16, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), param: None, code: None, retry_after: None }
+    }
+
+    /// A parameter of the request that is wrong.
+    pub fn param(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { param: Some(param.into()), ..Self::new(400, message) }
+    }
+
+    /// The same with a code.
+    #[must_use]
+    pub fn code(mut self, code: &'static str) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The type, which follows from the status.
+    fn kind(&self) -> &'static str {
+        match self.status {
+            401 => "authentication_error",
+            404 => "not_found_error",
+            429 => "rate_limit_error",
+            400..500 => "invalid_request_error",
+            _ => "server_error",
+        }
+    }
+
+    /// The body of the answer.
+    pub fn to_value(&self) -> Value {
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+        let error = Value::from([
+            ("message", self.message.as_str().into()),
+            ("type", self.kind().into()),
+            ("param", text(self.param.as_deref())),
+            ("code", text(self.code)),
+        ]);
+        Value::from([("error", error)])
+    }
+}

@@ -1,0 +1,101 @@
+//! The engines: how each is named and recognized, and what it cannot do.
+
+/// An engine whose raw completion endpoint is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Engine {
+    /// llama.cpp's server.
+    LlamaCpp,
+    /// vLLM.
+    Vllm,
+    /// SGLang.
+    Sglang,
+    /// Text Generation Inference.
+    Tgi,
+    /// Ollama.
+    Ollama,
+    /// Anything with OpenAI's `/v1/completions`, of which nothing else is known.
+    OpenAi,
+}
+
+impl Engine {
+    /// All of them, in the order in which they are probed: two of them answer what a later one answers, too.
+    pub const ALL: [Self; 6] = [Self::LlamaCpp, Self::Sglang, Self::Vllm, Self::Tgi, Self::Ollama, Self::OpenAi];
+
+    /// Its name on the command line and in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LlamaCpp => "llama.cpp",
+            Self::Vllm => "vllm",
+            Self::Sglang => "sglang",
+            Self::Tgi => "tgi",
+            Self::Ollama => "ollama",
+            Self::OpenAi => "openai",
+        }
+    }
+
+    /// The engine of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
+    /// The path that only this engine answers with 200; none for the last resort.
+    pub fn probe(self) -> Option<&'static str> {
+        match self {
+            Self::LlamaCpp => Some("/props"),
+            Self::Sglang => Some("/model_info"),
+            Self::Vllm => Some("/version"),
+            Self::Tgi => Some("/info"),
+            Self::Ollama => Some("/api/version"),
+            Self::OpenAi => None,
+        }
+    }
+
+    /// The path of completions.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::LlamaCpp => "/completion",
+            Self::Vllm | Self::OpenAi => "/v1/completions",
+            Self::Sglang => "/generate",
+            Self::Tgi => "/generate_stream",
+            Self::Ollama => "/api/generate",
+        }
+    }
+
+    /// The path that says whether it is there.
+    pub fn health(self) -> &'static str {
+        match self {
+            Self::Ollama => "/api/version",
+            Self::OpenAi => "/v1/models",
+            _ => "/health",
+        }
+    }
+
+    /// Whether it takes a grammar of a turn with calls.
+    pub fn takes_grammars(self) -> bool {
+        matches!(self, Self::LlamaCpp | Self::Vllm | Self::Sglang)
+    }
+
+    /// Whether one request gives several choices.
+    pub fn takes_n(self) -> bool {
+        !matches!(self, Self::Tgi | Self::Ollama)
+    }
+
+    /// Whether the text of control tokens can be had.
+    pub fn shows_special_tokens(self) -> bool {
+        !matches!(self, Self::Ollama | Self::OpenAi)
+    }
+}
+
+/// What an engine says of itself, beside its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The name under which it serves the model, for engines that want it in a request.
+    pub model: Option<String>,
+    /// How many tokens a prompt and its answer may have together.
+    pub context: Option<u64>,
+    /// Whether it writes the token that begins a text before each prompt.
+    pub adds_bos: bool,
+    /// Whether its events hold a piece of the text rather than all of it so far.
+    pub streams_pieces: bool,
+}

@@ -1,0 +1,108 @@
+//! Messages of OpenAI's protocol as chat templates expect them.
+
+use super::api_error::ApiError;
+use crate::json::{self, Object, Value};
+
+/// How a chat template takes messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageForm {
+    /// Whether it reads content as a list of parts.
+    pub parts: bool,
+    /// Whether it knows the role `developer`.
+    pub developer: bool,
+}
+
+/// Checks messages.
+///
+/// # Errors
+///
+/// The first message that is wrong, with its place.
+pub fn check(messages: &[Value]) -> Result<(), ApiError> {
+    if messages.is_empty() {
+        return Err(ApiError::param("messages", "`messages` must have a message"));
+    }
+    for (index, message) in messages.iter().enumerate() {
+        let place = format!("messages[{index}]");
+        if message.get("role").and_then(Value::as_str).is_none() {
+            let param = format!("{place}.role");
+            return Err(ApiError::param(param.clone(), format!("`{param}` must be text such as \"user\"")));
+        }
+        check_content(message.get("content").unwrap_or(&Value::Null), &place)?;
+        let calls = message.get("tool_calls").unwrap_or(&Value::Null);
+        match calls {
+            Value::Null => {}
+            Value::List(items) if items.iter().all(|call| call.as_object().is_some()) => {}
+            _ => {
+                let param = format!("{place}.tool_calls");
+                return Err(ApiError::param(param.clone(), format!("`{param}` must be a list of calls")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_content(content: &Value, place: &str) -> Result<(), ApiError> {
+    let param = format!("{place}.content");
+    match content {
+        Value::Null | Value::String(_) => Ok(()),
+        Value::List(parts) => match parts.iter().find(|part| part.get("text").and_then(Value::as_str).is_none()) {
+            None => Ok(()),
+            Some(part) => {
+                let kind = part.get("type").and_then(Value::as_str).unwrap_or("without text");
+                let message = format!("`{param}` has a part of type `{kind}`: this server reads text alone");
+                Err(ApiError::param(param, message))
+            }
+        },
+        other => {
+            let message = format!("`{param}` must be text or a list of text parts, not {}", other.kind());
+            Err(ApiError::param(param, message))
+        }
+    }
+}
+
+/// The messages for a chat template.
+pub fn for_template(messages: &[Value], form: MessageForm) -> Vec<Value> {
+    messages.iter().map(|message| one(message, form)).collect()
+}
+
+fn one(message: &Value, form: MessageForm) -> Value {
+    let Value::Object(entries) = message else { return message.clone() };
+    let mut entries = entries.clone();
+    if !form.developer && entries.get("role").and_then(Value::as_str) == Some("developer") {
+        entries.insert("role".to_owned(), "system".into());
+    }
+    if let Some(Value::List(calls)) = entries.get_mut("tool_calls") {
+        calls.iter_mut().for_each(read_arguments);
+    }
+    let has_calls = entries.get("tool_calls").and_then(Value::as_list).is_some_and(|calls| !calls.is_empty());
+    if let Some(content) = entries.get_mut("content") {
+        let text = match &*content {
+            Value::Null if has_calls => Some(String::new()),
+            Value::List(parts) if !form.parts => Some(joined(parts)),
+            _ => None,
+        };
+        if let Some(text) = text {
+            *content = text.into();
+        }
+    }
+    Value::Object(entries)
+}
+
+/// Chat templates expect the arguments as an object; clients send their JSON text.
+fn read_arguments(call: &mut Value) {
+    let Value::Object(entries) = call else { return };
+    let function: Option<&mut Object> = match entries.get_mut("function") {
+        Some(Value::Object(function)) => Some(function),
+        _ => None,
+    };
+    if let Some(arguments) = function.and_then(|function| function.get_mut("arguments"))
+        && let Value::String(text) = &*arguments
+        && let Ok(read @ Value::Object(_)) = json::read(text)
+    {
+        *arguments = read;
+    }
+}
+
+fn joined(parts: &[Value]) -> String {
+    parts.iter().filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+}

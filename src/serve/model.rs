@@ -1,0 +1,262 @@
+//! The model: prompts, grammars and parsers for requests. Everything that is the same for all requests is made once.
+
+use std::sync::Arc;
+
+use super::api_error::ApiError;
+use super::engine::Engine;
+use super::messages::{self, MessageForm};
+use super::order::Constraint;
+use super::request::ChatRequest;
+use crate::chat::source::Source;
+use crate::chat::{ChatTemplate, RenderError, RenderOptions};
+use crate::derive;
+use crate::diagnostic::Diagnostic;
+use crate::grammar::{Builder, Choice, Request};
+use crate::json::{Object, Value};
+use crate::parser::{Options, Parser, Tools};
+use crate::template::Template;
+use crate::wire::Wire;
+
+/// The clock of what is probed at the start, so that its result does not change.
+const PROBED_AT: &str = "2026-01-01T00:00:00";
+
+/// A model that is served.
+#[derive(Debug)]
+pub struct Model {
+    template: Template,
+    /// For conversations without tools, and with them.
+    chats: [ChatTemplate; 2],
+    form: MessageForm,
+    special_tokens: Object,
+    bos: Option<String>,
+    grammars: Builder,
+    preserved: Vec<String>,
+    was_derived: bool,
+}
+
+/// What one request needs, made before the engine is asked.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The prompt as the chat template wrote it.
+    pub prompt: String,
+    /// The grammar, if the request needs one and the engine takes it.
+    pub constraint: Option<Constraint>,
+    /// The markers whose text is needed.
+    pub preserved: Vec<String>,
+    /// Whether a call is required that nothing enforces.
+    pub unconstrained: bool,
+    tools: Option<Arc<Tools>>,
+    tools_off: bool,
+}
+
+impl Prepared {
+    /// The text that the grammar is recognized by.
+    pub fn grammar_text(&self) -> Option<String> {
+        self.constraint.as_ref().map(|constraint| match constraint {
+            Constraint::Gbnf { text, .. } => text.clone(),
+            Constraint::StructuralTag(tag) => tag.to_string(),
+        })
+    }
+}
+
+impl Model {
+    /// Reads a model: its chat template, and its response template, or the one derived.
+    ///
+    /// # Errors
+    ///
+    /// The chat template does not compile, or its renders do not show how a turn is written.
+    pub fn new(source: &Source, stored: Option<Template>) -> Result<Self, Vec<Diagnostic>> {
+        let was_derived = stored.is_none();
+        let with_tools = source.clone().for_tools();
+        let compile = |source: &Source| {
+            ChatTemplate::compile(&source.template)
+                .map_err(|error| vec![error.diagnostic(&source.template, &source.file)])
+        };
+        let chats = [compile(source)?, compile(&with_tools)?];
+        let special_tokens = source.special_tokens.clone();
+        let (template, wire) = match stored {
+            Some(template) => {
+                let wire = Wire::find(&chats[1], &special_tokens, Some(PROBED_AT.to_owned()));
+                let unknown = "the renders of this chat template do not show how a turn is written";
+                (template, wire.ok_or_else(|| vec![Diagnostic::error("serve-no-wire", unknown)])?)
+            }
+            None => derived(&with_tools, &special_tokens)?,
+        };
+        let grammars = Builder::new(template.clone(), wire);
+        let form = form(&chats[1], &special_tokens);
+        let preserved = preserved(&template, &grammars);
+        let bos = source.bos_token().filter(|text| !text.is_empty()).map(str::to_owned);
+        Ok(Self { template, chats, form, special_tokens, bos, grammars, preserved, was_derived })
+    }
+
+    /// The response template.
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// Whether the response template was derived.
+    pub fn was_derived(&self) -> bool {
+        self.was_derived
+    }
+
+    /// The text that begins a prompt, if the chat template writes it.
+    pub fn bos_of(&self, prompt: &str) -> Option<&str> {
+        self.bos.as_deref().filter(|bos| prompt.starts_with(bos))
+    }
+
+    /// The markers of the response template.
+    pub fn markers(&self) -> &[String] {
+        &self.preserved
+    }
+
+    /// Renders the prompt of a request and makes its grammar. This takes up to milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// The chat template refuses the messages, or the engine cannot do what is required.
+    pub fn prepare(&self, request: &ChatRequest, engine: Engine, may_go_free: bool) -> Result<Prepared, ApiError> {
+        let needs_grammar = request.wants_calls() || (request.tools.is_some() && request.is_strict());
+        let is_free = needs_grammar && !engine.takes_grammars();
+        if is_free && request.wants_calls() && !may_go_free {
+            let message = format!(
+                "`tool_choice` requires a call, and this engine ({}) takes no grammar that would enforce it: use \"auto\", \
+                 or start the server with `--unconstrained allow`",
+                engine.name()
+            );
+            return Err(ApiError::param("tool_choice", message));
+        }
+        let prompt = self.render(request)?;
+        let constraint =
+            if needs_grammar && !is_free { Some(self.constraint(request, &prompt, engine)?) } else { None };
+        let (constraint, more) = constraint.map_or((None, Vec::new()), |(constraint, more)| (Some(constraint), more));
+        let mut preserved = self.preserved.clone();
+        preserved.extend(more.into_iter().filter(|text| !self.preserved.contains(text)));
+        let tools = request.tools.as_ref().map(Tools::new).transpose();
+        let tools = tools.map_err(|error| ApiError::param("tools", error.to_string()))?.map(Arc::new);
+        let tools_off = request.refuses_calls();
+        Ok(Prepared { prompt, constraint, preserved, unconstrained: is_free, tools, tools_off })
+    }
+
+    /// A parser of the answer, and the template that it parses with.
+    ///
+    /// # Errors
+    ///
+    /// The prompt is too much work for the response template.
+    pub fn parser(&self, prepared: &Prepared) -> Result<Parser, ApiError> {
+        let options = Options::default().tools(prepared.tools.clone()).grow_calls(true).tools_off(prepared.tools_off);
+        Parser::new(&self.template, &prepared.prompt, options)
+            .map_err(|error| ApiError::new(400, format!("the prompt cannot be read: {error}")))
+    }
+
+    fn render(&self, request: &ChatRequest) -> Result<String, ApiError> {
+        let messages = messages::for_template(&request.messages, self.form);
+        let mut context = Object::new();
+        let mut add = |name: &str, value: Value| drop(context.insert(name.to_owned(), value));
+        add("messages", Value::List(messages.clone()));
+        add("tools", request.tools.clone().unwrap_or_default());
+        add("documents", Value::Null);
+        add("add_generation_prompt", (!request.continues).into());
+        context.extend(self.special_tokens.clone());
+        context.extend(request.variables.clone());
+        let [plain, with_tools] = &self.chats;
+        let template = if request.tools.is_some() { with_tools } else { plain };
+        let rendered = template.render(&context, &RenderOptions::default()).map_err(refused)?.text;
+        if !request.continues {
+            return Ok(rendered);
+        }
+        // The turn goes on after what the message says.
+        let content = messages.last().and_then(|message| message.get("content")?.as_str()).unwrap_or_default().trim();
+        let end = rendered.rfind(content).filter(|_| !content.is_empty()).map(|at| at + content.len());
+        match end.and_then(|end| rendered.get(..end)) {
+            Some(prompt) => Ok(prompt.to_owned()),
+            None => {
+                let message =
+                    "the last message has no content that the chat template writes, so it cannot be continued";
+                Err(ApiError::param("continue_final_message", message))
+            }
+        }
+    }
+
+    fn constraint(
+        &self,
+        request: &ChatRequest,
+        prompt: &str,
+        engine: Engine,
+    ) -> Result<(Constraint, Vec<String>), ApiError> {
+        let asked = Request::default()
+            .tools(request.tools.as_ref())
+            .choice(request.choice.as_ref())
+            .parallel(request.parallel)
+            .prompt(prompt);
+        let grammar = self.grammars.build(&asked).map_err(|problems| {
+            let one = |problem: &Diagnostic| match &problem.help {
+                Some(help) => format!("{}; {help}", problem.message),
+                None => problem.message.clone(),
+            };
+            ApiError::param("tools", problems.iter().map(one).collect::<Vec<_>>().join("; "))
+        })?;
+        let constraint = match engine {
+            Engine::LlamaCpp => match grammar.to_lazy_gbnf() {
+                Some((text, triggers)) => {
+                    let triggers = triggers.iter().map(|trigger| (trigger.kind, trigger.value.clone())).collect();
+                    Constraint::Gbnf { text, triggers: Some(triggers) }
+                }
+                None => Constraint::Gbnf { text: grammar.to_gbnf(), triggers: None },
+            },
+            _ => Constraint::StructuralTag(grammar.to_structural_tag()),
+        };
+        Ok((constraint, grammar.preserved_tokens().to_vec()))
+    }
+}
+
+fn refused(error: RenderError) -> ApiError {
+    ApiError::param("messages", format!("the chat template refuses the messages: {error}"))
+}
+
+/// The response template of a chat template, and the wire that it was derived from.
+fn derived(source: &Source, variables: &Object) -> Result<(Template, Wire), Vec<Diagnostic>> {
+    let options = derive::Options {
+        variables: variables.clone(),
+        now: Some(PROBED_AT.to_owned()),
+        special_tokens: variables.values().filter_map(Value::as_str).map(str::to_owned).collect(),
+        ..derive::Options::default()
+    };
+    let (draft, wire) = derive::draft_with_wire(&source.template, &options).map_err(|problem| vec![problem])?;
+    let loaded = Template::from_value(&draft).map_err(|error| error.diagnostics)?;
+    Ok((loaded.template, wire))
+}
+
+/// How the chat template takes messages: by a render with parts, and by the roles that it names.
+fn form(template: &ChatTemplate, special_tokens: &Object) -> MessageForm {
+    let part = |text: &str| Value::from([("type", "text".into()), ("text", text.into())]);
+    let content = Value::List(vec![part("Qz1q"), part("Qz2q")]);
+    let message = Value::from([("role", "user".into()), ("content", content)]);
+    let mut context = special_tokens.clone();
+    context.insert("messages".to_owned(), Value::List(vec![message]));
+    let options = RenderOptions::default().now(Some(PROBED_AT.to_owned()));
+    // A template that knows nothing of parts prints the list, or fails.
+    let parts = template.render(&context, &options).is_ok_and(|rendered| {
+        let texts = rendered.text.find("Qz1q").zip(rendered.text.find("Qz2q"));
+        let between = texts.and_then(|(one, two)| rendered.text.get(one..two));
+        between.is_some_and(|between| !between.contains("text"))
+    });
+    MessageForm { parts, developer: template.literals().iter().any(|literal| literal == "developer") }
+}
+
+/// Every marker that the response template or a grammar names: an engine may drop those that are special tokens.
+fn preserved(template: &Template, grammars: &Builder) -> Vec<String> {
+    let delimiters = template.fields().iter().flat_map(|field| field.open.iter().chain(&field.close));
+    let mut markers: Vec<String> =
+        delimiters.filter_map(|delimiter| delimiter.literals()).flatten().map(|text| text.trim().to_owned()).collect();
+    let function = Value::from([("name", "f".into())]);
+    let tools = Value::List(vec![Value::from([("type", "function".into()), ("function", function)])]);
+    for request in [Request::default(), Request::default().tools(&tools).choice(&Choice::Required)] {
+        if let Ok(grammar) = grammars.build(&request) {
+            markers.extend(grammar.preserved_tokens().iter().cloned());
+        }
+    }
+    markers.retain(|marker| !marker.is_empty());
+    markers.sort();
+    markers.dedup();
+    markers
+}

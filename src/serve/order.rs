@@ -1,0 +1,393 @@
+//! What an engine is asked, in the words of its own endpoint. Only what is listed here reaches it.
+
+use super::api_error::ApiError;
+use super::engine::{Engine, Facts};
+use super::request::{ChatRequest, Format};
+use crate::json::{Object, Value};
+
+/// A grammar as an engine takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constraint {
+    /// For llama.cpp: the text, and what starts it if it does not hold from the first character.
+    Gbnf {
+        /// The grammar.
+        text: String,
+        /// The triggers: their kind, and the word or pattern.
+        triggers: Option<Vec<(&'static str, String)>>,
+    },
+    /// For engines with xgrammar.
+    StructuralTag(Value),
+}
+
+/// One completion.
+#[derive(Clone, Debug)]
+pub struct Order<'o> {
+    /// What the client asked for.
+    pub request: &'o ChatRequest,
+    /// The prompt as the chat template wrote it.
+    pub prompt: &'o str,
+    /// The text that begins each prompt, if the chat template writes it.
+    pub bos: Option<&'o str>,
+    /// The grammar of the request.
+    pub constraint: Option<&'o Constraint>,
+    /// The markers whose text is needed.
+    pub preserved: &'o [String],
+    /// Whether to send that text, if the user said so.
+    pub keeps_bos: Option<bool>,
+    /// Whether the ids of tokens are recorded.
+    pub token_ids: bool,
+}
+
+/// Refuses a parameter that would change which tokens are possible, on an engine that lacks it. Preferences among
+/// tokens are left out.
+///
+/// # Errors
+///
+/// The parameter.
+pub fn check(engine: Engine, request: &ChatRequest) -> Result<(), ApiError> {
+    for name in ["logit_bias", "min_tokens"] {
+        let is_default = |value: &Value| match value {
+            Value::Object(entries) => entries.is_empty(),
+            value => value.as_f64() == Some(0.0),
+        };
+        if request.sampling.get(name).is_some_and(|value| !is_default(value)) && parameter(engine, name).is_none() {
+            let message = format!("`{name}` is not supported by this engine ({}): leave it out", engine.name());
+            return Err(ApiError::param(name, message));
+        }
+    }
+    if engine == Engine::Tgi && request.stop.len() > 4 {
+        return Err(ApiError::param("stop", "`stop` can have at most 4 texts on this engine (tgi)"));
+    }
+    Ok(())
+}
+
+/// The parameters of sampling that this engine lacks.
+pub fn left_out(engine: Engine, request: &ChatRequest) -> Vec<&str> {
+    request.sampling.keys().map(String::as_str).filter(|name| parameter(engine, name).is_none()).collect()
+}
+
+/// What an engine calls a parameter of sampling; nothing if it lacks it.
+fn parameter(engine: Engine, name: &str) -> Option<&'static str> {
+    Some(match (engine, name) {
+        (_, "temperature") => "temperature",
+        (_, "top_p") => "top_p",
+        (Engine::Sglang, "seed") => "sampling_seed",
+        (_, "seed") => "seed",
+        (_, "frequency_penalty") => "frequency_penalty",
+        (Engine::Tgi, _) if matches!(name, "presence_penalty" | "min_p" | "logit_bias" | "min_tokens") => return None,
+        (_, "presence_penalty") => "presence_penalty",
+        (Engine::Ollama, "logit_bias" | "min_tokens") | (Engine::LlamaCpp, "min_tokens") => return None,
+        (_, "logit_bias") => "logit_bias",
+        (Engine::OpenAi, _) => return None,
+        (_, "top_k") => "top_k",
+        (_, "min_p") => "min_p",
+        (Engine::LlamaCpp | Engine::Ollama, "repetition_penalty") => "repeat_penalty",
+        (_, "repetition_penalty") => "repetition_penalty",
+        (Engine::Sglang, "min_tokens") => "min_new_tokens",
+        (_, "min_tokens") => "min_tokens",
+        _ => return None,
+    })
+}
+
+impl Order<'_> {
+    /// The body for an engine.
+    pub fn body(&self, engine: Engine, facts: &Facts) -> Value {
+        let prompt = self.sent_prompt(engine, facts);
+        let body = match engine {
+            Engine::LlamaCpp => self.llama_cpp(prompt),
+            Engine::Vllm => self.vllm(prompt, facts),
+            Engine::Sglang => self.sglang(prompt),
+            Engine::Tgi => self.tgi(prompt),
+            Engine::Ollama => self.ollama(prompt, facts),
+            Engine::OpenAi => self.open_ai(prompt, facts),
+        };
+        Value::Object(body)
+    }
+
+    /// The prompt without its first token, if the engine writes that itself.
+    fn sent_prompt(&self, engine: Engine, facts: &Facts) -> &str {
+        let writes_it = match (self.keeps_bos, engine) {
+            (Some(keeps), _) => !keeps,
+            (None, Engine::Vllm) => false,
+            (None, Engine::LlamaCpp) => facts.adds_bos,
+            (None, _) => true,
+        };
+        let bare = self.bos.filter(|bos| writes_it && !bos.is_empty()).and_then(|bos| self.prompt.strip_prefix(bos));
+        bare.unwrap_or(self.prompt)
+    }
+
+    /// The parameters of sampling under the engine's names, and the texts that end the answer.
+    fn sampling(&self, engine: Engine) -> Object {
+        let known = self.request.sampling.iter();
+        let mut entries: Object =
+            known.filter_map(|(name, value)| Some((parameter(engine, name)?.to_owned(), value.clone()))).collect();
+        if !self.request.stop.is_empty() {
+            let stop = self.request.stop.iter().map(|text| text.as_str().into()).collect();
+            entries.insert("stop".to_owned(), Value::List(stop));
+        }
+        entries
+    }
+
+    fn choices(&self) -> Option<Value> {
+        (self.request.n > 1).then(|| self.request.n.into())
+    }
+
+    fn llama_cpp(&self, prompt: &str) -> Object {
+        let mut body = self.sampling(Engine::LlamaCpp);
+        if let Some(Value::Object(biases)) = body.get("logit_bias") {
+            let pairs = biases.iter().map(|(token, bias)| {
+                let token = token.parse::<u64>().map_or_else(|_| token.as_str().into(), Value::from);
+                Value::List(vec![token, bias.clone()])
+            });
+            let pairs = Value::List(pairs.collect());
+            body.insert("logit_bias".to_owned(), pairs);
+        }
+        let preserved = self.preserved.iter().map(|text| text.as_str().into()).collect();
+        extend(
+            &mut body,
+            [
+                ("prompt", Some(prompt.into())),
+                ("stream", Some(true.into())),
+                ("n_predict", Some(self.request.limit.map_or_else(|| Value::from(-1), Value::from))),
+                ("preserved_tokens", Some(Value::List(preserved))),
+                ("n_cmpl", self.choices()),
+                ("return_tokens", self.token_ids.then(|| true.into())),
+                ("json_schema", self.schema()),
+            ],
+        );
+        if let Some(Constraint::Gbnf { text, triggers }) = self.constraint {
+            let lazy = triggers.as_ref().map(|triggers| {
+                let one = |(kind, value): &(&str, String)| {
+                    let number = if *kind == "word" { 1 } else { 2 };
+                    Value::from([("type", number.into()), ("value", value.as_str().into())])
+                };
+                Value::List(triggers.iter().map(one).collect())
+            });
+            let is_lazy = lazy.is_some().then(|| true.into());
+            let grammar =
+                [("grammar", Some(text.as_str().into())), ("grammar_lazy", is_lazy), ("grammar_triggers", lazy)];
+            extend(&mut body, grammar);
+        }
+        body
+    }
+
+    fn vllm(&self, prompt: &str, facts: &Facts) -> Object {
+        let mut body = self.sampling(Engine::Vllm);
+        // Without a limit of ours its own is 16 tokens; above the context it refuses the request.
+        let limit = match (self.request.limit, facts.context) {
+            (Some(limit), Some(context)) => Some(limit.min(context)),
+            (limit, context) => limit.or(context),
+        };
+        let outputs = match (self.constraint, &self.request.format) {
+            (Some(Constraint::StructuralTag(tag)), _) => Some(("structural_tag", tag.to_string().into())),
+            (_, Format::Schema(schema)) => Some(("json", schema.clone())),
+            (_, Format::Object) => Some(("json_object", true.into())),
+            _ => None,
+        };
+        extend(
+            &mut body,
+            [
+                ("model", facts.model.as_deref().map(Value::from)),
+                ("prompt", Some(prompt.into())),
+                ("stream", Some(true.into())),
+                ("stream_options", Some(Value::from([("include_usage", true.into())]))),
+                ("max_tokens", limit.map(Value::from)),
+                ("n", self.choices()),
+                ("skip_special_tokens", Some(false.into())),
+                ("spaces_between_special_tokens", Some(false.into())),
+                ("add_special_tokens", Some((self.keeps_bos == Some(false) || self.bos.is_none()).into())),
+                ("structured_outputs", outputs.map(|output| Value::from([output]))),
+                ("return_token_ids", self.token_ids.then(|| true.into())),
+            ],
+        );
+        body
+    }
+
+    fn sglang(&self, prompt: &str) -> Object {
+        let mut sampling = self.sampling(Engine::Sglang);
+        let tag = match self.constraint {
+            Some(Constraint::StructuralTag(tag)) => Some(tag.to_string().into()),
+            _ => None,
+        };
+        extend(
+            &mut sampling,
+            [
+                // Its own default is 128 tokens; null means all that is left.
+                ("max_new_tokens", Some(self.request.limit.map_or(Value::Null, Value::from))),
+                ("n", self.choices()),
+                ("skip_special_tokens", Some(false.into())),
+                ("spaces_between_special_tokens", Some(false.into())),
+                ("structural_tag", tag),
+                ("json_schema", self.schema().map(|schema| schema.to_string().into())),
+            ],
+        );
+        let mut body = Object::new();
+        let sampling = Value::Object(sampling);
+        extend(
+            &mut body,
+            [("text", Some(prompt.into())), ("sampling_params", Some(sampling)), ("stream", Some(true.into()))],
+        );
+        body
+    }
+
+    fn tgi(&self, prompt: &str) -> Object {
+        let mut parameters = self.sampling(Engine::Tgi);
+        // It refuses what means no sampling, and no limit of the sum.
+        let number = |parameters: &Object, name: &str| parameters.get(name).and_then(Value::as_f64);
+        let is_greedy = number(&parameters, "temperature").is_some_and(|value| value <= 0.0);
+        if is_greedy {
+            parameters.shift_remove("temperature");
+        }
+        if number(&parameters, "top_p").is_some_and(|value| value >= 1.0) {
+            parameters.shift_remove("top_p");
+        }
+        let grammar = self.schema().map(|schema| Value::from([("type", "json".into()), ("value", schema)]));
+        extend(
+            &mut parameters,
+            [
+                ("do_sample", Some((!is_greedy).into())),
+                ("max_new_tokens", self.request.limit.map(Value::from)),
+                ("details", Some(true.into())),
+                ("grammar", grammar),
+            ],
+        );
+        let mut body = Object::new();
+        extend(&mut body, [("inputs", Some(prompt.into())), ("parameters", Some(Value::Object(parameters)))]);
+        body
+    }
+
+    fn ollama(&self, prompt: &str, facts: &Facts) -> Object {
+        let mut options = self.sampling(Engine::Ollama);
+        extend(&mut options, [("num_predict", self.request.limit.map(Value::from))]);
+        let format = match &self.request.format {
+            Format::Text => None,
+            Format::Object => Some("json".into()),
+            Format::Schema(schema) => Some(schema.clone()),
+        };
+        let mut body = Object::new();
+        extend(
+            &mut body,
+            [
+                ("model", facts.model.as_deref().map(Value::from)),
+                ("prompt", Some(prompt.into())),
+                ("raw", Some(true.into())),
+                ("stream", Some(true.into())),
+                // Else it takes the reasoning of a thinking model apart, even in raw mode.
+                ("think", Some(false.into())),
+                // Else it cuts a long prompt without a word.
+                ("truncate", Some(false.into())),
+                ("shift", Some(false.into())),
+                ("format", format),
+                ("options", Some(Value::Object(options))),
+            ],
+        );
+        body
+    }
+
+    fn open_ai(&self, prompt: &str, facts: &Facts) -> Object {
+        let mut body = self.sampling(Engine::OpenAi);
+        let format = match &self.request.format {
+            Format::Text => None,
+            Format::Object => Some(Value::from([("type", "json_object".into())])),
+            Format::Schema(schema) => {
+                let own = Value::from([("name", "answer".into()), ("schema", schema.clone())]);
+                Some(Value::from([("type", "json_schema".into()), ("json_schema", own)]))
+            }
+        };
+        extend(
+            &mut body,
+            [
+                ("model", facts.model.as_deref().map(Value::from)),
+                ("prompt", Some(prompt.into())),
+                ("stream", Some(true.into())),
+                ("stream_options", Some(Value::from([("include_usage", true.into())]))),
+                ("max_tokens", self.request.limit.map(Value::from)),
+                ("n", self.choices()),
+                ("response_format", format),
+            ],
+        );
+        body
+    }
+
+    /// The JSON schema of the content.
+    fn schema(&self) -> Option<Value> {
+        match &self.request.format {
+            Format::Text => None,
+            Format::Object => Some(Value::from([("type", "object".into())])),
+            Format::Schema(schema) => Some(schema.clone()),
+        }
+    }
+}
+
+fn extend<const N: usize>(body: &mut Object, entries: [(&str, Option<Value>); N]) {
+    body.extend(entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(engine: Engine, members: &str, facts: &Facts) -> String {
+        let request = format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#);
+        let request = ChatRequest::read(request.as_bytes()).unwrap();
+        let preserved = ["<call>".to_owned()];
+        let order = Order {
+            request: &request,
+            prompt: "<s>Hi",
+            bos: Some("<s>"),
+            constraint: None,
+            preserved: &preserved,
+            keeps_bos: None,
+            token_ids: false,
+        };
+        order.body(engine, facts).to_string()
+    }
+
+    #[test]
+    fn the_first_token_is_written_once() {
+        let facts = Facts::default();
+        for engine in [Engine::Sglang, Engine::Tgi, Engine::Ollama, Engine::OpenAi] {
+            assert!(!body(engine, "", &facts).contains("<s>"), "{engine:?}");
+        }
+        assert!(body(Engine::Vllm, "", &facts).contains(r#""add_special_tokens": false"#));
+        assert!(
+            body(Engine::Vllm, "", &facts).contains("<s>Hi") && body(Engine::LlamaCpp, "", &facts).contains("<s>Hi")
+        );
+        let adds = Facts { adds_bos: true, ..facts };
+        assert!(!body(Engine::LlamaCpp, "", &adds).contains("<s>"));
+    }
+
+    #[test]
+    fn only_known_names_reach_an_engine() {
+        let facts = Facts { context: Some(4096), ..Facts::default() };
+        for engine in Engine::ALL {
+            let body = body(
+                engine,
+                r#", "echo": true, "kv_transfer_params": {}, "user": "u", "repetition_penalty": 1.5"#,
+                &facts,
+            );
+            assert!(!body.contains("echo") && !body.contains("kv_transfer") && !body.contains("user"), "{body}");
+            let name = match engine {
+                Engine::LlamaCpp | Engine::Ollama => "\"repeat_penalty\": 1.5",
+                Engine::OpenAi => "\"stream\": true",
+                _ => "\"repetition_penalty\": 1.5",
+            };
+            assert!(body.contains(name), "{engine:?}: {body}");
+        }
+    }
+
+    #[test]
+    fn no_default_length_of_an_engine_cuts_an_answer() {
+        let facts = Facts { context: Some(4096), ..Facts::default() };
+        for (engine, limit, expected) in [
+            (Engine::Vllm, "", "\"max_tokens\": 4096"),
+            (Engine::Vllm, r#", "max_tokens": 9000"#, "\"max_tokens\": 4096"),
+            (Engine::Sglang, "", "\"max_new_tokens\": null"),
+            (Engine::LlamaCpp, "", "\"n_predict\": -1"),
+            (Engine::LlamaCpp, r#", "max_tokens": 9"#, "\"n_predict\": 9"),
+        ] {
+            let body = body(engine, limit, &facts);
+            assert!(body.contains(expected), "{engine:?}: {body}");
+        }
+    }
+}

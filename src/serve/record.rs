@@ -1,0 +1,168 @@
+//! A row of the record: one choice of one exchange, in the form that `parse --jsonl`, `replay`, `check` and
+//! `derive --samples` read.
+
+use std::hash::Hasher;
+
+use super::answer::Answer;
+use super::chunk::Usage;
+use crate::json::{Object, Value};
+
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The engine ended it.
+    Complete,
+    /// The client left.
+    Cancelled,
+    /// The engine reported an error, or wrote what cannot be read.
+    UpstreamError,
+    /// The engine closed the connection in the middle.
+    UpstreamClosed,
+    /// The engine was silent for too long.
+    UpstreamTimeout,
+    /// The engine could not be reached.
+    UpstreamUnreachable,
+}
+
+impl Outcome {
+    /// Its name in the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Cancelled => "cancelled",
+            Self::UpstreamError => "upstream_error",
+            Self::UpstreamClosed => "upstream_closed",
+            Self::UpstreamTimeout => "upstream_timeout",
+            Self::UpstreamUnreachable => "upstream_unreachable",
+        }
+    }
+}
+
+/// What all rows of an exchange share.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// The id of the answer.
+    pub id: String,
+    /// The engine's name.
+    pub engine: &'static str,
+    /// The name that the model is served under.
+    pub model: String,
+    /// The prompt as the chat template wrote it.
+    pub prompt: String,
+    /// The messages as they came.
+    pub messages: Vec<Value>,
+    /// The tools.
+    pub tools: Option<Value>,
+    /// The rest of the request.
+    pub request: Object,
+    /// The grammar that the engine was given.
+    pub grammar: Option<String>,
+    /// When it began, in seconds since 1970.
+    pub at: f64,
+}
+
+/// One choice that is over.
+#[derive(Debug)]
+pub struct Ended<'e> {
+    /// Its number.
+    pub choice: usize,
+    /// The answer, as far as it came; nothing if the engine wrote nothing.
+    pub answer: Option<&'e Answer>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The tokens, if the engine counted them.
+    pub usage: Option<Usage>,
+    /// What went wrong beside the text.
+    pub problems: &'e [Value],
+    /// The ids of the tokens, if they are recorded.
+    pub token_ids: Option<&'e [u64]>,
+    /// Milliseconds until its end.
+    pub total_ms: u32,
+}
+
+/// What a row says of a text in its place, where texts are not recorded.
+fn length(text: &str) -> Value {
+    Value::from([("characters", text.chars().count().into())])
+}
+
+impl Exchange {
+    /// The row of a choice as one line. With `redact`, prompts and messages are lengths.
+    pub fn row(&self, ended: &Ended<'_>, redact: bool) -> String {
+        let mut row = Object::new();
+        let mut add = |name: &str, value: Value| drop(row.insert(name.to_owned(), value));
+        let id = if ended.choice == 0 { self.id.clone() } else { format!("{}-{}", self.id, ended.choice) };
+        let mut problems =
+            super::answer::problems_to_value(ended.answer.map_or(&[][..], Answer::problems), ended.problems);
+        if ended.outcome != Outcome::Complete
+            && let Value::List(problems) = &mut problems
+        {
+            problems.push(Value::from([("kind", "upstream".into()), ("reason", ended.outcome.name().into())]));
+        }
+        let is_whole = ended.outcome == Outcome::Complete && problems.as_list().is_some_and(<[Value]>::is_empty);
+        let chunks = ended.answer.map_or(&[][..], Answer::chunks);
+        let list = |values: &mut dyn Iterator<Item = u32>| Value::List(values.map(Value::from).collect());
+        add("id", id.into());
+        if redact {
+            add("redacted", Value::from([("prefix", length(&self.prompt)), ("messages", self.messages.len().into())]));
+        } else {
+            add("prefix", self.prompt.as_str().into());
+        }
+        add("text", ended.answer.map_or("", Answer::text).into());
+        add("chunks", list(&mut chunks.iter().map(|(length, _)| *length)));
+        if !redact {
+            add("tools", self.tools.clone().unwrap_or_else(|| Value::List(Vec::new())));
+            add("messages", Value::List(self.messages.clone()));
+        }
+        if let Some(answer) = ended.answer {
+            // Whoever reads rows takes a `message` for the truth.
+            add(if is_whole { "message" } else { "parsed" }, Value::Object(answer.message()));
+        }
+        let reason = ended.answer.filter(|_| ended.outcome == Outcome::Complete).map(Answer::finish_reason);
+        add("finish_reason", reason.map_or(Value::Null, Value::from));
+        add("usage", ended.usage.map_or(Value::Null, Usage::to_value));
+        add("outcome", ended.outcome.name().into());
+        add("problems", problems);
+        let after = list(&mut chunks.iter().map(|(_, after)| *after));
+        let timing = Value::from([
+            ("at", number(self.at)),
+            ("first_ms", chunks.first().map_or(Value::Null, |(_, first)| Value::from(*first))),
+            ("total_ms", ended.total_ms.into()),
+            ("after_ms", after),
+        ]);
+        add("timing", timing);
+        add("engine", self.engine.into());
+        add("model", self.model.as_str().into());
+        add("request", Value::Object(self.request.clone()));
+        add("grammar", self.grammar.as_deref().map_or(Value::Null, |text| hash(text).into()));
+        if let Some(ids) = ended.token_ids {
+            add("token_ids", Value::List(ids.iter().map(|id| Value::from(*id)).collect()));
+        }
+        line(&Value::Object(row))
+    }
+}
+
+/// Seconds with three decimals.
+fn number(seconds: f64) -> Value {
+    crate::json::read(&format!("{seconds:.3}")).unwrap_or_default()
+}
+
+/// Which grammar it was, in 16 digits.
+fn hash(text: &str) -> String {
+    // The keys are fixed, so the same grammar has the same name in every run.
+    #[expect(deprecated, reason = "the standard library's hasher with fixed keys")]
+    let mut hasher = std::hash::SipHasher::new();
+    hasher.write(text.as_bytes());
+    format!("{:016x}", hasher.finish())
+}
+
+/// A value as a line. Readers that cut lines where Unicode does must not cut inside a text.
+fn line(value: &Value) -> String {
+    let mut text = value.to_string();
+    for (separator, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
+        if text.contains(separator) {
+            text = text.replace(separator, escape);
+        }
+    }
+    text.push('\n');
+    text
+}

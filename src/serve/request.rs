@@ -1,0 +1,417 @@
+//! A request of a client, read and checked: what is wrong is refused with the parameter's name, and nothing that
+//! would change the answer is dropped.
+
+use super::api_error::ApiError;
+use super::messages;
+use crate::grammar::Choice;
+use crate::json::{self, Object, Value};
+
+/// How deep a request may nest.
+const MOST_LEVELS: usize = 128;
+/// How many choices may be asked for.
+const MOST_CHOICES: u64 = 64;
+
+/// The parameters of sampling, which are handed on.
+const SAMPLING: [&str; 10] = [
+    "temperature",
+    "top_p",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "min_tokens",
+];
+
+/// Parameters that are recorded and mean nothing here.
+const NOTED: [&str; 4] = ["user", "metadata", "store", "service_tier"];
+
+/// What `response_format` asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Format {
+    /// Any text.
+    #[default]
+    Text,
+    /// A JSON object.
+    Object,
+    /// JSON of a schema.
+    Schema(Value),
+}
+
+/// A request for a completion.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ChatRequest {
+    /// The messages as they came.
+    pub messages: Vec<Value>,
+    /// The tools; not null.
+    pub tools: Option<Value>,
+    /// Which of the tools may or must be called.
+    pub choice: Option<Choice>,
+    /// The same as it came.
+    pub choice_value: Value,
+    /// Whether several calls are allowed.
+    pub parallel: Option<bool>,
+    /// The form of the content.
+    pub format: Format,
+    /// The parameters of sampling under OpenAI's names, without nulls.
+    pub sampling: Object,
+    /// Texts that end the answer.
+    pub stop: Vec<String>,
+    /// The most tokens of the answer.
+    pub limit: Option<u64>,
+    /// How many choices.
+    pub n: usize,
+    /// Whether to stream.
+    pub stream: bool,
+    /// Whether a stream ends with the count of tokens.
+    pub include_usage: bool,
+    /// Variables of the chat template.
+    pub variables: Object,
+    /// Whether the last message is continued rather than answered.
+    pub continues: bool,
+    /// The model's name, which is repeated in the answer.
+    pub model: Option<String>,
+    /// What is recorded and not passed on.
+    pub noted: Object,
+    /// How many members were not known.
+    pub ignored: usize,
+}
+
+impl ChatRequest {
+    /// Reads the body of a request.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn read(body: &[u8]) -> Result<Self, ApiError> {
+        if levels(body) > MOST_LEVELS {
+            return Err(ApiError::new(400, format!("the body nests more than {MOST_LEVELS} levels")));
+        }
+        let text = str::from_utf8(body).map_err(|_| ApiError::new(400, "the body is not UTF-8"))?;
+        let value = json::read(text).map_err(|error| ApiError::new(400, format!("the body is not JSON: {error}")))?;
+        let Value::Object(mut body) = value else {
+            return Err(ApiError::new(400, format!("the body must be a JSON object, not {}", value.kind())));
+        };
+        body.retain(|_, value| !value.is_null());
+        refuse_unsupported(&body)?;
+        let Some(Value::List(messages)) = body.shift_remove("messages") else {
+            return Err(ApiError::param("messages", "`messages` must be a list of messages"));
+        };
+        messages::check(&messages)?;
+        let tools = tools(body.shift_remove("tools"))?;
+        let choice_value = body.shift_remove("tool_choice").unwrap_or_default();
+        let choice = choice(&choice_value, tools.as_ref())?;
+        let mut variables = object(&mut body, "chat_template_kwargs")?.unwrap_or_default();
+        if let Some(effort) = body.shift_remove("reasoning_effort") {
+            variables.entry("reasoning_effort".to_owned()).or_insert(effort);
+        }
+        let options = object(&mut body, "stream_options")?.unwrap_or_default();
+        let is_true = |value: Option<&Value>| value.and_then(Value::as_bool).unwrap_or(false);
+        let limit = count(&mut body, "max_completion_tokens")?;
+        let other_limit = count(&mut body, "max_tokens")?;
+        let n = count(&mut body, "n")?.unwrap_or(1);
+        if n > MOST_CHOICES {
+            return Err(ApiError::param("n", format!("`n` must be at most {MOST_CHOICES}")));
+        }
+        let request = Self {
+            format: format(&mut body)?,
+            sampling: sampling(&mut body)?,
+            stop: stop(&mut body)?,
+            limit: limit.or(other_limit),
+            n: usize::try_from(n).unwrap_or(1),
+            stream: flag(&mut body, "stream")?.unwrap_or(false),
+            include_usage: is_true(options.get("include_usage")),
+            continues: flag(&mut body, "continue_final_message")?.unwrap_or(false),
+            parallel: flag(&mut body, "parallel_tool_calls")?,
+            model: text_of(&mut body, "model")?,
+            noted: NOTED.iter().filter_map(|name| Some(((*name).to_owned(), body.shift_remove(name)?))).collect(),
+            messages,
+            tools,
+            choice,
+            choice_value,
+            variables,
+            ignored: 0,
+        };
+        // What `add_generation_prompt` says follows from the other members.
+        body.shift_remove("add_generation_prompt");
+        let request = Self { ignored: body.len(), ..request };
+        if request.continues && request.last_role() != Some("assistant") {
+            let message = "`continue_final_message` needs a last message of the assistant";
+            return Err(ApiError::param("continue_final_message", message));
+        }
+        if request.format != Format::Text && request.wants_calls() {
+            let message = "`response_format` cannot be combined with a required tool call";
+            return Err(ApiError::param("response_format", message));
+        }
+        Ok(request)
+    }
+
+    fn last_role(&self) -> Option<&str> {
+        self.messages.last()?.get("role")?.as_str()
+    }
+
+    /// Whether the answer has to be a call.
+    pub fn wants_calls(&self) -> bool {
+        matches!(self.choice, Some(Choice::Required | Choice::Named(_) | Choice::RequiredOf(_)))
+    }
+
+    /// Whether no tool may be called, though there may be some.
+    pub fn refuses_calls(&self) -> bool {
+        self.choice == Some(Choice::None)
+    }
+
+    /// Whether the schemas of the tools have to be kept.
+    pub fn is_strict(&self) -> bool {
+        let tools = self.tools.as_ref().and_then(Value::as_list).unwrap_or_default();
+        !self.refuses_calls()
+            && tools.iter().any(|tool| {
+                let function = tool.get("function").unwrap_or(tool);
+                function.get("strict").and_then(Value::as_bool) == Some(true)
+            })
+    }
+
+    /// What the record keeps of the request beside messages and tools.
+    pub fn to_record(&self) -> Object {
+        let mut entries = self.sampling.clone();
+        let mut add = |name: &str, value: Value| drop(entries.insert(name.to_owned(), value));
+        if !self.stop.is_empty() {
+            add("stop", Value::List(self.stop.iter().map(|text| text.as_str().into()).collect()));
+        }
+        if let Some(limit) = self.limit {
+            add("max_tokens", limit.into());
+        }
+        if !self.choice_value.is_null() {
+            add("tool_choice", self.choice_value.clone());
+        }
+        if let Some(parallel) = self.parallel {
+            add("parallel_tool_calls", parallel.into());
+        }
+        entries.extend(self.noted.clone());
+        entries
+    }
+}
+
+/// How deep the brackets of a JSON text nest; a text that is not JSON gives any number.
+fn levels(body: &[u8]) -> usize {
+    let (mut level, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                level += 1;
+                most = most.max(level);
+            }
+            b']' | b'}' if !in_string => level = level.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// What would change the answer and cannot be had: the text is regrouped, so that the places of tokens mean nothing.
+fn refuse_unsupported(body: &Object) -> Result<(), ApiError> {
+    if body.get("logprobs").is_some_and(|value| value.as_bool() != Some(false)) {
+        return Err(ApiError::param("logprobs", "`logprobs` is not supported: leave it out"));
+    }
+    let modalities = body.get("modalities").and_then(Value::as_list).unwrap_or_default();
+    if modalities.iter().any(|kind| kind.as_str() != Some("text")) {
+        return Err(ApiError::param("modalities", "`modalities` can only be `[\"text\"]`: this server writes text"));
+    }
+    for name in ["top_logprobs", "audio", "functions", "function_call", "prediction", "web_search_options"] {
+        if body.contains_key(name) {
+            return Err(ApiError::param(name, format!("`{name}` is not supported: leave it out")));
+        }
+    }
+    Ok(())
+}
+
+fn wrong(name: &str, expected: &str, value: &Value) -> ApiError {
+    ApiError::param(name, format!("`{name}` must be {expected}, not {}", value.kind()))
+}
+
+fn flag(body: &mut Object, name: &str) -> Result<Option<bool>, ApiError> {
+    let Some(value) = body.shift_remove(name) else { return Ok(None) };
+    value.as_bool().map(Some).ok_or_else(|| wrong(name, "true or false", &value))
+}
+
+fn text_of(body: &mut Object, name: &str) -> Result<Option<String>, ApiError> {
+    match body.shift_remove(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(value) => Err(wrong(name, "text", &value)),
+    }
+}
+
+fn object(body: &mut Object, name: &str) -> Result<Option<Object>, ApiError> {
+    match body.shift_remove(name) {
+        None => Ok(None),
+        Some(Value::Object(entries)) => Ok(Some(entries)),
+        Some(value) => Err(wrong(name, "an object", &value)),
+    }
+}
+
+/// A whole number of at least 1.
+fn count(body: &mut Object, name: &str) -> Result<Option<u64>, ApiError> {
+    let Some(value) = body.shift_remove(name) else { return Ok(None) };
+    match value.as_u64() {
+        Some(0) | None => Err(ApiError::param(name, format!("`{name}` must be a whole number of at least 1"))),
+        count => Ok(count),
+    }
+}
+
+fn sampling(body: &mut Object) -> Result<Object, ApiError> {
+    let mut sampling = Object::new();
+    for name in SAMPLING {
+        let Some(value) = body.shift_remove(name) else { continue };
+        let is_right = match name {
+            "logit_bias" => value.as_object().is_some(),
+            _ => matches!(value, Value::Number(_)),
+        };
+        if !is_right {
+            return Err(wrong(name, if name == "logit_bias" { "an object" } else { "a number" }, &value));
+        }
+        sampling.insert(name.to_owned(), value);
+    }
+    Ok(sampling)
+}
+
+fn stop(body: &mut Object) -> Result<Vec<String>, ApiError> {
+    let texts = match body.shift_remove("stop") {
+        None => return Ok(Vec::new()),
+        Some(Value::String(text)) => vec![text],
+        Some(Value::List(items)) => items
+            .into_iter()
+            .map(|item| match item {
+                Value::String(text) => Ok(text),
+                other => Err(wrong("stop", "text or a list of texts", &other)),
+            })
+            .collect::<Result<_, _>>()?,
+        Some(value) => return Err(wrong("stop", "text or a list of texts", &value)),
+    };
+    Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
+}
+
+fn format(body: &mut Object) -> Result<Format, ApiError> {
+    let Some(format) = object(body, "response_format")? else { return Ok(Format::Text) };
+    match format.get("type").and_then(Value::as_str) {
+        Some("text") => Ok(Format::Text),
+        Some("json_object") => Ok(Format::Object),
+        Some("json_schema") => {
+            let schema = format.get("json_schema").and_then(|own| own.get("schema"));
+            schema
+                .cloned()
+                .map(Format::Schema)
+                .ok_or_else(|| ApiError::param("response_format", "`response_format.json_schema` must have a `schema`"))
+        }
+        _ => Err(ApiError::param(
+            "response_format",
+            "`response_format.type` must be `text`, `json_object` or `json_schema`",
+        )),
+    }
+}
+
+fn tools(tools: Option<Value>) -> Result<Option<Value>, ApiError> {
+    let Some(tools) = tools else { return Ok(None) };
+    let Value::List(items) = &tools else { return Err(wrong("tools", "a list", &tools)) };
+    for (index, tool) in items.iter().enumerate() {
+        let function = tool.get("function").unwrap_or(tool);
+        if function.get("name").and_then(Value::as_str).is_none_or(str::is_empty) {
+            return Err(ApiError::param(
+                format!("tools[{index}].function.name"),
+                format!("`tools[{index}]` must be a function with a name"),
+            ));
+        }
+        if function.get("parameters").is_some_and(|value| !value.is_null() && value.as_object().is_none()) {
+            let place = format!("tools[{index}].function.parameters");
+            return Err(ApiError::param(place.clone(), format!("`{place}` must be a JSON schema")));
+        }
+    }
+    // No tools are the same as none given, for chat templates too.
+    Ok(if items.is_empty() { None } else { Some(tools) })
+}
+
+fn choice(value: &Value, tools: Option<&Value>) -> Result<Option<Choice>, ApiError> {
+    if value.is_null() {
+        return Ok(None);
+    }
+    let refused = |message: String| ApiError::param("tool_choice", message);
+    let choice = Choice::read(value).map_err(|problem| {
+        let help = problem.help.map(|help| format!(": use {help}")).unwrap_or_default();
+        refused(format!("{}{help}", problem.message))
+    })?;
+    let known: Vec<&str> = tools.and_then(Value::as_list).unwrap_or_default().iter().filter_map(name).collect();
+    let asked: &[String] = match &choice {
+        Choice::Required if known.is_empty() => {
+            return Err(refused("`tool_choice` requires a call, but there are no `tools`".to_owned()));
+        }
+        Choice::Named(name) => std::slice::from_ref(name),
+        Choice::Allowed(names) | Choice::RequiredOf(names) => names,
+        _ => &[],
+    };
+    match asked.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(refused(format!("`tool_choice` names `{name}`, which is not among the `tools`"))),
+        None => Ok(Some(choice)),
+    }
+}
+
+fn name(tool: &Value) -> Option<&str> {
+    tool.get("function").unwrap_or(tool).get("name")?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(members: &str) -> Result<ChatRequest, ApiError> {
+        ChatRequest::read(format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}]{members}}}"#).as_bytes())
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (members, param) in [
+            (r#", "temperature": "hot""#, "temperature"),
+            (r#", "stream": "yes""#, "stream"),
+            (r#", "max_tokens": 0"#, "max_tokens"),
+            (r#", "n": 65"#, "n"),
+            (r#", "stop": [1]"#, "stop"),
+            (r#", "tools": [{"type": "function", "function": {}}]"#, "tools[0].function.name"),
+            (r#", "tools": [], "tool_choice": "required""#, "tool_choice"),
+            (r#", "tool_choice": {"type": "function", "function": {"name": "f"}}"#, "tool_choice"),
+            (r#", "logprobs": true"#, "logprobs"),
+            (r#", "modalities": ["text", "audio"]"#, "modalities"),
+            (r#", "response_format": {"type": "grammar"}"#, "response_format"),
+            (r#", "continue_final_message": true"#, "continue_final_message"),
+        ] {
+            let error = read(members).unwrap_err();
+            assert_eq!((error.status, error.param.as_deref()), (400, Some(param)), "{members}");
+            assert!(error.message.contains(param.split('[').next().unwrap()), "{members}: {}", error.message);
+        }
+        for (body, word) in [("{", "JSON"), ("[]", "object"), ("\u{0}", "JSON"), (&*"[".repeat(200), "levels")] {
+            assert!(ChatRequest::read(body.as_bytes()).unwrap_err().message.contains(word), "{body}");
+        }
+        let image =
+            r#"{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]}"#;
+        assert_eq!(ChatRequest::read(image.as_bytes()).unwrap_err().param.as_deref(), Some("messages[0].content"));
+    }
+
+    #[test]
+    fn members_mean_what_openai_says() {
+        let request = read(
+            r#", "max_tokens": 7, "max_completion_tokens": 9, "stop": "X", "stream": true, "stream_options":
+            {"include_usage": true}, "temperature": null, "top_k": 3, "user": "u", "reasoning_effort": "low", "logprobs": false,
+            "chat_template_kwargs": {"a": 1}, "nobody_knows": 1, "echo": true"#,
+        )
+        .unwrap();
+        assert_eq!((request.limit, request.n, request.stream, request.include_usage), (Some(9), 1, true, true));
+        assert_eq!(request.stop, ["X"]);
+        assert_eq!(Value::Object(request.sampling.clone()).to_string(), r#"{"top_k": 3}"#);
+        assert_eq!(Value::Object(request.variables.clone()).to_string(), r#"{"a": 1, "reasoning_effort": "low"}"#);
+        assert_eq!(request.ignored, 3);
+        assert!(!request.wants_calls() && !request.is_strict());
+    }
+}

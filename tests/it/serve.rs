@@ -1,0 +1,179 @@
+//! The real server between a client and an engine that plays a recorded answer.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::{fs, thread};
+
+use backchat::{Value, json};
+
+const ANSWER: &str = "<think>\nHm.\n</think>\n\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+const TOOLS: &str = r#"[{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object",
+    "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]"#;
+
+/// The head and the body of a message of HTTP whose body has a length, or ends with the connection.
+fn message(stream: &mut impl BufRead) -> (String, String) {
+    let (mut head, mut length) = (String::new(), None);
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = Some(value.trim().parse().unwrap());
+        }
+        head.push_str(&line);
+    }
+    let mut body = Vec::new();
+    match length {
+        Some(length) => stream.take(length).read_to_end(&mut body).unwrap(),
+        None if head.starts_with("GET") || head.is_empty() => 0,
+        None => stream.read_to_end(&mut body).unwrap(),
+    };
+    (head, String::from_utf8(body).unwrap())
+}
+
+/// An engine of OpenAI's plain form: it lists a model and writes the answer in pieces of three characters. Gives its
+/// address, and what it was asked.
+fn engine(refuses: bool) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let (head, body) = message(&mut BufReader::new(stream.try_clone().unwrap()));
+            let answer = if head.starts_with("GET /v1/models") {
+                r#"{"data": [{"id": "the-model", "max_model_len": 4096}]}"#.to_owned()
+            } else if refuses {
+                seen.lock().unwrap().push(body);
+                let error = r#"{"error": {"message": "context too long"}}"#;
+                let _ = write!(stream, "HTTP/1.1 400 X\r\nContent-Length: {}\r\n\r\n{error}", error.len());
+                continue;
+            } else {
+                seen.lock().unwrap().push(body);
+                let characters: Vec<char> = ANSWER.chars().collect();
+                let mut text = String::new();
+                for piece in characters.chunks(3) {
+                    let piece = Value::from(piece.iter().collect::<String>());
+                    text += &format!("data: {{\"choices\": [{{\"index\": 0, \"text\": {piece}}}]}}\n\n");
+                }
+                text += "data: {\"choices\": [{\"index\": 0, \"text\": \"\", \"finish_reason\": \"stop\"}]}\n\n";
+                text += "data: {\"choices\": [], \"usage\": {\"prompt_tokens\": 11, \"completion_tokens\": 22}}\n\n";
+                text + "data: [DONE]\n\n"
+            };
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
+        }
+    });
+    (address, asked)
+}
+
+/// A server in front of an engine, ended when it is dropped.
+struct Server(Child, String);
+
+impl Server {
+    fn start(upstream: &str, record: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+        command.args(["serve", "-q", "chat_templates/qwen3.jinja", "--engine", "vllm", "--port", "0"]);
+        command.args(["--upstream", upstream, "--record"]).arg(record);
+        command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped());
+        let mut server = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap().to_owned();
+        Self(server, address)
+    }
+
+    fn ask(&self, head: &str, body: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.1).unwrap();
+        let length = body.len();
+        write!(stream, "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")
+            .unwrap();
+        message(&mut BufReader::new(stream))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_call_is_served_streamed_and_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record.jsonl");
+    let (upstream, asked) = engine(false);
+    let server = Server::start(&upstream, &record);
+    let body = |more: &str| {
+        let messages = r#"[{"role": "user", "content": "Weather?"}]"#;
+        format!(r#"{{"messages": {messages}, "tools": {TOOLS}, "temperature": 0.5{more}}}"#)
+    };
+    let (head, whole) = server.ask("POST /v1/chat/completions", &body(""));
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}{whole}");
+    let answer = json::read(&whole).unwrap();
+    let message = &answer["choices"][0]["message"];
+    assert_eq!(message["reasoning_content"].as_str(), Some("Hm."));
+    assert_eq!(message["tool_calls"][0]["function"]["arguments"].as_str(), Some(r#"{"city": "Oslo"}"#));
+    assert_eq!(answer["choices"][0]["finish_reason"].as_str(), Some("tool_calls"));
+    assert_eq!(answer["usage"]["total_tokens"].as_i64(), Some(33));
+
+    let (head, stream) = server.ask("POST /v1/chat/completions", &body(r#", "stream": true"#));
+    assert!(head.contains("text/event-stream") && stream.contains("data: [DONE]"), "{head}{stream}");
+    assert!(stream.matches("\"arguments\"").count() > 3 && !stream.contains("tool_call>"), "{stream}");
+
+    let sent = json::read(&asked.lock().unwrap()[0]).unwrap();
+    assert!(sent["prompt"].as_str().unwrap().ends_with("<|im_start|>assistant\n"), "{sent}");
+    assert_eq!((sent["temperature"].as_f64(), sent["max_tokens"].as_i64()), (Some(0.5), Some(4096)));
+    assert_eq!(sent["skip_special_tokens"].as_bool(), Some(false));
+
+    let rows = fs::read_to_string(&record).unwrap();
+    assert_eq!(rows.lines().count(), 2, "{rows}");
+    let row = json::read(rows.lines().next().unwrap()).unwrap();
+    assert_eq!((row["text"].as_str(), row["outcome"].as_str()), (Some(ANSWER), Some("complete")));
+    let parse = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(["parse", "-q", "derived/qwen3.json", "--jsonl"])
+        .arg(&record)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let parsed = json::read(String::from_utf8(parse.stdout).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!(parsed["message"]["tool_calls"], row["message"]["tool_calls"]);
+    let (_, metrics) = server.ask("GET /metrics", "");
+    assert!(metrics.contains("backchat_requests_total{status=\"200\"} 2"), "{metrics}");
+}
+
+#[test]
+fn what_cannot_be_answered_has_a_status_and_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (upstream, _) = engine(true);
+    let server = Server::start(&upstream, &folder.path().join("record.jsonl"));
+    let messages = r#"{"messages": [{"role": "user", "content": "Hi"}]}"#;
+    for (head, body, status, word) in [
+        ("POST /v1/chat/completions", "{", "400", "JSON"),
+        ("POST /v1/chat/completions", "{}", "400", "messages"),
+        ("POST /v1/chat/completions", messages, "400", "context too long"),
+        ("GET /v1/chat/completions", "", "405", "POST"),
+        ("GET /nothing", "", "404", "/nothing"),
+    ] {
+        let (answer, text) = server.ask(head, body);
+        let error = json::read(&text).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
+        assert!(error["error"]["message"].as_str().unwrap().contains(word), "{head}: {text}");
+    }
+}
+
+#[test]
+fn other_machines_are_served_only_with_a_key() {
+    let output = Command::new(env!("CARGO_BIN_EXE_backchat"))
+        .args(["serve", "chat_templates/qwen3.jinja", "--upstream", "http://127.0.0.1:9", "--host", "0.0.0.0"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("BACKCHAT_API_KEY")
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && told.contains("--api-key-file"), "{told}");
+}
