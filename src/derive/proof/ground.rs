@@ -13,8 +13,8 @@ pub(super) struct Ground {
     pub said: usize,
     /// The text after them, without what no turn shows before its header.
     tail: String,
-    /// The text that is left out there, and its position.
-    left_out: (usize, usize),
+    /// How positions in `tail` differ from those in the prompt.
+    shift: Shift,
     /// How much of the prompt's end every plain turn shows as well.
     pub shared: usize,
     pub state: State,
@@ -89,7 +89,7 @@ impl Ground {
             turns.push((text, turn(prober, history, setting, &Answer::content(text))?.1));
         }
         let (text, first) = turns.first()?;
-        let (tail, left_out) = aligned(prompt.get(said..)?, before(first, text));
+        let (tail, shift) = aligned(prompt.get(said..)?, before(first, text));
         let tail = tail.as_str();
         let mut shared = tail;
         let mut is_exact = true;
@@ -135,7 +135,7 @@ impl Ground {
                 .and_then(|turn| turn.strip_prefix(tail))
                 .is_some_and(|rest| rest.trim_start().starts_with(needle::REASONING));
         let (shared, tail) = (shared.min(tail.len()), tail.to_owned());
-        Some(Self { said, tail, left_out, shared, state, stop, bares_thought, generated, missing, trailer, prompt })
+        Some(Self { said, tail, shift, shared, state, stop, bares_thought, generated, missing, trailer, prompt })
     }
 
     /// The end of the prompt, from the end of the history's own words on.
@@ -170,8 +170,9 @@ impl Ground {
 
     /// The prompt up to a place in its aligned end.
     fn up_to(&self, at: usize) -> Option<&str> {
-        let (from, length) = self.left_out;
-        self.prompt.get(..self.said + at + if at > from { length } else { 0 })
+        let Shift { from, prompts, turns } = self.shift;
+        let at = if at > from { (at + prompts).checked_sub(turns)? } else { at };
+        self.prompt.get(..self.said + at)
     }
 
     fn split(&self, head: &str, turn: &str, shows_reasoning: bool) -> Option<Piece> {
@@ -187,6 +188,11 @@ impl Ground {
         }
         if let Some(text) = turn.strip_prefix(tail) {
             return after_all(text, Cut::Shared);
+        }
+        let (ours, theirs) = loosely_shared(tail, turn);
+        if ours > 0 && slice(tail, ours..).trim().is_empty() {
+            // It begins as the prompt ends, but for white space.
+            return after_all(slice(turn, theirs..), Cut::Shared);
         }
         let start = common_start(tail, turn);
         let at = start.len();
@@ -394,9 +400,27 @@ fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, open
 /// The longest header that is looked for in a prompt.
 const LONGEST_HEADER: usize = 200;
 
-/// A prompt's end without the text that no turn shows before its header, such as a reminder or other white space, with
-/// the position and length of that text. `lead` begins a turn: what of it deviates stands later in the prompt.
-fn aligned(tail: &str, lead: &str) -> (String, (usize, usize)) {
+/// A place in the end of a prompt where turns have another text, and the length of either.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shift {
+    from: usize,
+    prompts: usize,
+    turns: usize,
+}
+
+/// The ends of what two texts begin with alike, white space aside.
+fn loosely_shared(a: &str, b: &str) -> (usize, usize) {
+    let signs = |text: &'_ str| -> Vec<(usize, char)> {
+        text.char_indices().filter(|(_, c)| !c.is_whitespace()).map(|(at, c)| (at + c.len_utf8(), c)).collect()
+    };
+    let (ours, theirs) = (signs(a), signs(b));
+    let shared = ours.iter().zip(&theirs).take_while(|((_, a), (_, b))| a == b).last();
+    shared.map_or((0, 0), |((a, _), (b, _))| (*a, *b))
+}
+
+/// A prompt's end as turns have it: without the text that no turn shows before its header, such as a reminder, and with
+/// their white space. `lead` begins a turn: what of it deviates comes later in the prompt.
+fn aligned(tail: &str, lead: &str) -> (String, Shift) {
     let shared = whole_marks(tail, common_start(tail, lead).len());
     let (surplus, rest) = (slice(tail, shared..), lead.get(shared..).unwrap_or(""));
     let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
@@ -407,9 +431,27 @@ fn aligned(tail: &str, lead: &str) -> (String, (usize, usize)) {
         (whole_marks(slice(surplus, at..), end) == end).then_some(at)
     });
     match found.next() {
-        Some(length) => (format!("{}{}", slice(tail, ..shared), slice(surplus, length..)), (shared, length)),
-        None => (tail.to_owned(), (tail.len(), 0)),
+        Some(length) => {
+            let shift = Shift { from: shared, prompts: length, turns: 0 };
+            (format!("{}{}", slice(tail, ..shared), slice(surplus, length..)), shift)
+        }
+        None => respaced(tail, lead, shared),
     }
+}
+
+/// A prompt's end with the white space of a turn that has all of its words up to its first value.
+fn respaced(tail: &str, lead: &str, shared: usize) -> (String, Shift) {
+    let (ours, theirs) = loosely_shared(tail, lead);
+    let is_whole = slice(lead, theirs..).trim().is_empty() && slice(lead, ..theirs).contains(char::is_alphanumeric);
+    if ours <= shared || !is_whole {
+        return (tail.to_owned(), Shift { from: tail.len(), prompts: 0, turns: 0 });
+    }
+    // White space after the header is the prompt's and the turn's alike, or part of neither.
+    let space = common_start(slice(tail, ours..), slice(lead, theirs..));
+    let space = space.len() - space.trim_start().len();
+    let (ours, theirs) = (ours + space, theirs + space);
+    let shift = Shift { from: shared, prompts: ours - shared, turns: theirs - shared };
+    (format!("{}{}", slice(lead, ..theirs), slice(tail, ours..)), shift)
 }
 
 /// Whether a turn begins with whole marks of a header.
@@ -671,16 +713,18 @@ mod tests {
 
     #[test]
     fn a_prompt_is_aligned_with_the_header_of_a_turn() {
-        for (tail, lead, aligned_tail, left_out) in [
-            ("?<end><bot>", "?<end><bot>", "?<end><bot>", (11, 0)),
-            ("?<end>[be brief]<bot>", "?<end><bot>", "?<end><bot>", (6, 10)),
-            ("?    <bot><think>", "?<bot></think>", "?<bot><think>", (1, 4)),
+        for (tail, lead, aligned_tail, [from, prompts, turns]) in [
+            ("?<end><bot>", "?<end><bot>", "?<end><bot>", [11, 0, 0]),
+            ("?<end>[be brief]<bot>", "?<end><bot>", "?<end><bot>", [6, 10, 0]),
+            ("?    <bot><think>", "?<bot></think>", "?<bot><think>", [1, 4, 0]),
             // The header of prompts alone, and the thought that they open.
-            ("?<end><reply>", "?<end><turn>", "?<end><reply>", (13, 0)),
-            ("?<bot><think>", "?<bot>", "?<bot><think>", (13, 0)),
-            ("?Assistant says: ", "?A: ", "?Assistant says: ", (17, 0)),
+            ("?<end><reply>", "?<end><turn>", "?<end><reply>", [13, 0, 0]),
+            ("?<bot><think>", "?<bot>", "?<bot><think>", [13, 0, 0]),
+            ("?Assistant says: ", "?A: ", "?Assistant says: ", [17, 0, 0]),
+            // A header that turns indent otherwise, with the thought that the prompt writes after it.
+            ("?\nBot: <think></think>", "?\n    Bot: ", "?\n    Bot: <think></think>", [2, 5, 9]),
         ] {
-            assert_eq!(aligned(tail, lead), (aligned_tail.to_owned(), left_out), "{tail} {lead}");
+            assert_eq!(aligned(tail, lead), (aligned_tail.to_owned(), Shift { from, prompts, turns }), "{tail} {lead}");
         }
     }
 
