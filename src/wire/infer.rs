@@ -74,6 +74,10 @@ impl<'t> Inference<'_, 't> {
                 .or_else(|| hidden::find(&self.plain, self.segmentation, self.usage, &prompts)),
             Some(_) => None,
         };
+        // What opens reasoning is part of the turn, though every turn that renders show has it at its beginning.
+        if let Some(found) = elsewhere.as_ref().filter(|found| !found.is_late) {
+            prompts.iter_mut().for_each(|prompt| begin_before(prompt, self.segmentation, &found.open));
+        }
         let begin = |trace: &Trace| self.begin_of(trace, &prompts);
         let (mut reasoning, mut content) = self.parts(&plain, thought, elsewhere, &prompts, &end, &begin);
         if let Some(rest) = end.strip_prefix(content.close.as_str()) {
@@ -105,6 +109,7 @@ impl<'t> Inference<'_, 't> {
         if let Some(calls) = &calls {
             self.place(&called, calls, reasoning.as_ref(), &begin, &mut content);
         }
+        content.labels = self.labels(&content, reasoning.as_ref());
         let stops = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
             give_back(&mut prompts, calls, &mut content);
@@ -300,7 +305,7 @@ impl<'t> Inference<'_, 't> {
         &self,
         plain: &Trace,
         thought: Option<Thought>,
-        hidden: Option<Reasoning>,
+        mut hidden: Option<Reasoning>,
         prompts: &[Prompt],
         end: &str,
         begin: &dyn Fn(&Trace) -> usize,
@@ -308,10 +313,14 @@ impl<'t> Inference<'_, 't> {
         let mut lead = slice(plain.lead(), begin(plain)..).to_owned();
         let tail = before_end(plain.tail(), end).to_owned();
         let Some(thought) = thought else {
-            // A template that opens reasoning and never closes it shows content inside.
-            let open = hidden.as_ref().map_or("", |guessed| guessed.open.as_str());
-            if let Some(rest) = lead.trim_start().strip_prefix(open) {
-                lead = rest.trim_start().to_owned();
+            if let Some(guessed) = &mut hidden {
+                // A template may show a thought that no message carries, or open one and never close it: content is inside.
+                if let Some((empty, rest)) = emptied(&lead, guessed.open.trim(), guessed.close.trim()) {
+                    guessed.empty = Some(empty.to_owned());
+                    lead = rest.to_owned();
+                } else if let Some(rest) = lead.trim_start().strip_prefix(guessed.open.as_str()) {
+                    lead = rest.trim_start().to_owned();
+                }
             }
             return (
                 hidden,
@@ -389,6 +398,28 @@ impl<'t> Inference<'_, 't> {
             is_json: false,
         };
         (Some(reasoning), settled(self.segmentation, content, end))
+    }
+
+    /// The texts that begin a plain turn after some histories, under some settings or if tools are offered, and that no
+    /// prompt writes.
+    fn labels(&self, content: &Content, reasoning: Option<&Reasoning>) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        if !content.open.trim().is_empty() {
+            return found;
+        }
+        let marks: Vec<&str> = reasoning.iter().flat_map(|found| [found.open.trim(), found.close.trim()]).collect();
+        for prober in [&self.plain, &self.offering] {
+            for (after, setting) in
+                History::ALL.iter().flat_map(|after| self.usage.settings.iter().map(move |setting| (*after, setting)))
+            {
+                let label = self.turns(prober).own_lead(after, &shapes::content(), setting);
+                let label = label.filter(|label| {
+                    !found.contains(label) && !marks.iter().any(|mark| !mark.is_empty() && label.contains(mark))
+                });
+                found.extend(label);
+            }
+        }
+        found
     }
 
     /// The position of content in a turn with a call, and the text around it there.
@@ -514,6 +545,15 @@ fn settled(segmentation: Segmentation, mut content: Content, end: &str) -> Conte
 fn begin_at(prompt: &mut Prompt, mark: &str) {
     let at = prompt.header.trim_end().strip_suffix(mark.trim()).map(str::len);
     if let Some(at) = at.filter(|_| !mark.trim().is_empty()) {
+        prompt.prefill.insert_str(0, &prompt.header.split_off(at));
+    }
+}
+
+/// Lets the turn begin at a mark inside its header.
+fn begin_before(prompt: &mut Prompt, segmentation: Segmentation, mark: &str) {
+    let mark = mark.trim();
+    let at = prompt.header.rfind(mark).filter(|_| segmentation.is_distinctive(mark));
+    if let Some(at) = at.filter(|at| !slice(&prompt.header, ..*at).trim().is_empty()) {
         prompt.prefill.insert_str(0, &prompt.header.split_off(at));
     }
 }

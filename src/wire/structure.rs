@@ -144,6 +144,8 @@ pub(crate) struct Content {
     pub join: Option<String>,
     /// Whether it is written as a JSON string, whose quotes are no part of `open` and `close`.
     pub is_json: bool,
+    /// What opens it after some histories or under some settings only, and prose may contain.
+    pub labels: Vec<String>,
     pub place: Place,
 }
 

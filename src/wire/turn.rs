@@ -197,6 +197,15 @@ impl Turns<'_, '_> {
         between().map_or(0, |between| self.segmentation.shared_start(tail, &between).len())
     }
 
+    /// The text before the first value of a turn that the prompt has not written; nothing if the turn does not begin with
+    /// all that the prompt ends with.
+    pub(crate) fn own_lead(&self, after: History, answer: &Answer, setting: &Setting) -> Option<String> {
+        let (tail, _) = self.prompt_end(after, setting)?;
+        let trace = self.trace(after, answer, setting)?;
+        let own = trace.lead().strip_prefix(tail.as_str())?.trim_start();
+        (!own.is_empty()).then(|| own.to_owned())
+    }
+
     /// The text after content at the end of a turn, as far as it also comes before another turn.
     pub(crate) fn end(&self, tail: &str) -> String {
         let messages = [

@@ -4,6 +4,7 @@ mod closing;
 mod opening;
 
 use super::Choices;
+use super::channels::Channels;
 use super::choices::{CallRegion, Guard, Space};
 use super::frame;
 use super::pairs;
@@ -198,7 +199,8 @@ impl Plan<'_> {
             Arguments::Pairs(pairs) => self.first_of_pairs(pairs),
             _ => "(?=\\s*[{\"])".to_owned(),
         };
-        Delimiter::Pattern(format!("{open}{head}{late}{guard}")).write(&mut field, "open");
+        let channel = Channels::of(self.wire).map_or_else(String::new, |channels| channels.before_name());
+        Delimiter::Pattern(format!("{channel}{open}{head}{late}{guard}")).write(&mut field, "open");
         let mut unread = Groups { has_name: true, has_id: true, bare: true };
         let tail = self.pieces(&body.tail, &self.cut.close, &mut unread);
         self.close(&mut field, &tail, &self.cut.close);

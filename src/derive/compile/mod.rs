@@ -4,6 +4,7 @@
 //! choice; every choice compiles in the same way, so that the proof can decide which one reads the wire.
 
 mod calls;
+mod channels;
 mod choices;
 mod frame;
 mod message;
@@ -247,7 +248,8 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
     }
     if !open.is_empty() {
         let beside = content.beside_calls.iter().map(|(open, _)| open.clone());
-        Delimiter::Literals([open.to_owned()].into_iter().chain(beside).collect()).write(&mut field, "open");
+        let others = beside.chain(channels::Channels::of(wire).map(|channels| channels.without_call()));
+        Delimiter::Literals([open.to_owned()].into_iter().chain(others).collect()).write(&mut field, "open");
     }
     let ending = |close: &String| match wire.behind(close) {
         // What renders write behind the stop goes with it.
@@ -264,6 +266,9 @@ fn content(wire: &WireFormat, choices: &Choices) -> Object {
             patterns.push(format!("^\\s*{}", spaced(label)));
         }
     }
+    // Prose may contain a label; it is one where the turn begins.
+    let labels = content.labels.iter().filter(|label| !closes.iter().any(|close| close == label.trim()));
+    patterns.extend(labels.map(|label| format!("^\\s*{}", escape(label))));
     if !open.is_empty()
         && let Some(calls) = &wire.calls
     {
@@ -334,6 +339,19 @@ mod tests {
         // A stop that looks like a closing tag may be text of the thought.
         let tagged = WireFormat { stops: vec!["</s>".to_owned()], ..thinking };
         assert_eq!(fields(&tagged).get("thinking").unwrap().get("close"), Some(&"</think>".into()));
+    }
+
+    #[test]
+    fn a_label_is_left_out_of_content_where_the_turn_begins() {
+        let content = Content { labels: vec!["Reply: ".to_owned()], ..Content::default() };
+        let labeled = draft(&WireFormat { content, ..wire() });
+        for (text, content) in [
+            ("Reply: Yes.<end>", "Yes."),
+            ("Yes.<end>", "Yes."),
+            ("They wrote Reply: yes.<end>", "They wrote Reply: yes."),
+        ] {
+            assert_eq!(read(&labeled, text).get("content"), Some(&content.into()), "{text}");
+        }
     }
 
     #[test]

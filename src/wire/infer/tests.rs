@@ -89,6 +89,30 @@ fn the_prompt_may_open_a_thought_that_renders_only_close() {
 }
 
 #[test]
+fn a_thought_that_only_prompts_open_begins_after_the_header() {
+    // Renders show an empty thought before every answer, and take the text of one out of content.
+    let source = chat_template("<think></think>{{ m.content.split('</think>')[-1] }}")
+        .replace("<|assistant|>{% endif %}", "<|assistant|>{{ '<think>' if deep else '<think></think>' }}{% endif %}");
+    let wire = inferred(&source).unwrap();
+    let reasoning = wire.reasoning.unwrap();
+    assert_eq!((reasoning.open.as_str(), reasoning.close.as_str()), ("<think>", "</think>"));
+    assert_eq!((reasoning.source, reasoning.empty.as_deref()), (Source::Removed, Some("<think></think>")));
+    assert!(wire.prompts.iter().all(|prompt| prompt.header == "<|assistant|>"), "{:?}", wire.prompts);
+    assert!(wire.prompts.iter().any(|prompt| prompt.prefill == "<think>"), "{:?}", wire.prompts);
+    assert_eq!(wire.content.open, "");
+}
+
+#[test]
+fn a_label_is_text_that_some_turns_begin_with() {
+    let labels = |answer: &str| wire(answer).content.labels;
+    assert_eq!(labels("{% if tools %}Reply: {% endif %}{{ m.content }}"), ["Reply: "]);
+    assert_eq!(labels("{% if style == 'long' %}Reply:\n{% endif %}{{ m.content }}"), ["Reply:\n"]);
+    // What every turn begins with opens content, and reasoning has marks of its own.
+    assert_eq!(labels("Reply: {{ m.content }}"), [""; 0]);
+    assert_eq!(labels(&format!("{THOUGHT}{{{{ m.content }}}}")), [""; 0]);
+}
+
+#[test]
 fn content_comes_before_calls_after_them_or_not_at_all() {
     for (answer, place) in [
         (format!("{{{{ m.content }}}}{CALLS}"), Place::Before),

@@ -1,5 +1,6 @@
 //! The opening of a call: its own mark, the text that may come before it, and the name and id that it captures.
 
+use super::super::channels::Channels;
 use super::super::choices::{Inside, Lead, Section, Space};
 use super::super::frame;
 use super::super::pattern::{any_of, escape, spaced, word_before};
@@ -94,14 +95,19 @@ impl Plan<'_> {
         if self.choices.inside == Inside::Neighbor || section.is_empty() {
             return String::new();
         }
+        // A sign opens a section only if a call follows it.
+        let open = match frame::is_distinct(self.wire.segmentation, section) {
+            true => spaced(section),
+            false => format!("{}\\s*{}", spaced(section), self.begin()),
+        };
         match frame::section_marks(self.wire.segmentation, &self.cut.section_close).first() {
             Some(end) if !frame::is_distinct(self.wire.segmentation, end) => {
                 // A sign ends a section only where the turn can end.
                 let stops: Vec<String> = self.stops().map(escape).chain(["\\Z".to_owned()]).collect();
-                format!("(?<={}(?:(?!{}\\s*(?:{})).)*)", spaced(section), spaced(end), stops.join("|"))
+                format!("(?<={open}(?:(?!{}\\s*(?:{})).)*)", spaced(end), stops.join("|"))
             }
-            Some(end) => format!("(?<={}(?:(?!{}).)*)", spaced(section), spaced(end)),
-            None => format!("(?<={}.*)", spaced(section)),
+            Some(end) => format!("(?<={open}(?:(?!{}).)*)", spaced(end)),
+            None => format!("(?<={open}.*)"),
         }
     }
 
@@ -150,6 +156,7 @@ impl Plan<'_> {
     /// Name, id and the texts between them.
     pub(super) fn pieces(&self, pieces: &[CallPart], follows: &str, groups: &mut Groups) -> String {
         let mut out = String::new();
+        let channels = Channels::of(self.wire);
         for (at, piece) in pieces.iter().enumerate() {
             let next = match pieces.get(at + 1) {
                 Some(CallPart::Text(text)) => text.as_str(),
@@ -166,6 +173,11 @@ impl Plan<'_> {
             };
             match piece {
                 CallPart::Text(text) if self.calls.body.object.is_some() => out.push_str(&json_text(text)),
+                CallPart::Text(text)
+                    if at > 0 && channels.as_ref().is_some_and(|channels| channels.is_header(text)) =>
+                {
+                    out.extend(channels.iter().map(Channels::after_name));
+                }
                 CallPart::Text(text) => {
                     // Models put white space between a mark and a name.
                     let is_free = |mark: Option<&str>| {

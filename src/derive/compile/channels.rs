@@ -1,0 +1,128 @@
+//! Turns whose parts all have one header, with a word of their own between the same two marks.
+//!
+//! A template writes the words that its messages need. Models that know the header write its other words, too, and put
+//! the name of a call before it or inside: the draft reads each order.
+
+use super::frame;
+use super::pattern::escape;
+use crate::wire::marks::Segmentation;
+use crate::wire::structure::{CallPart, WireFormat};
+
+/// The header that reasoning, content and calls share.
+#[derive(Debug, PartialEq)]
+pub(super) struct Channels<'w> {
+    before: &'w str,
+    after: &'w str,
+    /// The word that calls have in it.
+    called: &'w str,
+}
+
+impl<'w> Channels<'w> {
+    /// Finds it; nothing if one of the parts has no such header, or two have the same word.
+    pub fn of(wire: &'w WireFormat) -> Option<Self> {
+        let header = |text| header(wire.segmentation, text);
+        let (before, thought, after) = header(wire.reasoning.as_ref()?.open.trim())?;
+        let (first, said, last) = header(wire.content.open.trim())?;
+        let called = wire.calls.as_ref()?.body.head.iter().find_map(|piece| match piece {
+            CallPart::Text(text) => text.trim().strip_prefix(before)?.strip_suffix(after)?.split_whitespace().next(),
+            _ => None,
+        })?;
+        let is_one = (before, after) == (first, last) && is_word(called) && ![thought, said].contains(&called);
+        is_one.then_some(Self { before, after, called })
+    }
+
+    /// The header with the word of calls and no call in it: content.
+    pub fn without_call(&self) -> String {
+        format!("{}{}{}", self.before, self.called, self.after)
+    }
+
+    /// A part of the header before the name of a call.
+    pub fn before_name(&self) -> String {
+        format!("(?:{}\\w+\\s+)?", escape(self.before))
+    }
+
+    /// The rest of the header after the name: any word or none, and what says how the arguments are written.
+    pub fn after_name(&self) -> String {
+        let word = self.before.trim_matches(|c: char| !c.is_alphanumeric());
+        let mark = escape(self.before).replacen(&escape(word), "\\w+", 1);
+        format!("\\s*(?:{}\\w+\\s*)?(?:{mark})?\\w*\\s*{}", escape(self.before), escape(self.after))
+    }
+
+    /// Whether a text of a call is the header.
+    pub fn is_header(&self, text: &str) -> bool {
+        let inner = text.trim().strip_prefix(self.before).and_then(|text| text.strip_suffix(self.after));
+        inner.is_some_and(|inner| inner.split_whitespace().all(is_word))
+    }
+}
+
+/// A word between two marks.
+fn header(segmentation: Segmentation, text: &str) -> Option<(&str, &str, &str)> {
+    let is_mark = |mark: &str| frame::is_token(segmentation, mark);
+    match segmentation.marks(text).as_slice() {
+        [before, word, after] if is_mark(before) && is_mark(after) && is_word(word) => Some((before, word, after)),
+        _ => None,
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derive::by_hand::{draft, named_body, read, reasoning, said_calls, wire_with};
+    use crate::wire::structure::{Arguments, Content};
+
+    /// A wire whose parts begin with `<|part|>`, a word and `<|text|>`.
+    fn wire(said: &str, called: &str) -> WireFormat {
+        let body = named_body(called, Arguments::Json);
+        WireFormat {
+            reasoning: Some(reasoning("<|part|>weigh<|text|>", "<|over|>")),
+            content: Content { open: said.to_owned(), ..Content::default() },
+            ..wire_with(["", " to=tools.", "", "", ""], body)
+        }
+    }
+
+    #[test]
+    fn parts_share_a_header_with_a_word_of_each() {
+        let known = wire("<|part|>say<|text|>", "<|part|>act json<|text|>");
+        let channels = Channels { before: "<|part|>", after: "<|text|>", called: "act" };
+        assert_eq!(Channels::of(&known), Some(channels));
+        for (said, called) in [
+            // Two parts with one word, other marks, no word.
+            ("<|part|>say<|text|>", "<|part|>say json<|text|>"),
+            ("<|piece|>say<|text|>", "<|part|>act<|text|>"),
+            ("<|part|><|text|>", "<|part|>act<|text|>"),
+            ("<|part|>say<|text|>", "<|text|>"),
+            // Tags that people write are no header.
+            ("<part>say<text>", "<part>act<text>"),
+        ] {
+            assert_eq!(Channels::of(&wire(said, called)), None, "{said} {called}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_read_in_each_order_of_its_header() {
+        let draft = draft(&wire("<|part|>say<|text|>", "<|part|>act json<|text|>"));
+        for text in [
+            " to=tools.f<|part|>act json<|text|>{\"a\": 1}<end>",
+            " to=tools.f<|part|>weigh<|text|>{\"a\": 1}<end>",
+            " to=tools.f<|part|>weigh <|form|>json<|text|>{\"a\": 1}<end>",
+            "<|part|>act to=tools.f<|text|>{\"a\": 1}<end>",
+            "<|part|>weigh to=tools.f <|form|>json<|text|>{\"a\": 1}<end>",
+        ] {
+            let message = read(&draft, text);
+            assert_eq!(said_calls(&message), ["f{\"a\": 1}"], "{text}");
+            assert_eq!((message.get("content"), message.get("thinking")), (None, None), "{text}");
+        }
+        for (text, part) in [
+            ("<|part|>act<|text|>I look it up.<end>", "content"),
+            ("<|part|>say<|text|>I look it up.<end>", "content"),
+            ("<|part|>weigh<|text|>I look it up.<|over|>", "thinking"),
+        ] {
+            let message = read(&draft, text);
+            assert_eq!(message.get(part).and_then(|text| text.as_str()), Some("I look it up."), "{text}");
+        }
+    }
+}
