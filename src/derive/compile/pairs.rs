@@ -6,6 +6,9 @@ use crate::text::slice;
 use crate::wire::marks::Segmentation;
 use crate::wire::structure::{Arguments, Encoding, KEY_AGAIN, Pairs};
 
+/// Alternatives for the values of JSON that are no strings.
+const JSON_OTHERS: &str = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[\[{].*?[\]}]|";
+
 /// Writes `content` and its arguments.
 pub(super) fn content(segmentation: Segmentation, field: &mut Object, arguments: &Arguments) {
     match arguments {
@@ -46,7 +49,12 @@ fn inline(segmentation: Segmentation, field: &mut Object, pairs: &Pairs) {
         Encoding::Quoted { open, close, .. } if open == close && open.len() == 1 && cut.close.trim().is_empty() => {
             quoted(open, &end)
         }
-        Encoding::Json => "(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|.*?)".to_owned(),
+        Encoding::Json => {
+            // If nothing parts it from the next key, a number ends where it is no longer one, not where a key could begin.
+            let is_parted = !cut.close.is_empty() || !cut.separator.is_empty() || !cut.open.is_empty();
+            let others = if is_parted { "" } else { JSON_OTHERS };
+            format!("(?P<value>\"(?:[^\"\\\\]|\\\\.)*\"|{others}.*?)")
+        }
         _ => match &pairs.values.frame {
             Some((open, close)) => {
                 let (open, close) = (escape(open), escape(close));
@@ -231,6 +239,12 @@ mod tests {
         for (values, body, wanted) in table {
             assert_eq!(arguments(&keywords(values), body), value(wanted), "{body}");
         }
+        // Nothing parts the arguments: a number or word of JSON ends where the next key begins.
+        let mut joined = pairs(["", "=", "", ""]);
+        joined.values = of(Encoding::Json);
+        let body = r#"a=-8b=0.5c=trued="x=1"e={"k": [1]}f=2e5"#;
+        let wanted = r#"{"a": -8, "b": 0.5, "c": true, "d": "x=1", "e": {"k": [1]}, "f": 2e5}"#;
+        assert_eq!(arguments(&Arguments::Pairs(Box::new(joined)), body), value(wanted));
     }
 
     #[test]
