@@ -132,7 +132,7 @@ const PLAIN_THOUGHT: &str = "That is easy.";
 const TEXTS: [(&str, &str); 7] = [
     ("paragraphs", "First paragraph.\n\nBy train:\n- one; two, three\n- `four` (five)\n\n1. Buy a ticket.\n2. Get on."),
     ("code", "Use this:\n\n```python\ndef far(km):\n    return [km] if km > 50 else {\"near\": km}\n```\n\nDone."),
-    ("signs", "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b> hold = 1 | see f(g), h(i, j=2); done."),
+    ("signs", "If a < b and c > d: {x}, {\"k\": [1, 2]} and <b>bold</b> hold = 1 | see f(g), h(i, j=2); done?!"),
     ("JSON", "{\"distance\": 43, \"unit\": [\"km\"]}"),
     ("an object with a name", "{\"name\": \"Brzeg\", \"size\": 3}"),
     ("other scripts", "Voilà: 根特很近 – naïve, Привет. Ça va! 🚆"),

@@ -59,7 +59,8 @@ impl<'a, 't> Judge<'a, 't> {
             if let Some(part) = part.or(broken) {
                 let is_opened = self.is_opened_by_prompt(&events, offset);
                 let loss = || self.loss(case, part, &message, is_opened).filter(|_| !is_same);
-                match loss().or_else(|| unreadable(case, part, &events).filter(|_| !is_same)) {
+                let unread = || unreadable(case, part, &events).or_else(|| self.escaped(case, part, &message));
+                match loss().or_else(|| unread().filter(|_| !is_same)) {
                     Some(loss) => lost = Some(loss),
                     None => {
                         let kept = slice(&case.prefix, case.prefix.len().saturating_sub(offset)..);
@@ -145,6 +146,28 @@ impl<'a, 't> Judge<'a, 't> {
         })
     }
 
+    /// Texts that the template escapes between quotes of its own, which no content parser of the format removes: each comes
+    /// back as it is written.
+    fn escaped(&self, case: &Case, part: Part, message: &Object) -> Option<Loss> {
+        let answer = answer_of(&case.expected, message, self.reasoning).filter(|_| part == Part::Arguments)?;
+        let mut example = None;
+        for (wanted, got) in case.expected.calls.iter().zip(&answer.calls) {
+            for (key, wanted) in &wanted.arguments {
+                match (wanted, got.arguments.get(key)?) {
+                    (wanted, got) if wanted == got => {}
+                    (Value::String(wanted), Value::String(got)) if is_escaped(&case.text, wanted, got) => {
+                        example = example.or(Some((shortened(wanted, 60), shortened(got, 60))));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        let (wanted, got) = example?;
+        let message =
+            format!("{wanted:?} is written with escapes that no content parser reads, and comes back as {got}");
+        Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+    }
+
     /// The wire's loss: the message has as much structure as the answer, and renders to the same bytes.
     fn loss(&self, case: &Case, part: Part, message: &Object, is_opened: bool) -> Option<Loss> {
         let mut answer = answer_of(&case.expected, message, self.reasoning)?;
@@ -194,6 +217,27 @@ fn unreadable(case: &Case, part: Part, events: &[Event]) -> Option<Loss> {
     let (json, spelled) = (shortened(&json, 60), shortened(&spelled, 60));
     let message = format!("{json} is written as {spelled}, which JSON parsers cannot read: the call is lost");
     Some(Loss { part, count: 1, message, example: case.text.clone(), is_assumed: false })
+}
+
+/// Whether a text that came back is what the wire has of another one: its escapes, in other quotes than JSON's. White space
+/// around it is not what differs.
+fn is_escaped(text: &str, wanted: &str, got: &str) -> bool {
+    let mut read = String::new();
+    let mut chars = got.chars();
+    while let Some(c) = chars.next() {
+        read.push(match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some(sign) => sign,
+                None => return false,
+            },
+            c => c,
+        });
+    }
+    let in_json = text.contains(&format!("\"{got}\""));
+    got.contains('\\') && read.trim() == wanted.trim() && text.contains(got) && !in_json
 }
 
 /// A value with the name of its type.
@@ -325,6 +369,23 @@ mod tests {
         assert!(unreadable(&case, Part::Calls, &broken).is_none());
         let texts = Case::by_hand("None", Answer { calls: vec![], ..Answer::content("None") });
         assert!(unreadable(&texts, Part::Calls, &broken).is_none());
+    }
+
+    #[test]
+    fn a_text_with_escapes_in_quotes_of_its_own_comes_back_as_it_is_written() {
+        for (text, wanted, got, is_written) in [
+            (r"f(a='it\'s')", "it's", r"it\'s", true),
+            (r"f(a='x\ny')", "x\ny", r"x\ny", true),
+            (r"f(a='  x\n')", "  x\n", r"x\n", true),
+            // JSON's quotes: a parser of the format reads those.
+            (r#"f(a="x\ny")"#, "x\ny", r"x\ny", false),
+            // Another text, one without an escape, and one that the wire does not have.
+            (r"f(a='it\'s')", "its", r"it\'s", false),
+            ("f(a='x')", " x", "x", false),
+            ("f(a='x')", "x\n", r"x\n", false),
+        ] {
+            assert_eq!(is_escaped(text, wanted, got), is_written, "{text}");
+        }
     }
 
     #[test]
