@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, escape, escape_lines, shortened};
 use crate::json::Value;
 use crate::text::slice;
 use crate::wire::steady::readable;
-use crate::wire::structure::{Arguments, Calls, Place, Prompt, WireFormat};
+use crate::wire::structure::{Arguments, CallPart, Calls, Place, Prompt, WireFormat};
 
 /// How much of a render an excerpt shows.
 const EXCERPT: usize = 240;
@@ -350,10 +350,14 @@ fn calls_line(calls: &Calls) -> String {
         "" => "their own first characters".to_owned(),
         open => code(open),
     };
-    let close = match cut.close.trim() {
-        "" => "the end of the turn".to_owned(),
-        close => code(close),
-    };
+    // What ends a call that is no object may be part of its body, and what ends a list is written once.
+    let tail = calls.body.tail.iter().filter(|_| calls.body.object.is_none()).rev().find_map(|piece| match piece {
+        CallPart::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let closes = [Some(cut.close.as_str()), tail, Some(cut.section_close.as_str())];
+    let close = closes.into_iter().flatten().map(str::trim).find(|close| !close.is_empty());
+    let close = close.map_or_else(|| "the end of the turn".to_owned(), code);
     let several = if calls.most > 1 { ", several calls per turn" } else { ", one call per turn" };
     format!("{}, opened by {open}, closed by {close}{several}", calls.layout())
 }
@@ -474,6 +478,11 @@ mod tests {
         assert_eq!(
             calls_line(&one),
             "one JSON object per call, opened by their own first characters, closed by the end of the turn, one call per turn"
+        );
+        one.cuts = vec![crate::derive::by_hand::cut(["<calls>", "", "", "", "</calls>"])];
+        assert_eq!(
+            calls_line(&one),
+            "one JSON object per call, opened by `<calls>`, closed by `</calls>`, one call per turn"
         );
     }
 

@@ -110,7 +110,7 @@ pub(in crate::derive) fn diagnostics(
         }
     }
     for (path, gone) in gone {
-        let message = format!("`{path}` lacks {gone:?}, which some readers do not accept");
+        let message = format!("`{path}` leaves out {gone:?} so that every reader accepts it");
         let help = "text that only this delimiter matches is misread; `--target transformers` keeps it";
         found.push(Diagnostic::new(Severity::Note, "derive-target-cost", message).help(help));
     }
@@ -191,6 +191,6 @@ mod tests {
         let gone = [("fields.x.close".to_owned(), "(?=y)".to_owned())];
         let found = diagnostics(&asked, &[], &[], &gone, Some(("thinking", "plan")));
         assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), ["derive-target-cost", "derive-renamed"]);
-        assert_eq!(found[0].message, "`fields.x.close` lacks \"(?=y)\", which some readers do not accept");
+        assert_eq!(found[0].message, "`fields.x.close` leaves out \"(?=y)\" so that every reader accepts it");
     }
 }
