@@ -169,7 +169,8 @@ impl Reader {
             }
             _ => self.expected = Broken,
         }
-        1
+        // What is no JSON may be any character.
+        c.len_utf8()
     }
 
     fn begin(&mut self, sink: &mut impl Sink) {
