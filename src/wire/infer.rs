@@ -109,6 +109,9 @@ impl<'t> Inference<'_, 't> {
         if let Some(calls) = &calls {
             self.place(&called, calls, reasoning.as_ref(), &begin, &mut content);
         }
+        if self.lacks_open(&content) {
+            content.open.clear();
+        }
         content.labels = self.labels(&content, reasoning.as_ref());
         let stops = self.stops(&called, &end, calls.as_ref());
         if let Some(calls) = &mut calls {
@@ -398,6 +401,13 @@ impl<'t> Inference<'_, 't> {
             is_json: false,
         };
         (Some(reasoning), settled(self.segmentation, content, end))
+    }
+
+    /// Whether the text that opens content is only there if tools are offered.
+    fn lacks_open(&self, content: &Content) -> bool {
+        let open = content.open.trim();
+        let plain = self.turns(&self.plain).trace(History::User, &shapes::content(), &Setting::new());
+        !open.is_empty() && plain.is_some_and(|trace| trace.shows(Kind::Content) && !trace.lead().contains(open))
     }
 
     /// The texts that begin a plain turn after some histories, under some settings or if tools are offered, and that no
