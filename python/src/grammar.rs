@@ -2,7 +2,7 @@
 
 use backchat::cli::answers;
 use backchat::diagnostic::Diagnostic;
-use backchat::grammar::{Builder, Choice, Presence, Request, SpecialToken, assume};
+use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume};
 use backchat::json::Value;
 use backchat::wire::Wire;
 use backchat::{Template, input};
@@ -100,7 +100,7 @@ impl Grammar {
             .choice(choice.as_ref())
             .parallel(parallel)
             .prompt(prompt)
-            .reasoning(presence(reasoning)?);
+            .reasoning(thinking(reasoning)?);
         let write = || -> Result<Option<Value>, Vec<Diagnostic>> {
             let grammar = self.builder.build(&request)?.with_special_tokens(&self.special);
             Ok(Some(match format {
@@ -138,11 +138,14 @@ fn named_tokens(given: &Bound<'_, PyAny>) -> PyResult<Vec<SpecialToken>> {
     given.try_iter()?.map(|text| Ok(SpecialToken::new(text?.extract::<String>()?, None))).collect()
 }
 
-fn presence(word: &str) -> PyResult<Presence> {
+fn thinking(word: &str) -> PyResult<Reasoning> {
     match word {
-        "auto" => Ok(Presence::Auto),
-        "always" => Ok(Presence::Always),
-        "never" => Ok(Presence::Never),
-        _ => Err(PyValueError::new_err(format!("`reasoning` is \"auto\", \"always\" or \"never\", not {word:?}"))),
+        "auto" => Ok(Reasoning::Auto),
+        "always" => Ok(Reasoning::Always),
+        "never" => Ok(Reasoning::Never),
+        "outside" => Ok(Reasoning::Outside),
+        _ => Err(PyValueError::new_err(format!(
+            "`reasoning` is \"auto\", \"always\", \"never\" or \"outside\", not {word:?}"
+        ))),
     }
 }

@@ -11,7 +11,7 @@ pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> 
     let wire = chat.wire(&case.variables, case.tools.is_some());
     let wire = wire.ok_or("the renders of the chat template do not show how a turn is written")?;
     let prompt = (!case.prefix.is_empty()).then_some(case.prefix.as_str());
-    let request = Request { tools: case.tools.as_ref(), prompt, ..Request::default() };
+    let request = Request::default().tools(case.tools.as_ref()).prompt(prompt);
     let grammar = grammar::build(template, &wire, &request).map_err(|problems| {
         let problems: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         format!("no grammar could be written for the request: {}", problems.join("; "))

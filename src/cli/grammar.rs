@@ -8,11 +8,11 @@ use clap::ValueEnum;
 
 use super::chat_options::{NOW, assignment, source_failure, template_name, time};
 use super::{Failure, Global, input, rows, special_tokens};
-use crate::chat::ChatTemplate;
 use crate::chat::source::{self, Source};
+use crate::chat::{ChatTemplate, RenderOptions};
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
-use crate::grammar::{self, Builder, Choice, Effect, Fed, Grammar, Note, Presence, Request, SpecialToken};
+use crate::grammar::{self, Builder, Choice, Effect, Fed, Grammar, Note, Presence, Reasoning, Request, SpecialToken};
 use crate::json::{self, Object, Value};
 use crate::template::Template;
 use crate::text::slice;
@@ -23,13 +23,15 @@ use crate::wire::Wire;
 #[command(after_help = "Examples:
   backchat grammar models/mine --tools tools.json > grammar.gbnf
   backchat grammar models/mine --tools tools.json --tool-choice required --prefix prompt.txt --json
+  backchat grammar models/mine --request request.json --json
   backchat grammar chat_template.jinja --tools tools.json --format ebnf
   backchat grammar chat_template.jinja --tools tools.json --check output.txt
   backchat grammar models/mine --jsonl requests.jsonl
 
-A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"prefix\"?, \"reasoning\"?};
-the answer is {\"id\", \"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"notes\", …}
-or {\"id\", \"error\"}.
+A row is {\"id\", \"tools\"?, \"tool_choice\"?, \"parallel_tool_calls\"?, \"prefix\"?, \"reasoning\"?}, or
+{\"id\", \"request\", \"prefix\"?, \"reasoning\"?} with the body of a chat completion; the answer is {\"id\",
+\"grammar\", \"lazy\", \"triggers\", \"preserved_tokens\", \"stop\", \"start\", \"reasoning\", \"notes\", …} or
+{\"id\", \"error\"}.
 
 Exit codes: 0 made, 1 made and `--strict` violated, or `--check` not accepted, 2 could not run.")]
 pub struct Grammars {
@@ -37,6 +39,9 @@ pub struct Grammars {
     /// Face cache, `-`, or a response template alone
     #[arg(value_name = "SOURCE")]
     source: String,
+    /// Read the request from this file: the body of a chat completion as a client sends it, or `-`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tools", "tool_choice", "no_parallel", "jsonl"])]
+    request: Option<String>,
     /// Read the tools of the request from this file, a JSON list
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
@@ -49,9 +54,10 @@ pub struct Grammars {
     /// Continue this prompt, exactly as it will be sent
     #[arg(long, value_name = "FILE")]
     prefix: Option<String>,
-    /// Select whether the model writes reasoning first
-    #[arg(long, value_enum, default_value_t = Wish::Auto)]
-    reasoning: Wish,
+    /// Select whether the model writes reasoning first (`auto` if the prompt allows it), or, with `outside`, start the
+    /// grammar after the reasoning, for an engine that holds it back until then
+    #[arg(long, value_enum)]
+    reasoning: Option<Thinking>,
     /// Select whether the model writes content beside calls
     #[arg(long, value_enum, default_value_t = Wish::Auto)]
     content: Wish,
@@ -110,6 +116,26 @@ enum Wish {
     Never,
 }
 
+/// Whether there is reasoning, and who waits for its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Thinking {
+    Auto,
+    Always,
+    Never,
+    Outside,
+}
+
+impl Thinking {
+    fn reasoning(self) -> Reasoning {
+        match self {
+            Self::Auto => Reasoning::Auto,
+            Self::Always => Reasoning::Always,
+            Self::Never => Reasoning::Never,
+            Self::Outside => Reasoning::Outside,
+        }
+    }
+}
+
 impl Wish {
     fn presence(self) -> Presence {
         match self {
@@ -153,29 +179,46 @@ struct Model {
     template: Template,
     wire: Wire,
     special: Vec<SpecialToken>,
+    /// What renders the prompts of requests, if there is a chat template.
+    prompts: Option<Prompts>,
+}
+
+/// A chat template and its variables.
+struct Prompts {
+    template: ChatTemplate,
+    variables: Object,
+    options: RenderOptions,
 }
 
 impl Grammars {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
-        let Model { template, wire, special } = self.model()?;
+        let Model { template, wire, special, prompts } = self.model()?;
         let builder = Builder::new(template, wire);
+        let prompts = prompts.as_ref();
         if let Some(file) = &self.jsonl {
-            return self.rows(&builder, &special, file, global);
+            return self.rows(&builder, &special, prompts, file, global);
         }
+        let body = self.request.as_deref().map(input::json).transpose()?;
         let tools = self.tools.as_deref().map(input::tools).transpose()?;
         let prompt = self.prefix.as_deref().map(input::text).transpose()?;
         let choice = self.tool_choice.as_deref().map(choice).transpose()?;
-        let request = Request {
-            tools: tools.as_ref(),
-            choice: choice.as_ref(),
-            parallel: self.no_parallel.then_some(false),
-            prompt: prompt.as_deref(),
-            ..self.request()
+        let refused = |diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() };
+        let (request, rendered) = match &body {
+            Some(body) => {
+                let own = self.reasoning.map(Thinking::reasoning);
+                self.of_body(body, prompt.as_deref(), own, prompts).map_err(|mut diagnostics| {
+                    let file = self.request.as_deref().map(input::name).unwrap_or_default();
+                    diagnostics.iter_mut().for_each(|own| own.place = Some(Place::file(file)));
+                    refused(diagnostics)
+                })?
+            }
+            None => {
+                let request = self.shared(Request::default().tools(tools.as_ref()).choice(choice.as_ref()));
+                let request = request.parallel(self.no_parallel.then_some(false)).prompt(prompt.as_deref());
+                (request.reasoning(self.reasoning.map_or(Reasoning::Auto, Thinking::reasoning)), None)
+            }
         };
-        let grammar = builder
-            .build(&request)
-            .map_err(|diagnostics| Failure::Diagnostics { diagnostics, sources: Sources::none() })?
-            .with_special_tokens(&special);
+        let grammar = builder.build(&request).map_err(refused)?.with_special_tokens(&special);
         if !global.is_quiet() {
             grammar.notes().iter().for_each(|note| super::say!("{}", note_line(note)));
         }
@@ -188,7 +231,7 @@ impl Grammars {
                 "this grammar cannot start at a call: calls begin without a marker, or only calls are allowed";
             return Err(Diagnostic::error("grammar-not-lazy", message).help("leave out `--lazy`").into());
         }
-        let result = self.result(&grammar);
+        let result = self.result(&grammar, rendered);
         let text = match (&result, self.json) {
             (Value::Object(entries), false) => match entries.get("grammar") {
                 Some(Value::String(text)) => text.clone(),
@@ -211,16 +254,48 @@ impl Grammars {
         Ok(ExitCode::from(u8::from(is_violated)))
     }
 
-    /// The input that all requests of this command line share.
-    fn request(&self) -> Request<'static> {
-        Request {
-            reasoning: self.reasoning.presence(),
-            content: self.content.presence(),
-            open_properties: self.additional_properties == Properties::Open,
-            wire_space: self.whitespace == Space::Wire,
-            any_order: self.order == Arguments::Any,
-            ..Request::default()
+    /// Adds the options that all requests of this command line share.
+    fn shared<'r>(&self, request: Request<'r>) -> Request<'r> {
+        request
+            .content(self.content.presence())
+            .open_properties(self.additional_properties == Properties::Open)
+            .wire_space(self.whitespace == Space::Wire)
+            .any_order(self.order == Arguments::Any)
+    }
+
+    /// The request of a chat completion's body, and its prompt if it had to be rendered.
+    fn of_body<'r>(
+        &self,
+        body: &'r Value,
+        prefix: Option<&'r str>,
+        reasoning: Option<Reasoning>,
+        prompts: Option<&Prompts>,
+    ) -> Result<(Request<'r>, Option<String>), Vec<Diagnostic>> {
+        let mut request = self.shared(Request::from_body(body)?);
+        let repeated = |option: &str, field: &str| {
+            let message = format!("`{option}` repeats `/{field}` of the request");
+            vec![Diagnostic::error("grammar-request", message).help("say it in one place")]
+        };
+        if let Some(reasoning) = reasoning {
+            if request.is_without_reasoning() {
+                return Err(repeated("--reasoning", "reasoning_effort"));
+            }
+            request = request.reasoning(reasoning);
         }
+        let own = body.get("chat_template_kwargs").and_then(Value::as_object);
+        if let Some((name, _)) = self.set.iter().find(|(name, _)| own.is_some_and(|own| own.contains_key(name))) {
+            return Err(repeated(&format!("--set {name}"), &format!("chat_template_kwargs/{name}")));
+        }
+        if prefix.is_some() {
+            return Ok((request.prompt(prefix), None));
+        }
+        let Some(Prompts { template, variables, options }) = prompts else { return Ok((request, None)) };
+        let rendered = grammar::render_prompt(template, body, variables, options).map_err(|problem| vec![problem])?;
+        let request = match &rendered {
+            Some(prompt) => request.prompt_text(prompt.clone()),
+            None => request,
+        };
+        Ok((request, rendered))
     }
 
     /// Finds the wire, and the response template: the one that the source carries, else the one that is derived. A
@@ -236,7 +311,7 @@ impl Grammars {
             (Err(_), Some(template)) => {
                 let wire =
                     grammar::assume(template).map_err(|diagnostic| diagnostic.at(Place::file(self.source.clone())))?;
-                return Ok(Model { template: template.clone(), wire, special: self.special()? });
+                return Ok(Model { template: template.clone(), wire, special: self.special()?, prompts: None });
             }
             (Err(error), None) => return Err(source_failure(error)),
         };
@@ -246,18 +321,27 @@ impl Grammars {
             Some(template) => (template, self.found(&source, &variables)?),
             None => self.derived(&source, &variables)?,
         };
-        Ok(Model { template, wire, special: self.special()? })
+        let prompts = Prompts {
+            template: self.compiled(&source)?,
+            variables,
+            options: RenderOptions::default().now(self.now.clone()),
+        };
+        Ok(Model { template, wire, special: self.special()?, prompts: Some(prompts) })
     }
 
     /// The wire of a chat template, for a response template that is there already.
     fn found(&self, source: &Source, variables: &Object) -> Result<Wire, Failure> {
-        let chat = ChatTemplate::compile(&source.template)
-            .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], source))?;
+        let chat = self.compiled(source)?;
         let wire = Wire::find(&chat, variables, Some(self.now.clone()));
         wire.ok_or_else(|| {
             let message = "the renders of this chat template do not show how a turn is written";
             Diagnostic::error("grammar-no-wire", message).at(Place::file(template_name(source))).into()
         })
+    }
+
+    fn compiled(&self, source: &Source) -> Result<ChatTemplate, Failure> {
+        ChatTemplate::compile(&source.template)
+            .map_err(|error| failed(vec![error.diagnostic(&source.template, "")], source))
     }
 
     /// The response template of a chat template, and the wire that it was derived from.
@@ -282,7 +366,15 @@ impl Grammars {
         }
     }
 
-    fn result(&self, grammar: &Grammar) -> Value {
+    fn result(&self, grammar: &Grammar, rendered: Option<String>) -> Value {
+        let mut result = self.written(grammar);
+        if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered) {
+            entries.insert("prompt".to_owned(), prompt.into());
+        }
+        result
+    }
+
+    fn written(&self, grammar: &Grammar) -> Value {
         let lazy = match self.format {
             Format::Gbnf if !self.full => grammar.to_lazy_gbnf(),
             _ => None,
@@ -304,12 +396,13 @@ impl Grammars {
         &self,
         builder: &Builder,
         special: &[SpecialToken],
+        prompts: Option<&Prompts>,
         file: &str,
         global: &Global,
     ) -> Result<ExitCode, Failure> {
         let tally = rows::answer(file, global, || {
             |line: rows::Line, out: &mut String| {
-                let (id, answer) = self.row(builder, special, &line.bytes);
+                let (id, answer) = self.row(builder, special, prompts, &line.bytes);
                 let mut entries = Object::from([("id".to_owned(), id)]);
                 let outcome = match answer {
                     Ok(Value::Object(result)) => {
@@ -333,7 +426,13 @@ impl Grammars {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn row(&self, builder: &Builder, special: &[SpecialToken], line: &[u8]) -> (Value, Result<Value, String>) {
+    fn row(
+        &self,
+        builder: &Builder,
+        special: &[SpecialToken],
+        prompts: Option<&Prompts>,
+        line: &[u8],
+    ) -> (Value, Result<Value, String>) {
         let read = std::str::from_utf8(line).map_err(|_| "the row is not UTF-8".to_owned());
         let read = read.and_then(|text| json::read(text).map_err(|error| format!("not valid JSON: {}", error.message)));
         let row = match read {
@@ -342,40 +441,58 @@ impl Grammars {
             Err(message) => return (Value::Null, Err(message)),
         };
         let id = row.get("id").map_or(Value::Null, Value::clone);
-        (id, self.answer(builder, special, &row))
+        (id, self.answer(builder, special, prompts, &row))
     }
 
-    fn answer(&self, builder: &Builder, special: &[SpecialToken], row: &Object) -> Result<Value, String> {
+    fn answer(
+        &self,
+        builder: &Builder,
+        special: &[SpecialToken],
+        prompts: Option<&Prompts>,
+        row: &Object,
+    ) -> Result<Value, String> {
+        let joined = |problems: Vec<Diagnostic>| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; ");
+        let reasoning = match row.get("reasoning").and_then(Value::as_str) {
+            None => None,
+            Some("auto") => Some(Reasoning::Auto),
+            Some("always") => Some(Reasoning::Always),
+            Some("never") => Some(Reasoning::Never),
+            Some("outside") => Some(Reasoning::Outside),
+            Some(_) => return Err("`reasoning` is `auto`, `always`, `never` or `outside`".to_owned()),
+        };
+        let reasoning = reasoning.or(self.reasoning.map(Thinking::reasoning));
+        let prefix = row.get("prefix").and_then(Value::as_str);
         let choice = match row.get("tool_choice") {
             None | Some(Value::Null) => None,
             Some(value) => Some(Choice::read(value).map_err(|error| in_a_line(&error))?),
         };
-        let reasoning = match row.get("reasoning").and_then(Value::as_str) {
-            None => self.reasoning.presence(),
-            Some("auto") => Presence::Auto,
-            Some("always") => Presence::Always,
-            Some("never") => Presence::Never,
-            Some(_) => return Err("`reasoning` is `auto`, `always` or `never`".to_owned()),
+        let (request, rendered) = match row.get("request") {
+            Some(body) => {
+                if let Some(name) = OF_BODY.iter().find(|name| row.contains_key(name)) {
+                    return Err(format!("`{name}` is part of `request`: the row has both"));
+                }
+                self.of_body(body, prefix, reasoning, prompts).map_err(joined)?
+            }
+            None => {
+                let several = row.get("parallel_tool_calls").and_then(Value::as_bool);
+                let request = self.shared(Request::default().tools(row.get("tools")).choice(choice.as_ref()));
+                let request = request.parallel(several.or(self.no_parallel.then_some(false))).prompt(prefix);
+                (request.reasoning(reasoning.unwrap_or_default()), None)
+            }
         };
-        let request = Request {
-            tools: row.get("tools"),
-            choice: choice.as_ref(),
-            parallel: row.get("parallel_tool_calls").and_then(Value::as_bool).or(self.no_parallel.then_some(false)),
-            prompt: row.get("prefix").and_then(Value::as_str),
-            reasoning,
-            ..self.request()
-        };
-        let built = builder.build(&request);
-        let grammar = built.map_err(|problems| problems.iter().map(in_a_line).collect::<Vec<_>>().join("; "))?;
+        let grammar = builder.build(&request).map_err(joined)?;
         let grammar = grammar.with_special_tokens(special);
         if self.strict
             && let Some(note) = grammar.notes().iter().find(|note| note.effect == Effect::Looser)
         {
             return Err(note_line(note));
         }
-        Ok(self.result(&grammar))
+        Ok(self.result(&grammar, rendered))
     }
 }
+
+/// What a row says itself if it has no body.
+const OF_BODY: [&str; 3] = ["tools", "tool_choice", "parallel_tool_calls"];
 
 fn choice(text: &str) -> Result<Choice, Diagnostic> {
     let value = if text.trim_start().starts_with('{') { json::read(text).ok() } else { None };

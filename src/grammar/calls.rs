@@ -1,7 +1,9 @@
 //! The rules of calls: one rule a tool, its arguments as its schema and the wire have them.
 
 use super::automaton::Automaton;
+use super::custom::Input;
 use super::marks::Clear;
+use super::native;
 use super::notes::{Effect, Note};
 use super::reads::Reads;
 use super::rules::{Node, Rules};
@@ -19,6 +21,10 @@ use crate::wire::written::{Ids, Spelling, Written};
 pub(crate) struct Tool {
     pub name: String,
     pub parameters: Value,
+    /// An absent `additionalProperties` allows any.
+    pub is_open: bool,
+    /// What a custom tool takes, if it is not any text.
+    pub input: Option<Input>,
 }
 
 /// The context in which the schemas of a request are read.
@@ -62,7 +68,9 @@ pub(crate) fn call<'r>(
         Arguments::Pairs(pairs) if pairs.values.strings == Encoding::Bare => &clear.bare,
         _ => &clear.nested,
     };
+    let reading = Reading { open: reading.open || tool.is_open, ..reading };
     let mut reader = Reader::new(rules, &tool.parameters, &tool.name, text, reading.open);
+    reader.input = tool.input.as_ref();
     let arguments = arguments(&mut reader, tool, calls, written, clear, reading);
     notes.append(&mut reader.notes);
     let arguments = arguments?;
@@ -166,7 +174,10 @@ fn arguments<'r>(
         }
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
-    let node = Node::choice(nodes);
+    let excludes = clear.excluded_from(reader.clear).filter(|_| tool.input.is_none() && reading.order == Order::Schema);
+    let most_blanks = reader.rules.blanks();
+    let native = native::json_schema(&tool.parameters, &style, reading.open, excludes, most_blanks);
+    let node = reader.rules.add_native(&format!("{}-arguments", tool.name), Node::choice(nodes), native);
     Ok(if style.inside { Node::sequence([Node::literal("\""), node, Node::literal("\"")]) } else { node })
 }
 

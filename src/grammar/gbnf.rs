@@ -36,6 +36,11 @@ impl Grammar {
     }
 }
 
+/// A part of a grammar for xgrammar.
+pub(super) fn ebnf(rules: &Rules, root: &Node) -> String {
+    written(rules, root, Dialect::Ebnf)
+}
+
 fn written(rules: &Rules, root: &Node, dialect: Dialect) -> String {
     let mut writer = GbnfWriter { rules, dialect, waiting: Vec::new(), seen: HashSet::default() };
     let mut out = String::from("root ::= ");

@@ -1,5 +1,7 @@
 //! Text that the parser would read as a mark, and that content, thoughts and values must not contain.
 
+use std::sync::Arc;
+
 use super::automaton::Automaton;
 use super::notes::{Effect, Note};
 use crate::derive;
@@ -12,6 +14,8 @@ use crate::wire::written::{Part, Written};
 #[derive(Clone, Debug)]
 pub(crate) struct Clear {
     pub content: Automaton,
+    /// Text inside a string of an answer that is JSON: what a marker would have to be at the beginning for is no marker.
+    pub answer: Automaton,
     /// None if the wire has no thoughts.
     pub reasoning: Option<Automaton>,
     /// Text inside a call.
@@ -24,6 +28,8 @@ pub(crate) struct Clear {
     pub quoted: Option<Quoted>,
     /// The opening and the closing of a thought.
     pub thought: Option<(String, String)>,
+    /// Those of the texts above whose marks are plain texts.
+    pub excluded: Arc<Vec<Excluded>>,
     pub notes: Vec<Note>,
 }
 
@@ -36,6 +42,20 @@ pub(crate) struct Quoted {
     pub escaped: Automaton,
     /// Between the quotes that the wire does not use: it is read as it is, and is no other value.
     pub other: Automaton,
+}
+
+/// Text that is clear of marks, and the marks as plain texts.
+#[derive(Clone, Debug)]
+pub(crate) struct Excluded {
+    pub clear: Automaton,
+    pub texts: Vec<String>,
+}
+
+impl Clear {
+    /// The plain texts that a text is clear of, if these are all.
+    pub fn excluded_from(&self, clear: &Automaton) -> Option<&[String]> {
+        self.excluded.iter().find(|known| known.clear == *clear).map(|known| known.texts.as_slice())
+    }
 }
 
 /// The field that holds calls.
@@ -96,7 +116,12 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     let mut nested = value.clone();
     nested.extend(&nested_end);
 
+    let mut excluded: Vec<Excluded> = Vec::new();
     let mut automaton = |patterns: &[&Forbidden]| {
+        if let (Some(texts), Some(clear)) = (plain_texts(patterns), without(patterns)) {
+            excluded.push(Excluded { clear: clear.clone(), texts });
+            return clear;
+        }
         without(patterns).unwrap_or_else(|| {
             let message = "the markers of this template need too many states: free text may contain some of them";
             notes.push(Note::new(Effect::Looser, message));
@@ -106,12 +131,82 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     };
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
+    let inside: Vec<&Forbidden> = content.iter().copied().filter(|(_, is_at_start)| !is_at_start).collect();
+    let answer = (inside.len() < content.len()).then(|| automaton(&inside));
     let (content, reasoning) = (automaton(&content), thinks.then(|| automaton(&reasoning)));
+    let answer = answer.unwrap_or_else(|| content.clone());
     let value = automaton(&value);
     let bare = if bare_end.is_none() { value.clone() } else { automaton(&bare) };
     let nested = if nested_end.is_none() { value.clone() } else { automaton(&nested) };
     let quoted = quoted(wire, &value, &nested);
-    Clear { content, reasoning, value, bare, nested, quoted, thought, notes }
+    Clear { content, answer, reasoning, value, bare, nested, quoted, thought, excluded: Arc::new(excluded), notes }
+}
+
+/// Patterns as the shortest texts that forbid the same, if they are the same.
+fn plain_texts(patterns: &[&Forbidden]) -> Option<Vec<String>> {
+    let mut texts: Vec<String> = Vec::new();
+    for (pattern, is_at_start) in patterns {
+        if *is_at_start {
+            return None;
+        }
+        texts.extend(shortest_texts(pattern)?);
+    }
+    texts.sort();
+    texts.dedup();
+    Some(texts)
+}
+
+/// How many texts a pattern may stand for.
+const MOST_TEXTS: usize = 16;
+
+/// The texts of which every match of a pattern holds one, each a match up to what may be left out at the ends.
+fn shortest_texts(pattern: &Regular) -> Option<Vec<String>> {
+    let items = match pattern {
+        Regular::Concat(items) => items.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    // What may be empty at the ends adds nothing.
+    let from = items.iter().position(|item| item.least() > 0)?;
+    let to = items.iter().rposition(|item| item.least() > 0)?;
+    let mut texts = vec![String::new()];
+    for item in items.get(from..=to)? {
+        let own = match item {
+            Regular::Empty => continue,
+            Regular::Class(ranges) => {
+                let size: u32 = ranges.iter().map(|(low, high)| high - low + 1).fold(0, u32::saturating_add);
+                if size > 8 {
+                    return None;
+                }
+                let all = ranges.iter().flat_map(|(low, high)| (*low..=*high).filter_map(char::from_u32));
+                all.map(String::from).collect()
+            }
+            Regular::Concat(_) => exact_texts(item)?,
+            Regular::Alternate(_) => exact_texts(item)?,
+            Regular::Never | Regular::Repeat { .. } => return None,
+        };
+        texts = texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}"))).collect();
+        if texts.len() > MOST_TEXTS {
+            return None;
+        }
+    }
+    Some(texts)
+}
+
+/// All texts of a pattern, if they are few.
+fn exact_texts(pattern: &Regular) -> Option<Vec<String>> {
+    match pattern {
+        Regular::Empty => Some(vec![String::new()]),
+        Regular::Alternate(items) => {
+            let all = items.iter().map(exact_texts).collect::<Option<Vec<_>>>()?.concat();
+            (all.len() <= MOST_TEXTS).then_some(all)
+        }
+        Regular::Concat(items) if items.iter().all(|item| item.least() > 0) => match items.is_empty() {
+            true => Some(vec![String::new()]),
+            false => shortest_texts(pattern),
+        },
+        Regular::Class(_) => shortest_texts(pattern),
+        Regular::Concat(_) | Regular::Never | Regular::Repeat { .. } => None,
+    }
 }
 
 /// The texts without these patterns; nothing if there are too many states.

@@ -4,33 +4,48 @@
 //! [`build`] turns the wire and the schemas of the request's tools into rules; the writers spell them for an engine,
 //! and [`Grammar::matcher`] follows a text through them without one.
 
+mod answer;
 mod assumed;
 mod automaton;
+mod bans;
+mod body;
 mod calls;
+mod choice;
+mod custom;
 mod gbnf;
 mod lark;
 mod machine;
 mod marks;
+mod native;
 mod notes;
 mod number;
+mod own_mark;
 mod plain;
 mod preserved;
 mod reads;
+mod regex;
 mod request;
 mod rules;
 mod schema;
 mod special;
 mod strings;
+mod structural_tag;
 mod style;
+mod thinking;
+mod tools;
 mod turn;
 
 pub use assumed::assume;
+pub use body::render_prompt;
+pub use choice::Choice;
 pub use notes::{Effect, Note};
 #[doc(hidden)]
 pub use plain::SCHEMA;
-pub use request::{Choice, Request};
+pub use request::Request;
 pub use special::SpecialToken;
-pub use turn::Presence;
+pub use turn::{Presence, Reasoning};
+
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
@@ -38,7 +53,7 @@ use crate::template::Template;
 use crate::wire::{Wire, structure};
 use calls::Reading;
 use machine::Machine;
-use marks::Clear;
+use marks::{Clear, Excluded};
 use reads::Reads;
 use rules::{Node, Rules};
 use schema::Order;
@@ -52,9 +67,17 @@ pub struct Grammar {
     start: Start,
     notes: Vec<Note>,
     stop: Vec<(String, &'static str)>,
+    /// The texts to forbid instead, if nothing may be called.
+    bans: Option<Vec<String>>,
+    /// Those of them that are single tokens.
+    banned_tokens: Vec<String>,
+    /// The custom tools.
+    custom: Vec<String>,
     preserved: Vec<String>,
     pub(crate) special: Vec<SpecialToken>,
     pub(crate) lazy: Option<Lazily>,
+    /// Texts that are free but for plain markers.
+    pub(crate) excluded: Arc<Vec<Excluded>>,
 }
 
 /// Which turns a stop ends: those with calls, those with content alone, or any.
@@ -126,7 +149,8 @@ impl Builder {
         let mut rules = Rules::default();
         // A value inside is indented further than the one that was seen.
         rules.most_blanks = u32::try_from(written.widest).unwrap_or(0).saturating_mul(2);
-        let (tools, wants) = request::tools(request, &mut notes)?;
+        notes.extend(request.notes.iter().cloned());
+        let (callable, wants) = request::tools(request, &mut notes)?;
         let mut call_nodes = Vec::new();
         let mut faults = Vec::new();
         if wants != request::Wants::Nothing {
@@ -137,10 +161,11 @@ impl Builder {
             let order = if request.any_order { Order::Any } else { Order::Schema };
             // Only arguments that are written one by one are read one by one.
             let alone = matches!(calls.body.arguments, structure::Arguments::Pairs(_));
-            let reads = Reads::new(template, request.tools.filter(|_| alone).unwrap_or(&Value::Null));
+            let given = request.tools.as_deref().filter(|_| alone).map_or(Value::Null, tools::shown);
+            let reads = Reads::new(template, &given);
             let reading =
                 Reading { open: request.open_properties, strict_space: request.wire_space, order, reads: &reads };
-            for tool in &tools {
+            for tool in &callable {
                 match calls::call(&mut rules, tool, calls, written, clear, reading, &mut notes) {
                     Ok(node) => call_nodes.push(node),
                     Err(fault) => {
@@ -168,13 +193,27 @@ impl Builder {
             return Err(faults.into_iter().map(|(_, diagnostic)| diagnostic).collect());
         }
         let call = (!call_nodes.is_empty()).then(|| rules.add("call", Node::choice(call_nodes)));
+        let answer = match &request.format {
+            Some(_) if is_forced => {
+                let message = "a call is required: the form of the answer has no effect";
+                notes.push(Note::new(Effect::Assumed, message));
+                None
+            }
+            Some(format) => {
+                let (is_json, open) = (structure.content.is_json, request.open_properties);
+                let node = format.node(&mut rules, clear, is_json, open, request.wire_space, &mut notes);
+                Some(node.map_err(|problem| vec![problem])?)
+            }
+            None => None,
+        };
         let several = request.parallel.unwrap_or(wants != request::Wants::One);
         let turn = Turn {
             wire: structure,
             written,
             clear,
-            prompt: request.prompt,
+            prompt: request.prompt.as_deref(),
             reasoning: request.reasoning,
+            answer,
             content: request.content,
             call,
             may_be_silent: !is_forced,
@@ -184,12 +223,34 @@ impl Builder {
             let message = "the renders show no turn of this kind after such a prompt";
             return Err(vec![Diagnostic::error("grammar-no-turn", message)]);
         };
-        let lazy = (wants == request::Wants::Perhaps).then(|| turn.lazy(&mut rules, &start)).flatten();
+        let is_lazy = wants == request::Wants::Perhaps && turn.answer.is_none();
+        let lazy = is_lazy.then(|| turn.lazy(&mut rules, &start)).flatten();
+        let bans = (wants == request::Wants::Nothing && structure.calls.is_some())
+            .then(|| bans::find(structure, written, clear.thought.as_ref()));
+        if bans.as_ref().is_some_and(Vec::is_empty) {
+            let message = "calls have no markers of their own: without this grammar nothing can forbid them";
+            notes.push(Note::new(Effect::Assumed, message));
+        }
+        let custom = request.tools.iter().flat_map(|tools| tools.as_list().unwrap_or(&[]));
+        let custom = custom.filter(|tool| tools::is_custom(tool)).filter_map(tools::name).map(str::to_owned).collect();
         notes.sort();
         notes.dedup();
         let stop = written.stops.iter().map(|stop| (stop.clone(), ends(structure, stop))).collect();
         let preserved = preserved::preserved(structure, written);
-        Ok(Grammar { rules, root, start, notes, stop, preserved, special: Vec::new(), lazy })
+        Ok(Grammar {
+            rules,
+            root,
+            start,
+            notes,
+            stop,
+            bans,
+            banned_tokens: Vec::new(),
+            custom,
+            preserved,
+            special: Vec::new(),
+            lazy,
+            excluded: Arc::clone(&clear.excluded),
+        })
     }
 }
 
@@ -214,6 +275,9 @@ impl Grammar {
     #[must_use]
     pub fn with_special_tokens(mut self, special: &[SpecialToken]) -> Self {
         for token in special {
+            if self.bans.iter().flatten().any(|ban| *ban == token.text) {
+                self.banned_tokens.push(token.text.clone());
+            }
             if !self.names(&token.text) {
                 continue;
             }
@@ -239,6 +303,18 @@ impl Grammar {
     /// The region the prompt left open.
     pub fn starts_inside(&self) -> Option<&'static str> {
         self.start.inside
+    }
+
+    /// What begins and ends reasoning, as the command prints it.
+    fn reasoning(&self) -> Value {
+        let thinking = &self.start.thinking;
+        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        Value::from([
+            ("inside", self.start.inside.is_some().into()),
+            ("open", text(&thinking.open)),
+            ("end", text(&thinking.end)),
+            ("force", text(&thinking.force)),
+        ])
     }
 
     /// Follows a text through the rules.
@@ -269,6 +345,15 @@ impl Grammar {
         out.insert("stop".to_owned(), Value::List(stop.collect()));
         let inside: Value = self.start.inside.map_or(Value::Null, Value::from);
         out.insert("start".to_owned(), Value::from([("inside", inside), ("held", self.start.held.as_str().into())]));
+        out.insert("reasoning".to_owned(), self.reasoning());
+        if let Some(bans) = &self.bans {
+            let bans = Value::from([("texts", texts(bans)), ("tokens", texts(&self.banned_tokens))]);
+            out.insert("bans".to_owned(), bans);
+        }
+        if !self.custom.is_empty() {
+            let custom = self.custom.iter().map(|name| (name.clone(), tools::INPUT.into())).collect();
+            out.insert("custom_tools".to_owned(), Value::Object(custom));
+        }
         out.insert("notes".to_owned(), Value::List(self.notes.iter().map(Note::to_value).collect()));
         Value::Object(out)
     }

@@ -1,4 +1,4 @@
-//! Grammars as JSON: the rules themselves, for engines that no writer knows, and structural tags around them.
+//! Grammars as JSON: the rules themselves, for engines that no writer knows.
 
 use std::collections::HashSet;
 
@@ -23,12 +23,6 @@ impl Grammar {
             }
         }
         Value::from([("start", start), ("rules", Value::Object(writer.out))])
-    }
-
-    /// For xgrammar in vLLM, SGLang and others: a structural tag that holds the whole grammar.
-    pub fn to_structural_tag(&self) -> Value {
-        let format = Value::from([("type", "grammar".into()), ("grammar", self.to_ebnf().into())]);
-        Value::from([("type", "structural_tag".into()), ("format", format)])
     }
 }
 

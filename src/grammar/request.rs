@@ -1,37 +1,45 @@
-//! The request: its tools, and which of them the model may or must call.
+//! The request: its tools, which of them the model may or must call, and the form of the answer.
 
+use std::borrow::Cow;
+
+use super::answer::AnswerFormat;
 use super::calls::Tool;
+use super::choice::Choice;
 use super::notes::{Effect, Note};
-use super::turn::Presence;
+use super::tools::{self, Fault};
+use super::turn::{Presence, Reasoning};
 use crate::diagnostic::Diagnostic;
-use crate::json::{Object, Value};
+use crate::json::Value;
 
 /// One request.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Request<'r> {
-    pub(crate) tools: Option<&'r Value>,
-    pub(crate) choice: Option<&'r Choice>,
+    pub(crate) tools: Option<Cow<'r, Value>>,
+    pub(crate) choice: Option<Cow<'r, Choice>>,
     pub(crate) parallel: Option<bool>,
-    pub(crate) prompt: Option<&'r str>,
-    pub(crate) reasoning: Presence,
+    pub(crate) prompt: Option<Cow<'r, str>>,
+    pub(crate) reasoning: Reasoning,
     pub(crate) content: Presence,
+    pub(crate) format: Option<AnswerFormat<'r>>,
     pub(crate) open_properties: bool,
     pub(crate) wire_space: bool,
     pub(crate) any_order: bool,
+    /// What reading the request's body left to be said.
+    pub(crate) notes: Vec<Note>,
 }
 
 impl<'r> Request<'r> {
     /// The tools as OpenAI lists them, or the functions inside.
     #[must_use]
     pub fn tools(mut self, tools: impl Into<Option<&'r Value>>) -> Self {
-        self.tools = tools.into();
+        self.tools = tools.into().map(Cow::Borrowed);
         self
     }
 
     /// Which of them the model may or must call; by default `Auto` with tools and `None` without.
     #[must_use]
     pub fn choice(mut self, choice: impl Into<Option<&'r Choice>>) -> Self {
-        self.choice = choice.into();
+        self.choice = choice.into().map(Cow::Borrowed);
         self
     }
 
@@ -45,13 +53,26 @@ impl<'r> Request<'r> {
     /// The prompt as it will be sent.
     #[must_use]
     pub fn prompt(mut self, prompt: impl Into<Option<&'r str>>) -> Self {
-        self.prompt = prompt.into();
+        self.prompt = prompt.into().map(Cow::Borrowed);
         self
+    }
+
+    /// The prompt as it will be sent, if nobody else keeps it.
+    #[must_use]
+    pub fn prompt_text(mut self, prompt: impl Into<String>) -> Self {
+        self.prompt = Some(Cow::Owned(prompt.into()));
+        self
+    }
+
+    /// Whether the request asks for an answer without reasoning.
+    #[cfg(feature = "cli")]
+    pub(crate) fn is_without_reasoning(&self) -> bool {
+        self.reasoning == Reasoning::Never
     }
 
     /// Whether the model thinks first.
     #[must_use]
-    pub fn reasoning(mut self, reasoning: Presence) -> Self {
+    pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
         self.reasoning = reasoning;
         self
     }
@@ -85,66 +106,6 @@ impl<'r> Request<'r> {
     }
 }
 
-/// Which tools the model may or must call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Choice {
-    /// Any of them, or none.
-    Auto,
-    /// At least one.
-    Required,
-    /// None.
-    None,
-    /// This one.
-    Named(String),
-    /// Any of these, or none.
-    Allowed(Vec<String>),
-    /// At least one of these.
-    RequiredOf(Vec<String>),
-}
-
-impl Choice {
-    /// Reads OpenAI's `tool_choice`: a word or an object.
-    ///
-    /// # Errors
-    ///
-    /// The value is neither.
-    pub fn read(value: &Value) -> Result<Self, Diagnostic> {
-        let wrong = || {
-            let message = "invalid `tool_choice`";
-            Diagnostic::error("grammar-choice", message)
-                .help("`auto`, `required`, `none`, a tool's name, or OpenAI's objects of the types `function` and `allowed_tools`")
-        };
-        match value {
-            Value::String(word) => Ok(match word.as_str() {
-                "auto" => Self::Auto,
-                "required" | "any" => Self::Required,
-                "none" => Self::None,
-                name => Self::Named(name.to_owned()),
-            }),
-            Value::Object(entries) => {
-                let name = |value: &Value| -> Option<String> {
-                    let own = value.get("function").unwrap_or(value);
-                    own.get("name").and_then(Value::as_str).map(str::to_owned)
-                };
-                match entries.get("type").and_then(Value::as_str) {
-                    Some("allowed_tools") => {
-                        let own = entries.get("allowed_tools").unwrap_or(value);
-                        let names = own.get("tools").and_then(Value::as_list).ok_or_else(wrong)?;
-                        let names: Vec<String> = names.iter().map(name).collect::<Option<_>>().ok_or_else(wrong)?;
-                        match own.get("mode").and_then(Value::as_str) {
-                            Some("required") => Ok(Self::RequiredOf(names)),
-                            _ => Ok(Self::Allowed(names)),
-                        }
-                    }
-                    _ => name(value).map(Self::Named).ok_or_else(wrong),
-                }
-            }
-            _ => Err(wrong()),
-        }
-    }
-}
-
 /// How many calls the request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
@@ -156,47 +117,17 @@ pub(crate) enum Wants {
 
 /// The tools the model may call, and how many calls it has to make.
 pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec<Tool>, Wants), Vec<Diagnostic>> {
-    let mut tools: Vec<Tool> = Vec::new();
-    let mut problems = Vec::new();
-    let given = match request.tools {
+    let given = match request.tools.as_deref() {
         None | Some(Value::Null) => &[][..],
         Some(Value::List(items)) => items,
         Some(_) => return Err(vec![Diagnostic::error("grammar-tools", "the tools must be a JSON list")]),
     };
-    for (at, item) in given.iter().enumerate() {
-        let own = item.get("function").unwrap_or(item);
-        let Some(name) = own.get("name").and_then(Value::as_str).filter(|name| !name.is_empty()) else {
-            problems.push(Diagnostic::error("grammar-tools", format!("the tool at `/{at}` has no name")));
-            continue;
-        };
-        if tools.iter().any(|known| known.name == name) {
-            problems.push(Diagnostic::error(
-                "grammar-tools",
-                format!("the tool at `/{at}` has the same name as another: `{name}`"),
-            ));
-            continue;
-        }
-        let parameters = match own.get("parameters").or_else(|| own.get("input_schema")) {
-            None | Some(Value::Null) => {
-                notes.push(Note {
-                    tool: Some(name.to_owned()),
-                    ..Note::new(
-                        Effect::Assumed,
-                        "the tool has no parameters: its only valid argument is an empty object",
-                    )
-                });
-                let none = [("type", "object".into()), ("properties", Value::Object(Object::new()))];
-                Value::from(none)
-            }
-            Some(parameters) => parameters.clone(),
-        };
-        tools.push(Tool { name: name.to_owned(), parameters });
-    }
-    let default = if tools.is_empty() { Choice::None } else { Choice::Auto };
-    let choice = request.choice.unwrap_or(&default);
+    let (mut tools, mut faults) = tools::read(given, notes);
+    let default = if given.is_empty() { Choice::None } else { Choice::Auto };
+    let choice = request.choice.as_deref().unwrap_or(&default);
     let (names, wants): (Option<&[String]>, Wants) = match choice {
-        Choice::None => return if problems.is_empty() { Ok((Vec::new(), Wants::Nothing)) } else { Err(problems) },
-        Choice::Auto if tools.is_empty() => (None, Wants::Nothing),
+        Choice::None => (Some(&[]), Wants::Nothing),
+        Choice::Auto if given.is_empty() => (None, Wants::Nothing),
         Choice::Auto => (None, Wants::Perhaps),
         Choice::Required => (None, Wants::Some),
         Choice::Named(name) => (Some(std::slice::from_ref(name)), Wants::One),
@@ -204,14 +135,29 @@ pub(crate) fn tools(request: &Request<'_>, notes: &mut Vec<Note>) -> Result<(Vec
         Choice::RequiredOf(names) => (Some(names), Wants::Some),
     };
     if let Some(names) = names {
-        for name in names {
-            if !tools.iter().any(|tool| tool.name == *name) {
-                let known: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-                let message = format!("`tool_choice` names `{name}`, which is not among the tools");
-                problems.push(
-                    Diagnostic::error("grammar-choice", message).help(format!("the tools are {}", known.join(", "))),
-                );
-            }
+        // What is wrong with a tool that nobody may call hurts nobody.
+        faults.retain(|fault| fault.of_list || fault.name.as_ref().is_some_and(|name| names.contains(name)));
+    }
+    let mut problems = Vec::new();
+    for Fault { name, of_list, message } in faults {
+        if wants == Wants::Perhaps && !of_list {
+            let message = format!("the tool is dropped: {message}");
+            notes.push(Note { tool: name, ..Note::new(Effect::Tighter, message) });
+        } else {
+            let name = name.map_or(String::new(), |name| format!("tool `{name}`: "));
+            problems.push(Diagnostic::error("grammar-tools", format!("{name}{message}")));
+        }
+    }
+    if wants == Wants::Nothing {
+        return if problems.is_empty() { Ok((Vec::new(), wants)) } else { Err(problems) };
+    }
+    if let Some(names) = names {
+        let listed = |name: &str| given.iter().filter_map(tools::name).any(|known| known == name);
+        for name in names.iter().filter(|name| !listed(name)) {
+            let known: Vec<&str> = given.iter().filter_map(tools::name).collect();
+            let message = format!("`tool_choice` names `{name}`, which is not among the tools");
+            problems
+                .push(Diagnostic::error("grammar-choice", message).help(format!("the tools are {}", known.join(", "))));
         }
         tools.retain(|tool| names.contains(&tool.name));
     }

@@ -7,6 +7,10 @@ use indexmap::IndexSet;
 
 use super::automaton::Automaton;
 use super::strings::Strings;
+use crate::json::Value;
+
+/// The number of blanks allowed in one place.
+const MOST_BLANKS: u32 = 8;
 
 /// One part of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +64,8 @@ pub(crate) struct Rules {
     pub free_strings: Vec<FreeString>,
     /// How much white space two tokens may have between them, if renders indent more than is usual.
     pub most_blanks: u32,
+    /// Rules that a format of xgrammar says as well.
+    pub native: HashMap<usize, Value, foldhash::fast::RandomState>,
     /// White space between two tokens, outside of a JSON string and inside.
     pub spaces: [Option<Node>; 2],
 }
@@ -183,6 +189,24 @@ impl Rules {
         let number = self.reserve(name);
         self.set(number, node);
         Node::Rule(number)
+    }
+
+    /// The same with a format of xgrammar that says as much.
+    pub fn add_native(&mut self, name: &str, node: Node, native: Option<Value>) -> Node {
+        let Some(native) = native else { return node };
+        let node = match node {
+            Node::Text(..) => node,
+            node => self.add(name, node),
+        };
+        if let Node::Rule(number) = &node {
+            self.native.insert(*number, native);
+        }
+        node
+    }
+
+    /// How much white space two tokens may have between them.
+    pub fn blanks(&self) -> u32 {
+        MOST_BLANKS.max(self.most_blanks)
     }
 
     /// A rule that is filled in later, so that others may name it.

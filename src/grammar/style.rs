@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::automaton::{Automaton, except};
+use super::custom::ContextFree;
 use super::rules::{FreeString, Node, Rules};
 use super::strings::Strings;
 use crate::json::Value;
@@ -37,8 +38,32 @@ pub(crate) enum Space {
     Exact { colon: String, comma: String },
 }
 
-/// The number of blanks allowed in one place.
-const MOST_BLANKS: u32 = 8;
+/// How the characters between two quotes are written.
+enum Spelling {
+    Json,
+    /// As Python does inside this quote.
+    Python(char),
+    /// As they are, without this text.
+    Raw(String),
+}
+
+impl Spelling {
+    /// The texts as they are written; nothing if they need too many states.
+    fn of(&self, text: &Automaton) -> Option<Automaton> {
+        match self {
+            Self::Json if *text == Automaton::anything() => Some(ANY_JSON.clone()),
+            Self::Json => json_text(text),
+            Self::Python(quote) => {
+                let sign = u32::from(*quote);
+                let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
+                text.respelled(&plain, &PYTHON_ESCAPES)
+            }
+            // No string is quoted by nothing: all of it is raw.
+            Self::Raw(close) if close.is_empty() => Some(text.clone()),
+            Self::Raw(close) => text.both(&Automaton::without(&[&Regular::text(close)], &[])?),
+        }
+    }
+}
 
 const JSON_ESCAPES: [(char, &str); 8] = [
     ('"', "\\\""),
@@ -122,7 +147,7 @@ impl Style {
         let blanks = if self.inside { vec![(32, 32)] } else { vec![(9, 10), (13, 13), (32, 32)] };
         let Some(blank) = Automaton::of(&Regular::Class(blanks)) else { return Node::empty() };
         let blank = rules.text("blank", blank);
-        let space = rules.add("space", blank.repeat(0, Some(MOST_BLANKS.max(rules.most_blanks))));
+        let space = rules.add("space", blank.repeat(0, Some(rules.blanks())));
         let [outside, within] = &mut rules.spaces;
         *(if self.inside { within } else { outside }) = Some(space.clone());
         space
@@ -168,33 +193,38 @@ impl Style {
     }
 
     fn constrained(&self, rules: &mut Rules, name: &str, text: &Automaton, clear: &Automaton) -> Option<Node> {
-        let as_json = |rules: &mut Rules| {
-            let is_free = *text == Automaton::anything();
-            let raw = if is_free { ANY_JSON.clone() } else { json_text(text)? };
-            let body = self.text(rules, name, &raw, clear)?;
-            Some(self.quoted_text("\"", body, "\""))
-        };
-        let as_it_is = |rules: &mut Rules, open: &str, close: &str| {
-            let free = Automaton::without(&[&Regular::text(close)], &[])?;
-            let body = self.text(rules, name, &text.both(&free)?, clear)?;
-            Some(self.quoted_text(open, body, close))
-        };
+        let mut ways = Vec::new();
+        for (open, close, spelling) in self.spellings() {
+            let body = self.text(rules, name, &spelling.of(text)?, clear)?;
+            ways.push(self.quoted_text(&open, body, &close));
+        }
+        Some(Node::choice(ways))
+    }
+
+    /// Strings of a grammar with recursion, each terminal spelled by itself; nothing if one needs too many states.
+    pub fn grammar(&self, rules: &mut Rules, name: &str, grammar: &ContextFree, clear: &Automaton) -> Option<Node> {
+        let mut ways = Vec::new();
+        for (open, close, spelling) in self.spellings() {
+            let mut spell = |rules: &mut Rules, name: &str, terminal: &Automaton| {
+                self.text(rules, name, &spelling.of(terminal)?, clear)
+            };
+            let body = grammar.node(rules, name, &mut spell)?;
+            ways.push(self.quoted_text(&open, body, &close));
+        }
+        Some(Node::choice(ways))
+    }
+
+    /// The text of a string's characters between quotes, for each way to quote it.
+    fn spellings(&self) -> Vec<(String, String, Spelling)> {
+        let quoted = |quote: &str, spelling: Spelling| (quote.to_owned(), quote.to_owned(), spelling);
+        let as_it_is = |open: &str, close: &str| (open.to_owned(), close.to_owned(), Spelling::Raw(close.to_owned()));
         match &self.strings {
-            Strings::Json => as_json(rules),
-            Strings::Single => Some(Node::choice([as_it_is(rules, "'", "'")?, as_json(rules)?])),
+            Strings::Json => vec![quoted("\"", Spelling::Json)],
+            Strings::Single => vec![as_it_is("'", "'"), quoted("\"", Spelling::Json)],
             Strings::Python(quotes) => {
-                let mut ways = Vec::new();
-                for quote in *quotes {
-                    let sign = u32::from(*quote);
-                    let plain = |low, high| except(low, high, &sorted([(0, 8), (10, 31), (sign, sign), (92, 92)]));
-                    let raw = text.respelled(&plain, &PYTHON_ESCAPES)?;
-                    let body = self.text(rules, name, &raw, clear)?;
-                    let quote = quote.to_string();
-                    ways.push(self.quoted_text(&quote, body, &quote));
-                }
-                Some(Node::choice(ways))
+                quotes.iter().map(|quote| quoted(&quote.to_string(), Spelling::Python(*quote))).collect()
             }
-            Strings::Marked(open, close) => as_it_is(rules, open, close),
+            Strings::Marked(open, close) => vec![as_it_is(open, close)],
         }
     }
 

@@ -4,11 +4,12 @@ use super::automaton::Automaton;
 use super::machine::Machine;
 use super::marks::Clear;
 use super::notes::{Effect, Note};
+use super::own_mark::first_of_its_own;
 use super::rules::{Node, Rules};
+use super::thinking::{self, Thinking};
 use super::{Lazily, Trigger};
 use crate::pattern::Regular;
 use crate::text::{common_end, common_start, slice};
-use crate::wire::marks::Segmentation;
 use crate::wire::structure::WireFormat;
 use crate::wire::written::{Group, Part, Shape, Written};
 
@@ -25,13 +26,30 @@ pub enum Presence {
     Never,
 }
 
+/// Whether the model thinks first, and who waits for the end of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reasoning {
+    /// As the wire has it at the end of the prompt.
+    #[default]
+    Auto,
+    /// It does, and writes something.
+    Always,
+    /// It does not; reasoning that the prompt opened is closed at once.
+    Never,
+    /// The engine holds the grammar back until reasoning is over: the grammar begins after it.
+    Outside,
+}
+
 /// The parts of the turn.
 pub(crate) struct Turn<'t> {
     pub wire: &'t WireFormat,
     pub written: &'t Written,
     pub clear: &'t Clear,
     pub prompt: Option<&'t str>,
-    pub reasoning: Presence,
+    pub reasoning: Reasoning,
+    /// The content, if it is not free.
+    pub answer: Option<Node>,
     /// Whether content beside calls is allowed, and whether it is required.
     pub content: Presence,
     /// The calls, if there are any.
@@ -50,6 +68,8 @@ pub(crate) struct Start {
     pub held: String,
     /// The prompt's own part of the turn.
     pub begun: String,
+    /// Where reasoning begins and ends.
+    pub thinking: Thinking,
 }
 
 /// A shape with its calls as one.
@@ -58,11 +78,9 @@ type Parts = Vec<Node>;
 impl Turn<'_> {
     /// The rule of the whole turn from the end of the prompt on.
     pub fn root(&self, rules: &mut Rules, notes: &mut Vec<Note>) -> Option<(Node, Start)> {
-        let content = self.clear.content.clone();
-        let content = if self.content == Presence::Always { not_empty(&content) } else { content };
-        let content = rules.text("content", content);
+        let content = self.free_or_answer(rules);
         let thought = self.clear.reasoning.as_ref().map_or_else(Node::never, |thought| {
-            let is_required = self.reasoning == Presence::Always;
+            let is_required = self.reasoning == Reasoning::Always;
             rules.text("reasoning", if is_required { not_empty(thought) } else { thought.clone() })
         });
         let (groups, is_known) = self.groups();
@@ -82,12 +100,14 @@ impl Turn<'_> {
             let shapes = self.wanted(group, &tail);
             let kind = |shape: &Shape| (shape.has(&Part::Content), shape.has(&Part::Call));
             let mut alive: Vec<Parts> = Vec::new();
+            let mut behind: Vec<Parts> = Vec::new();
             let mut kinds: Vec<(bool, bool)> = Vec::new();
             let mut others: Vec<&Shape> = Vec::new();
             for shape in shapes {
                 let parts = self.parts(shape, &content, &thought);
                 let whole = Node::sequence(parts.iter().cloned());
                 if !whole.is_never() && after(rules, &whole, &tail).is_some() {
+                    behind.extend(self.behind_thought(shape, &parts));
                     alive.push(parts);
                     kinds.push(kind(shape));
                 } else {
@@ -98,10 +118,18 @@ impl Turn<'_> {
             // other renders show what may follow its bare close.
             let thinks = self.start(group, &tail).inside.is_some();
             others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
-            let own = after(rules, &factored(&alive), &tail).unwrap_or_else(Node::never);
+            let is_outside = self.reasoning == Reasoning::Outside;
+            let own = match is_outside && !behind.is_empty() {
+                true => factored(&behind),
+                false => after(rules, &factored(&alive), &tail).unwrap_or_else(Node::never),
+            };
             let more = self.beyond(rules, group, &others, &tail, &content, &thought).unwrap_or_else(Node::never);
             let after = Node::choice([own, more]);
             start = self.start(group, &tail);
+            if is_outside && start.inside.is_none() {
+                let message = "the prompt leaves no reasoning open: the engine has to wait until reasoning is over, if there is any";
+                notes.push(Note::new(Effect::Assumed, message));
+            }
             if !ways.contains(&after) {
                 ways.push(after);
             }
@@ -171,10 +199,16 @@ impl Turn<'_> {
             }
             Presence::Auto => {}
         }
+        if self.answer.is_some() {
+            // The answer is said or a tool is called: what stands beside a call is no answer, and silence is none.
+            let beside = self.content == Presence::Always;
+            shapes.retain(|shape| beside || !(shape.has(&Part::Content) && has_call(shape)));
+            shapes.retain(|shape| shape.has(&Part::Content) || has_call(shape));
+        }
         let thinks = |shape: &Shape| shape.has(&Part::Reasoning);
         match self.reasoning {
-            Presence::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
-            Presence::Never if tail.len() <= group.header.len() => shapes.retain(|shape| !thinks(shape)),
+            Reasoning::Always if shapes.iter().any(|shape| thinks(shape)) => shapes.retain(|shape| thinks(shape)),
+            Reasoning::Never if tail.len() <= group.header.len() => shapes.retain(|shape| !thinks(shape)),
             _ => {}
         }
         shapes
@@ -191,12 +225,14 @@ impl Turn<'_> {
         if is_single || count > 2 {
             return vec![Node::never()];
         }
-        for part in &shape.parts {
+        for (at, part) in shape.parts.iter().enumerate() {
+            let is_thought = at > 0 && shape.parts.get(at - 1) == Some(&Part::Reasoning);
             match part {
                 Part::Text(text) if is_between => between.clone_from(text),
+                Part::Text(text) if is_thought => nodes.extend(self.thought_end(text)),
                 Part::Text(text) => nodes.push(Node::literal(text.as_str())),
                 Part::Content => nodes.push(content.clone()),
-                Part::Reasoning if self.reasoning == Presence::Never => {}
+                Part::Reasoning if self.reasoning == Reasoning::Never => {}
                 Part::Reasoning => nodes.push(thought.clone()),
                 Part::Call => {
                     seen += 1;
@@ -212,6 +248,40 @@ impl Turn<'_> {
             }
         }
         nodes
+    }
+
+    /// The text that ends a thought. Who forces the end writes the mark alone, in the middle of a word: the white space
+    /// around it may be there or not.
+    fn thought_end(&self, text: &str) -> Vec<Node> {
+        let parts = self.clear.thought.as_ref().and_then(|(_, close)| Some((text.split_once(close.as_str())?, close)));
+        let Some(((before, after), close)) = parts else { return vec![Node::literal(text)] };
+        // White space before it is the end of the thought, if there is one.
+        let is_thoughts = before.trim().is_empty() && self.reasoning != Reasoning::Never;
+        let before = if is_thoughts { Node::empty() } else { Node::literal(before).optional() };
+        let rest = after.trim_start();
+        let blank = slice(after, ..after.len() - rest.len());
+        let after = if blank.is_empty() { Node::empty() } else { Node::literal(blank).optional() };
+        vec![before, Node::literal(close.as_str()), after, Node::literal(rest)]
+            .into_iter()
+            .filter(|node| *node != Node::empty() && *node != Node::literal(""))
+            .collect()
+    }
+
+    /// The parts of a shape after the mark that ends its thought.
+    fn behind_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
+        let (_, close) = self.clear.thought.as_ref()?;
+        shape.parts.contains(&Part::Reasoning).then_some(())?;
+        let end = parts.iter().position(|node| *node == Node::literal(close.as_str()))?;
+        Some(parts.get(end + 1..)?.to_vec())
+    }
+
+    /// The content: free text, or the answer that was asked for.
+    fn free_or_answer(&self, rules: &mut Rules) -> Node {
+        if let Some(answer) = &self.answer {
+            return answer.clone();
+        }
+        let free = &self.clear.content;
+        rules.text("content", if self.content == Presence::Always { not_empty(free) } else { free.clone() })
     }
 
     /// The rest of the turn if the prompt writes text that no render of the whole turn has: the close of a thought that
@@ -262,10 +332,10 @@ impl Turn<'_> {
             (Some(_), None) => !open.is_empty(),
             (None, _) => false,
         };
-        if !is_open {
+        if !is_open || self.reasoning == Reasoning::Outside {
             return Some(rest);
         }
-        let thought = if self.reasoning == Presence::Never { Node::empty() } else { thought.clone() };
+        let thought = if self.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
         let rest = rules.add("answer", rest);
         // The white space of the close may be the model's or not.
         let ends = [Node::literal(own.close.as_str()), Node::literal(close)];
@@ -274,7 +344,7 @@ impl Turn<'_> {
 
     /// The rest of the turn from the first mark of its calls on, and what starts it.
     pub fn lazy(&self, rules: &mut Rules, start: &Start) -> Option<Lazily> {
-        let content = rules.text("content", self.clear.content.clone());
+        let content = self.free_or_answer(rules);
         let thought = self.clear.reasoning.clone().map_or_else(Node::never, |thought| rules.text("reasoning", thought));
         let call = self.call.clone()?;
         let (groups, _) = self.groups();
@@ -339,28 +409,9 @@ impl Turn<'_> {
             let is_closed = begun.rfind(close.as_str()).is_some_and(|closed| closed > opened);
             (!is_closed).then_some("reasoning_content")
         });
-        Start { inside, held: String::new(), begun }
+        let thinking = thinking::find(self.wire, self.clear.thought.as_ref(), group, tail, inside.is_some());
+        Start { inside, held: String::new(), begun, thinking }
     }
-}
-
-/// The first marks of a text that occur in no other: their positions and texts.
-fn first_of_its_own(segmentation: Segmentation, text: &str, others: &[&str]) -> Option<(usize, String)> {
-    let marks = segmentation.marks(text);
-    let starts: Vec<usize> = marks.iter().scan(0, |at, mark| Some(std::mem::replace(at, *at + mark.len()))).collect();
-    for count in 1..=marks.len() {
-        for (index, from) in starts.iter().enumerate() {
-            let run = marks.get(index..index + count).unwrap_or(&[]);
-            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-            let length: usize = run.iter().map(|mark| mark.len()).sum();
-            let candidate = text.get(*from..from + length)?.trim();
-            let is_distinctive = segmentation.is_distinctive(first) && segmentation.is_distinctive(last);
-            if is_distinctive && !others.iter().any(|other| other.contains(candidate)) {
-                let from = from + text.get(*from..)?.find(candidate)?;
-                return Some((from, candidate.to_owned()));
-            }
-        }
-    }
-    None
 }
 
 /// A text as a regular expression of ECMAScript.

@@ -9,6 +9,7 @@ mod write;
 use std::collections::HashMap;
 
 use super::automaton::Automaton;
+use super::custom::Input;
 use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
 use super::style::Style;
@@ -50,6 +51,8 @@ pub(crate) struct Reader<'r> {
     pub clear: &'r Automaton,
     /// Whether absent `additionalProperties` allow any.
     pub open: bool,
+    /// What strings are, if the tool is a custom one.
+    pub input: Option<&'r Input>,
     pub notes: Vec<Note>,
     /// The rules of schemas already written or being written, by their places and style.
     known: HashMap<(String, Style), Known>,
@@ -82,6 +85,7 @@ impl<'r> Reader<'r> {
             tool: tool.to_owned(),
             clear,
             open,
+            input: None,
             notes: Vec::new(),
             known: HashMap::new(),
             depth: 0,

@@ -5,6 +5,7 @@ use super::members::{MOST_UNORDERED, Member, Order, in_any_order, in_order};
 use super::shape::{Schema, Shape, type_of, types};
 use super::{Problem, Reader, format};
 use crate::grammar::automaton::{Automaton, LAST, MOST_STATES};
+use crate::grammar::custom::Input;
 use crate::grammar::notes::Effect;
 use crate::grammar::number::{ANY_NUMBER, ANY_WHOLE};
 use crate::grammar::rules::Node;
@@ -140,6 +141,9 @@ impl Reader<'_> {
         if shape.max_length.is_some_and(|most| most < shape.min_length) {
             return Ok(Node::never());
         }
+        if let Some(input) = self.input {
+            return self.input(input, style, self.clear, shape);
+        }
         let text = self.counted(shape)?;
         let own = format!("{name}-text");
         let is_free = matches!(&text, Ok(text) if *text == Automaton::anything());
@@ -176,8 +180,31 @@ impl Reader<'_> {
         Ok(Node::sequence([style.literal(open), body, style.literal(close)]))
     }
 
+    /// The text that a custom tool takes.
+    fn input(&mut self, input: &Input, style: &Style, clear: &Automaton, shape: &Shape) -> Result<Node, Problem> {
+        let name = format!("{}-input", self.tool);
+        let node = match input {
+            Input::Regular(text) => style.string(self.rules, &name, text, clear),
+            Input::ContextFree(grammar) => {
+                let forms_mark = grammar
+                    .letters()
+                    .is_none_or(|letters| letters.both(&clear.complement()).is_none_or(|marks| !marks.is_empty()));
+                if forms_mark {
+                    let message = "terminals are clear of markers, but several together may form one";
+                    self.note(Effect::Looser, &shape.path, "format", message);
+                }
+                style.grammar(self.rules, &name, grammar, clear)
+            }
+        };
+        node.ok_or_else(|| Problem::at(&shape.path, &format!("this text needs more than {MOST_STATES} states")))
+    }
+
     /// A string without quotes in text that avoids other marks.
     pub(crate) fn bare_text(&mut self, shape: &Shape, name: &str, clear: &Automaton) -> Result<Node, Problem> {
+        if let Some(input) = self.input {
+            let style = Style { strings: Strings::Marked(String::new(), String::new()), ..Style::json() };
+            return self.input(input, &style, clear, shape);
+        }
         let text = self.counted(shape)?;
         let (Ok(free) | Err(free)) = &text;
         if let Ok(text) = &text

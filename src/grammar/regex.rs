@@ -1,0 +1,173 @@
+//! Small automata as regular expressions, in the syntax that all engines share.
+
+use std::fmt::Write;
+
+use super::automaton::{Automaton, LAST, except};
+
+/// How many states an automaton may have, and how long its expression may become.
+const MOST_STATES: usize = 40;
+const MOST_BYTES: usize = 2000;
+
+/// An expression between two states: alternatives, and whether it may stand in a sequence as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    text: String,
+    is_atom: bool,
+}
+
+impl Part {
+    fn atom(text: String) -> Self {
+        Self { text, is_atom: true }
+    }
+
+    fn empty() -> Self {
+        Self { text: String::new(), is_atom: false }
+    }
+
+    fn grouped(&self) -> String {
+        if self.is_atom { self.text.clone() } else { format!("(?:{})", self.text) }
+    }
+
+    fn is_choice(&self) -> bool {
+        !self.is_atom && self.text.contains('|')
+    }
+
+    /// One after the other.
+    fn then(&self, next: &Self) -> Self {
+        let part = |part: &Self| if part.is_choice() { part.grouped() } else { part.text.clone() };
+        match (self.text.is_empty(), next.text.is_empty()) {
+            (true, _) => next.clone(),
+            (_, true) => self.clone(),
+            _ => Self { text: part(self) + &part(next), is_atom: false },
+        }
+    }
+
+    fn or(&self, other: &Self) -> Self {
+        if self == other {
+            return self.clone();
+        }
+        match (self.text.is_empty(), other.text.is_empty()) {
+            (true, _) => Self { text: format!("{}?", other.grouped()), is_atom: false },
+            (_, true) => Self { text: format!("{}?", self.grouped()), is_atom: false },
+            _ => Self { text: format!("{}|{}", self.text, other.text), is_atom: false },
+        }
+    }
+
+    fn starred(&self) -> Self {
+        Self { text: format!("{}*", self.grouped()), is_atom: false }
+    }
+}
+
+/// The texts from a state on as a regular expression of a whole match; nothing if it would be large.
+pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String> {
+    let mut order = vec![start];
+    let mut next = 0;
+    while let Some(at) = order.get(next).copied() {
+        next += 1;
+        for edge in automaton.state(at)?.edges {
+            if !order.contains(&edge.to) {
+                order.push(edge.to);
+            }
+        }
+        if order.len() > MOST_STATES {
+            return None;
+        }
+    }
+    // One more state at the end, and the paths between any two.
+    let (count, end) = (order.len() + 1, order.len());
+    let mut paths: Vec<Vec<Option<Part>>> = vec![vec![None; count]; count];
+    for (from, at) in order.iter().enumerate() {
+        let state = automaton.state(*at)?;
+        for (to, target) in order.iter().enumerate() {
+            let own = state.edges.iter().filter(|edge| edge.to == *target);
+            let ranges: Vec<(u32, u32)> = own.map(|edge| (edge.low, edge.high)).collect();
+            if !ranges.is_empty() {
+                *paths.get_mut(from)?.get_mut(to)? = Some(Part::atom(class(&ranges)));
+            }
+        }
+        if state.accepts {
+            *paths.get_mut(from)?.get_mut(end)? = Some(Part::empty());
+        }
+    }
+    let path = |paths: &[Vec<Option<Part>>], from: usize, to: usize| paths.get(from)?.get(to)?.clone();
+    // The last states first: those that only a few lead to.
+    for gone in (1..order.len()).rev() {
+        let around = path(&paths, gone, gone).map(|own| own.starred());
+        for from in 0..gone {
+            let Some(before) = path(&paths, from, gone) else { continue };
+            for to in (0..gone).chain([end]) {
+                let Some(after) = path(&paths, gone, to) else { continue };
+                let way = match &around {
+                    Some(around) => before.then(around).then(&after),
+                    None => before.then(&after),
+                };
+                let both = match path(&paths, from, to) {
+                    Some(known) => known.or(&way),
+                    None => way,
+                };
+                if both.text.len() > MOST_BYTES {
+                    return None;
+                }
+                *paths.get_mut(from)?.get_mut(to)? = Some(both);
+            }
+        }
+    }
+    let rest = path(&paths, 0, end)?;
+    let whole = match path(&paths, 0, 0) {
+        Some(own) => own.starred().then(&rest),
+        None => rest,
+    };
+    Some(whole.text)
+}
+
+/// One character of these ranges.
+fn class(ranges: &[(u32, u32)]) -> String {
+    let is_rest = ranges.last().is_some_and(|(_, high)| *high == LAST);
+    if let [(low, high)] = ranges
+        && low == high
+    {
+        let mut out = String::new();
+        sign(&mut out, *low);
+        return out;
+    }
+    let shown = if is_rest { except(0, LAST, ranges) } else { ranges.to_vec() };
+    if is_rest && shown.is_empty() {
+        return r"[\s\S]".to_owned();
+    }
+    let mut out = String::from(if is_rest { "[^" } else { "[" });
+    for (low, high) in shown {
+        sign(&mut out, low);
+        if high > low {
+            if high > low + 1 {
+                out.push('-');
+            }
+            sign(&mut out, high);
+        }
+    }
+    out.push(']');
+    out
+}
+
+fn sign(out: &mut String, c: u32) {
+    match char::from_u32(c) {
+        Some('\n') => out.push_str("\\n"),
+        Some('\r') => out.push_str("\\r"),
+        Some('\t') => out.push_str("\\t"),
+        Some(c)
+            if c.is_ascii_punctuation()
+                && !matches!(
+                    c,
+                    '"' | '\'' | '<' | '>' | ',' | ':' | ';' | '=' | '_' | '@' | '!' | '%' | '&' | '`' | '~' | '#'
+                ) =>
+        {
+            out.extend(['\\', c]);
+        }
+        Some(c) if !c.is_control() && (c.is_ascii() || c.is_alphanumeric()) => out.push(c),
+        _ if c < 0x10000 => {
+            let _ = write!(out, "\\u{c:04X}");
+        }
+        _ => {
+            let _ = write!(out, "\\U{c:08X}");
+        }
+    }
+}
