@@ -66,10 +66,11 @@ class Grammar:
         self,
         tools: Sequence[Any] | None = None,
         *,
+        request: dict[str, Any] | None = None,
         tool_choice: str | dict[str, Any] | None = None,
         parallel: bool | None = None,
         prompt: str | None = None,
-        reasoning: Literal["auto", "always", "never"] = "auto",
+        reasoning: Literal["auto", "always", "never", "outside"] = "auto",
         format: str = "gbnf",
     ) -> dict[str, Any]: ...
 

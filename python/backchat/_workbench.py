@@ -174,6 +174,7 @@ def grammar(
     chat_template: str | os.PathLike[str],
     tools: Sequence[Any] | None = None,
     *,
+    request: dict[str, Any] | None = None,
     tool_choice: str | dict[str, Any] | None = None,
     parallel: bool | None = None,
     prompt: str | None = None,
@@ -182,6 +183,8 @@ def grammar(
 ) -> dict[str, Any]:
     """Write the grammar of what a model may write for one request: `gbnf`, `ebnf`, `structural-tag`, `lark` or `json`.
 
+    `request` is the body of a chat completion; its prompt is rendered if `prompt` does not give it.
+
     For more than one request keep a `Grammar`.
 
     >>> chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}[assistant]"
@@ -189,7 +192,7 @@ def grammar(
     True
     """
     return Grammar(chat_template, variables=variables).for_request(
-        tools, tool_choice=tool_choice, parallel=parallel, prompt=prompt, format=format
+        tools, request=request, tool_choice=tool_choice, parallel=parallel, prompt=prompt, format=format
     )
 
 

@@ -1,9 +1,10 @@
 //! Grammars of one model: made once, then asked for each request.
 
+use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::cli::answers;
 use backchat::diagnostic::Diagnostic;
-use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume};
-use backchat::json::Value;
+use backchat::grammar::{Builder, Choice, Reasoning, Request, SpecialToken, assume, render_prompt};
+use backchat::json::{Object, Value};
 use backchat::wire::Wire;
 use backchat::{Template, input};
 use pyo3::exceptions::PyValueError;
@@ -21,6 +22,8 @@ pub struct Grammar {
     template: Template,
     builder: Builder,
     special: Vec<SpecialToken>,
+    /// What renders the prompts of requests, if there is a chat template.
+    prompts: Option<(ChatTemplate, Object)>,
 }
 
 #[pymethods]
@@ -39,7 +42,12 @@ impl Grammar {
         if chat_template.is_instance_of::<PyTemplate>() || chat_template.is_instance_of::<PyDict>() {
             let template = template::of(chat_template)?;
             let wire = py.detach(|| assume(&template)).map_err(|problem| not_loaded(py, &[problem]))?;
-            return Ok(Self::of(template, wire, special_tokens.map(named_tokens).transpose()?.unwrap_or_default()));
+            return Ok(Self::of(
+                template,
+                wire,
+                special_tokens.map(named_tokens).transpose()?.unwrap_or_default(),
+                None,
+            ));
         }
         let model = Model::of(chat_template, variables)?;
         let compiled = model.compiled(py)?;
@@ -70,7 +78,7 @@ impl Grammar {
             }
             (None, None) => Vec::new(),
         };
-        Ok(Self::of(template, wire, special))
+        Ok(Self::of(template, wire, special, Some((compiled, model.variables.clone()))))
     }
 
     /// The response template that reads what the grammars allow.
@@ -79,13 +87,14 @@ impl Grammar {
         self.template.clone().into()
     }
 
-    /// Writes the grammar of one request.
-    #[pyo3(signature = (tools=None, *, tool_choice=None, parallel=None, prompt=None, reasoning="auto", format="gbnf"))]
+    /// Writes the grammar of one request: of these tools, or of the body of a chat completion.
+    #[pyo3(signature = (tools=None, *, request=None, tool_choice=None, parallel=None, prompt=None, reasoning="auto", format="gbnf"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn for_request<'py>(
         &self,
         py: Python<'py>,
         tools: Option<&Bound<'py, PyAny>>,
+        request: Option<&Bound<'py, PyAny>>,
         tool_choice: Option<&Bound<'py, PyAny>>,
         parallel: Option<bool>,
         prompt: Option<&str>,
@@ -95,15 +104,33 @@ impl Grammar {
         let tools = read_tools(tools)?;
         let choice = tool_choice.map(from_python).transpose()?.filter(|choice| !choice.is_null());
         let choice = choice.as_ref().map(Choice::read).transpose().map_err(|problem| not_loaded(py, &[problem]))?;
-        let request = Request::default()
-            .tools(tools.as_ref())
-            .choice(choice.as_ref())
-            .parallel(parallel)
-            .prompt(prompt)
-            .reasoning(thinking(reasoning)?);
+        let body = request.map(from_python).transpose()?.filter(|body| !body.is_null());
+        if body.is_some() && (tools.is_some() || choice.is_some() || parallel.is_some()) {
+            let message = "`request` has tools, a choice and parallel calls of its own: pass one or the other";
+            return Err(PyValueError::new_err(message));
+        }
+        let thinking = thinking(reasoning)?;
         let write = || -> Result<Option<Value>, Vec<Diagnostic>> {
+            let (mut request, mut rendered) = (Request::default(), None);
+            request = match &body {
+                Some(body) => {
+                    if let (None, Some((template, variables))) = (prompt, &self.prompts) {
+                        let options = RenderOptions::default().now(answers::NOW.to_owned());
+                        rendered =
+                            render_prompt(template, body, variables, &options).map_err(|problem| vec![problem])?;
+                    }
+                    Request::from_body(body)?
+                }
+                None => request.tools(tools.as_ref()).choice(choice.as_ref()).parallel(parallel),
+            };
+            if let Some(prompt) = prompt.or(rendered.as_deref()) {
+                request = request.prompt(prompt);
+            }
+            if body.is_none() || thinking != Reasoning::Auto {
+                request = request.reasoning(thinking);
+            }
             let grammar = self.builder.build(&request)?.with_special_tokens(&self.special);
-            Ok(Some(match format {
+            let mut result = match format {
                 "gbnf" => match grammar.to_lazy_gbnf() {
                     Some((text, triggers)) => grammar.to_value("gbnf", text.into(), Some(triggers)),
                     None => grammar.to_value("gbnf", grammar.to_gbnf().into(), None),
@@ -113,7 +140,11 @@ impl Grammar {
                 "structural-tag" => grammar.to_value("structural-tag", grammar.to_structural_tag(), None),
                 "json" => grammar.to_value("json", grammar.to_json(), None),
                 _ => return Ok(None),
-            }))
+            };
+            if let (Value::Object(entries), Some(prompt)) = (&mut result, rendered.clone()) {
+                entries.insert("prompt".to_owned(), prompt.into());
+            }
+            Ok(Some(result))
         };
         let written = py.detach(write).map_err(|problems| not_loaded(py, &problems))?;
         let no_format = || PyValueError::new_err(format!("there is no grammar format {format:?}"));
@@ -122,8 +153,8 @@ impl Grammar {
 }
 
 impl Grammar {
-    fn of(template: Template, wire: Wire, special: Vec<SpecialToken>) -> Self {
-        Self { builder: Builder::new(template.clone(), wire), template, special }
+    fn of(template: Template, wire: Wire, special: Vec<SpecialToken>, prompts: Option<(ChatTemplate, Object)>) -> Self {
+        Self { builder: Builder::new(template.clone(), wire), template, special, prompts }
     }
 }
 

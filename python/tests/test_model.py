@@ -126,3 +126,15 @@ def test_nothing_of_a_server_is_imported():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
     assert Path(_model.__file__).is_file()
+
+
+def test_a_grammar_of_a_whole_request():
+    grammar = backchat.Grammar(CHAT_TEMPLATE)
+    body = {"messages": [{"role": "user", "content": "Hi"}], "response_format": {"type": "json_object"}}
+    made = grammar.for_request(request=body)
+    assert "Hi" in made["prompt"] and made["lazy"] is False
+    assert grammar.for_request(request=body, prompt=made["prompt"])["grammar"] == made["grammar"]
+    with pytest.raises(ValueError, match="`request` has tools"):
+        grammar.for_request(TOOLS, request=body)
+    with pytest.raises(backchat.TemplateError, match="`/regex` is a grammar of its own"):
+        grammar.for_request(request={"regex": "a"})

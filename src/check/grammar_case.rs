@@ -2,6 +2,7 @@
 
 use super::fixture::Case;
 use super::round_trip::Chat;
+use crate::diagnostic::Diagnostic;
 use crate::grammar::{self, Fed, Request};
 use crate::template::Template;
 
@@ -11,11 +12,15 @@ pub fn run(case: &Case, template: &Template, chat: &Chat) -> Result<(), String> 
     let wire = chat.wire(&case.variables, case.tools.is_some());
     let wire = wire.ok_or("the renders of the chat template do not show how a turn is written")?;
     let prompt = (!case.prefix.is_empty()).then_some(case.prefix.as_str());
-    let request = Request::default().tools(case.tools.as_ref()).prompt(prompt);
-    let grammar = grammar::build(template, &wire, &request).map_err(|problems| {
+    let refused = |problems: Vec<Diagnostic>| {
         let problems: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         format!("no grammar could be written for the request: {}", problems.join("; "))
-    })?;
+    };
+    let request = match &case.request {
+        Some(body) => Request::from_body(body).map_err(refused)?,
+        None => Request::default().tools(case.tools.as_ref()),
+    };
+    let grammar = grammar::build(template, &wire, &request.prompt(prompt)).map_err(refused)?;
     // The engine ends at the stop, which is not part of the grammar; without one it was cut short, and may be anywhere.
     let stops = grammar.stop().iter().map(|(stop, _)| stop).chain(&case.stop);
     let turn = case.output.trim_end();

@@ -64,6 +64,9 @@ pub struct Grammars {
     /// Select the engine: llama.cpp (gbnf), xgrammar (ebnf, structural-tag), llguidance (lark), any other (json)
     #[arg(long, value_enum, default_value_t = Format::Gbnf)]
     format: Format,
+    /// Select the formats of a structural tag: xgrammar's own where they say the same, or one `grammar` format
+    #[arg(long, value_enum, default_value_t = Tags::Native, value_name = "HOW")]
+    tags: Tags,
     /// Start at the first call and leave the text before it unconstrained (the default with `auto`)
     #[arg(long, conflicts_with = "full")]
     lazy: bool,
@@ -154,6 +157,12 @@ enum Format {
     Lark,
     StructuralTag,
     Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tags {
+    Native,
+    Grammar,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -386,7 +395,10 @@ impl Grammars {
             Format::Gbnf => ("gbnf", grammar.to_gbnf().into()),
             Format::Ebnf => ("ebnf", grammar.to_ebnf().into()),
             Format::Lark => ("lark", grammar.to_lark().into()),
-            Format::StructuralTag => ("structural-tag", grammar.to_structural_tag()),
+            Format::StructuralTag => match self.tags {
+                Tags::Native => ("structural-tag", grammar.to_structural_tag()),
+                Tags::Grammar => ("structural-tag", grammar.to_grammar_tag()),
+            },
             Format::Json => ("json", grammar.to_json()),
         };
         grammar.to_value(name, written, None)

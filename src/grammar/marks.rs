@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::automaton::Automaton;
+use super::bans;
 use super::notes::{Effect, Note};
 use crate::derive;
 use crate::pattern::{Regular, of_delimiter};
@@ -131,10 +132,12 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     };
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
-    let inside: Vec<&Forbidden> = content.iter().copied().filter(|(_, is_at_start)| !is_at_start).collect();
-    let answer = (inside.len() < content.len()).then(|| automaton(&inside));
+    // The mark by which a call is known is one even where the template needs more of it.
+    let calls: Vec<Forbidden> = bans::find(wire, written, thought.as_ref()).iter().map(|mark| text(mark)).collect();
+    let inside = content.iter().copied().filter(|(_, is_at_start)| !is_at_start);
+    let inside: Vec<&Forbidden> = inside.chain(&calls).collect();
+    let answer = automaton(&inside);
     let (content, reasoning) = (automaton(&content), thinks.then(|| automaton(&reasoning)));
-    let answer = answer.unwrap_or_else(|| content.clone());
     let value = automaton(&value);
     let bare = if bare_end.is_none() { value.clone() } else { automaton(&bare) };
     let nested = if nested_end.is_none() { value.clone() } else { automaton(&nested) };

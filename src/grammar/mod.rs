@@ -43,6 +43,8 @@ pub use notes::{Effect, Note};
 pub use plain::SCHEMA;
 pub use request::Request;
 pub use special::SpecialToken;
+#[cfg(feature = "workbench")]
+pub(crate) use tools::shown as shown_tools;
 pub use turn::{Presence, Reasoning};
 
 use std::sync::Arc;

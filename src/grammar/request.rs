@@ -58,9 +58,9 @@ impl<'r> Request<'r> {
     }
 
     /// The prompt as it will be sent, if nobody else keeps it.
-    #[must_use]
-    pub fn prompt_text(mut self, prompt: impl Into<String>) -> Self {
-        self.prompt = Some(Cow::Owned(prompt.into()));
+    #[cfg(feature = "cli")]
+    pub(crate) fn prompt_text(mut self, prompt: String) -> Self {
+        self.prompt = Some(Cow::Owned(prompt));
         self
     }
 

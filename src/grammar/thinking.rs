@@ -15,6 +15,12 @@ pub(crate) struct Thinking {
     pub force: Option<String>,
 }
 
+/// The end of a thought that the prompt opened and no render shows: a mark that stands on a line of its own at the
+/// beginning does so at the end, with an empty line before the answer.
+pub(crate) fn assumed_close(tail: &str, close: &str) -> String {
+    if tail.ends_with('\n') { format!("\n{close}\n\n") } else { close.to_owned() }
+}
+
 /// Reads them off the renders of turns that follow this prompt.
 pub(crate) fn find(
     wire: &WireFormat,
@@ -48,7 +54,11 @@ pub(crate) fn find(
             force = Some(force.map_or(rest, |known| wire.segmentation.shared_start(known, rest)));
         }
     }
-    let own = wire.reasoning.as_ref().filter(|_| is_inside).map(|own| own.close.as_str());
+    let assumed = assumed_close(tail, close);
+    let own = wire.reasoning.as_ref().filter(|_| is_inside).map(|own| match own.close.trim() == own.close {
+        true => assumed.as_str(),
+        false => own.close.as_str(),
+    });
     let force = force.or(own).filter(|force| force.contains(close.as_str())).map(str::to_owned);
     Thinking { open, end, force }
 }

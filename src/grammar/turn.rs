@@ -332,13 +332,19 @@ impl Turn<'_> {
             (Some(_), None) => !open.is_empty(),
             (None, _) => false,
         };
-        if !is_open || self.reasoning == Reasoning::Outside {
+        if !is_open {
             return Some(rest);
+        }
+        if self.reasoning == Reasoning::Outside {
+            let assumed = thinking::assumed_close(tail, close);
+            let blank = assumed.rsplit_once(close).map_or("", |(_, blank)| blank).to_owned();
+            return Some(Node::sequence([Node::literal(blank).optional(), rest]));
         }
         let thought = if self.reasoning == Reasoning::Never { Node::empty() } else { thought.clone() };
         let rest = rules.add("answer", rest);
-        // The white space of the close may be the model's or not.
-        let ends = [Node::literal(own.close.as_str()), Node::literal(close)];
+        // The white space of the close may be the model's or not; where no render shows it, it is that of the opening.
+        let assumed = thinking::assumed_close(tail, close);
+        let ends = [Node::literal(own.close.as_str()), Node::literal(close), Node::literal(assumed)];
         Some(Node::sequence([thought, Node::choice(ends), rest]))
     }
 

@@ -266,6 +266,12 @@ fn the_grammar_of_the_request_has_to_allow_the_output() {
     assert_eq!(check("Hi<think>hm</think><end>", "no").code, 0, "the message is as expected");
     let answer = check("Hi<end>", "perhaps");
     assert!(answer.out.contains("`grammar` cannot be `perhaps`"), "{}", answer.out);
+    // The request says what the content is.
+    let request = "=== request\n{\"response_format\": {\"type\": \"json_object\"}}\n=== prefix\n";
+    let asked = case("<think>hm</think>Hi<end>", "yes").replace("=== prefix\n", request);
+    project.write("a.fixture", asked);
+    let answer = project.check(&["--format", "concise"]);
+    assert!(answer.out.contains("rejects the output at line 1, column 18: expected \"{\""), "{}", answer.out);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::support::{backchat, outcome};
 
 const NOW: &str = "2026-01-01T00:00:00";
 
-fn templates() -> Vec<PathBuf> {
+pub(super) fn templates() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("chat_templates");
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "jinja"));
@@ -27,15 +27,15 @@ fn templates() -> Vec<PathBuf> {
 }
 
 /// A chat template of the repository with its response template and its wire.
-struct Model {
-    name: String,
-    chat: ChatTemplate,
-    template: Template,
-    wire: Wire,
+pub(super) struct Model {
+    pub(super) name: String,
+    pub(super) chat: ChatTemplate,
+    pub(super) template: Template,
+    pub(super) wire: Wire,
 }
 
 impl Model {
-    fn load(path: &Path) -> Option<Self> {
+    pub(super) fn load(path: &Path) -> Option<Self> {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let chat = ChatTemplate::compile(&fs::read_to_string(path).unwrap()).unwrap();
         let derived = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("derived/{name}.json"));
@@ -44,11 +44,11 @@ impl Model {
         Some(Self { name, chat, template, wire })
     }
 
-    fn named(name: &str) -> Self {
+    pub(super) fn named(name: &str) -> Self {
         Self::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("chat_templates/{name}.jinja"))).unwrap()
     }
 
-    fn render(&self, messages: &Value, prompt: bool) -> Option<String> {
+    pub(super) fn render(&self, messages: &Value, prompt: bool) -> Option<String> {
         let mut context = Object::new();
         context.insert("messages".to_owned(), messages.clone());
         context.insert("tools".to_owned(), tools());
@@ -57,12 +57,12 @@ impl Model {
         Some(self.chat.render(&context, &options).ok()?.text)
     }
 
-    fn prompt(&self) -> Option<String> {
+    pub(super) fn prompt(&self) -> Option<String> {
         self.render(&value(r#"[{"role": "user", "content": "What now?"}]"#), true)
     }
 
     /// What the template renders of an answer after the prompt, up to the stop.
-    fn output(&self, answer: &str, grammar: &Grammar) -> Option<String> {
+    pub(super) fn output(&self, answer: &str, grammar: &Grammar) -> Option<String> {
         let messages = value(&format!(r#"[{{"role": "user", "content": "What now?"}}, {answer}]"#));
         let whole = self.render(&messages, false)?;
         let rest = whole.strip_prefix(self.prompt()?.as_str())?;
@@ -71,11 +71,11 @@ impl Model {
     }
 }
 
-fn value(text: &str) -> Value {
+pub(super) fn value(text: &str) -> Value {
     json::read(text).unwrap()
 }
 
-fn tools() -> Value {
+pub(super) fn tools() -> Value {
     value(
         r#"[{"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"type": "object",
             "properties": {"city": {"type": "string", "description": "c"}, "days": {"type": "integer", "description": "n"}},
@@ -91,7 +91,7 @@ fn build(model: &Model, choice: &Choice, tools: &Value, prompt: Option<&str>) ->
         .unwrap_or_else(|problems| panic!("{}: {}", model.name, problems[0].message))
 }
 
-fn verdict(grammar: &Grammar, text: &str) -> &'static str {
+pub(super) fn verdict(grammar: &Grammar, text: &str) -> &'static str {
     match grammar.matcher().feed(text) {
         Fed::Ok { may_end: true } => "accept",
         Fed::Ok { may_end: false } => "prefix",
@@ -99,7 +99,7 @@ fn verdict(grammar: &Grammar, text: &str) -> &'static str {
     }
 }
 
-fn call(name: &str, arguments: &str) -> String {
+pub(super) fn call(name: &str, arguments: &str) -> String {
     format!(
         r#"{{"role": "assistant", "content": "", "tool_calls": [{{"id": "aB3dE5gH1", "type": "function",
             "function": {{"name": "{name}", "arguments": {arguments}}}}}]}}"#

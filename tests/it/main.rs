@@ -32,6 +32,7 @@ mod derived;
 mod docs;
 mod fixture;
 mod grammar;
+mod grammar_requests;
 mod hostile;
 mod hub;
 mod invariance;

@@ -150,8 +150,9 @@ impl<'r> Reader<'r> {
     /// The rule or node of a value.
     pub fn value(&mut self, schema: &Schema, style: &Style, name: &str) -> Result<Node, Problem> {
         let schema = self.followed(schema)?;
-        let places: Vec<&str> = schema.all.iter().map(|(_, path)| path.as_str()).collect();
-        let key = (places.join("&"), style.clone());
+        // The root's place is empty, too, but is one.
+        let places: Vec<String> = schema.all.iter().map(|(_, path)| format!("&{path}")).collect();
+        let key = (places.concat(), style.clone());
         match self.known.get(&key) {
             Some(Known::Done(node)) => return Ok(node.clone()),
             Some(Known::Open(Some(number))) => return Ok(Node::Rule(*number)),

@@ -1,0 +1,344 @@
+//! Grammars of whole requests: the body of a chat completion, the form of its answer, custom tools, and what results say
+//! beside the grammar.
+#![cfg(feature = "derive")]
+
+use backchat::chat::RenderOptions;
+use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Presence, Reasoning, Request};
+use backchat::json::{Object, Value};
+use backchat::parser::parse;
+
+use crate::grammar::{Model, call, templates, tools, value, verdict};
+
+const ANSWER: &str = r#"{"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object", "properties": {
+    "answer": {"type": "string"}, "score": {"type": "integer", "minimum": 0, "maximum": 100}}, "required": ["answer"],
+    "additionalProperties": false}}}"#;
+
+fn body(fields: &str) -> Value {
+    value(&format!("{{{fields}}}"))
+}
+
+fn models() -> impl Iterator<Item = Model> {
+    templates().into_iter().filter_map(|path| Model::load(&path))
+}
+
+fn build(model: &Model, request: &Request<'_>) -> Grammar {
+    grammar::build(&model.template, &model.wire, request)
+        .unwrap_or_else(|problems| panic!("{}: {}", model.name, problems[0].message))
+}
+
+fn result(grammar: &Grammar) -> Value {
+    grammar.to_value("gbnf", Value::Null, None)
+}
+
+fn answer_of(content: &str) -> String {
+    Value::from([("role", "assistant".into()), ("content", content.into())]).to_string()
+}
+
+#[test]
+fn the_content_is_json_of_the_schema_in_the_form_of_the_turn() {
+    let mut seen = 0;
+    let format = body(&format!(r#""response_format": {ANSWER}"#));
+    for model in models() {
+        let Some(prompt) = model.prompt() else { continue };
+        let request = Request::from_body(&format).unwrap().prompt(prompt.as_str());
+        let grammar = build(&model, &request);
+        assert!(grammar.to_lazy_gbnf().is_none(), "{}", model.name);
+        for (content, expected) in [
+            (r#"{"answer": "Zürich \"x\" \\ \n", "score": 7}"#, "accept"),
+            ("{\n  \"answer\": \"\"\n}", "accept"),
+            (r#"{"answer": "a", "score": 101}"#, "reject"),
+            (r#"{"score": 7}"#, "reject"),
+            (r#"{"answer": "a", "more": 1}"#, "reject"),
+            (r#"Here: {"answer": "a"}"#, "reject"),
+            (r#"{"answer": "a"} Done."#, "reject"),
+            ("Sure.", "reject"),
+        ] {
+            let Some(output) = model.output(&answer_of(content), &grammar) else { continue };
+            // Some templates add to the content or take from it.
+            if !output.contains(content) {
+                continue;
+            }
+            assert_eq!(verdict(&grammar, &output), expected, "{}: {output:?}", model.name);
+            if expected == "accept" {
+                let message = parse(&model.template, &output, &prompt).unwrap().message;
+                assert_eq!(message.get("content").and_then(Value::as_str), Some(content), "{}", model.name);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn an_answer_stands_beside_calls_as_the_choice_says() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let json = r#"{"answer": "a"}"#;
+    let spoken = "<tool_call>\n{\"name\": \"get_time\", \"arguments\": {}}\n</tool_call>";
+    for (choice, content, answer, call, both) in [
+        ("\"auto\"", Presence::Auto, "accept", "accept", "reject"),
+        ("\"auto\"", Presence::Always, "accept", "reject", "accept"),
+        ("\"none\"", Presence::Auto, "accept", "reject", "reject"),
+        ("\"required\"", Presence::Auto, "reject", "accept", "reject"),
+        (r#"{"type": "function", "function": {"name": "get_time"}}"#, Presence::Auto, "reject", "accept", "reject"),
+    ] {
+        let body = body(&format!(r#""tools": {}, "tool_choice": {choice}, "response_format": {ANSWER}"#, tools()));
+        let grammar = build(&model, &Request::from_body(&body).unwrap().content(content).prompt(prompt.as_str()));
+        let verdicts = [json, spoken, &format!("{json}\n{spoken}")].map(|text| verdict(&grammar, text));
+        assert_eq!(verdicts, [answer, call, both], "{choice} {content:?}");
+        let is_noted = grammar.notes().iter().any(|note| note.message.contains("the form of the answer has no effect"));
+        assert_eq!(is_noted, answer == "reject", "{choice}");
+    }
+}
+
+#[test]
+fn objects_of_any_members_are_answers() {
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let loose = r#"{"type": "json_schema", "json_schema": {"strict": false, "schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}}"#;
+    for (format, text, expected) in [
+        (r#"{"type": "json_object"}"#, r#"{"a": [1, {"b": null}], "ü": "x"}"#, "accept"),
+        (r#"{"type": "json_object"}"#, "{}", "accept"),
+        (r#"{"type": "json_object"}"#, "[1]", "reject"),
+        (r#"{"type": "json_object", "schema": {"type": "array"}}"#, "[1, \"a\"]", "accept"),
+        (r#"{"type": "json_schema", "schema": {"enum": ["yes", "no"]}}"#, "\"yes\"", "accept"),
+        (
+            r#"{"type": "json_schema", "schema": {"type": "object", "properties": {"free": {"type": "object"}}}}"#,
+            r#"{"free": {"a": [1, {"b": null}]}}"#,
+            "accept",
+        ),
+        (loose, r#"{"a": 1, "b": "c"}"#, "accept"),
+        (loose, r#"{"a": "x"}"#, "reject"),
+        (r#"{"type": "text"}"#, "Sure.", "accept"),
+        (r#"{"type": "json_schema", "schema": {"type": "string", "format": "date"}}"#, "\"2024-02-29\"", "accept"),
+        // A marker inside a string would end the content.
+        (r#"{"type": "json_object"}"#, r#"{"a": "<tool_call>"}"#, "reject"),
+        (r#"{"type": "json_object"}"#, r#"{"a": "\u003ctool_call>"}"#, "accept"),
+    ] {
+        let body = body(&format!(r#""response_format": {format}"#));
+        let grammar = build(&model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
+        assert_eq!(verdict(&grammar, text), expected, "{format}: {text}");
+    }
+}
+
+#[test]
+fn a_body_that_cannot_be_followed_is_refused_by_its_pointer() {
+    for (fields, problem) in [
+        (r#""guided_json": {}"#, "`/guided_json` is a grammar of its own"),
+        (r#""structured_outputs": {"regex": "a"}"#, "`/structured_outputs` is a grammar of its own"),
+        (r#""response_format": {"type": "grammar"}"#, "`/response_format/type` is `grammar`"),
+        (r#""response_format": {}"#, "`/response_format` has no `type`"),
+        (
+            r#""response_format": {"type": "json_schema", "json_schema": {}}"#,
+            "`/response_format/json_schema` has no `schema`",
+        ),
+        (
+            r#""response_format": {"type": "json_schema", "json_schema": {"schema": {}, "strict": 1}}"#,
+            "`/response_format/json_schema/strict` must be true or false",
+        ),
+        (r#""text": {"format": {"type": "json_schema"}}"#, "`/text/format` has no `schema`"),
+        (r#""tool_choice": 7"#, "invalid `/tool_choice`"),
+        (r#""parallel_tool_calls": "no""#, "`/parallel_tool_calls` must be true or false"),
+    ] {
+        let body = body(fields);
+        let problems = Request::from_body(&body).unwrap_err();
+        assert!(problems[0].message.contains(problem), "{fields}: {}", problems[0].message);
+    }
+    let model = Model::named("hermes");
+    for (fields, problem) in [
+        (
+            r#""response_format": {"type": "json_schema", "schema": {"allOf": [{"type": "string"}, {"type": "null"}]}}"#,
+            "`/response_format/schema` cannot be written: nothing satisfies this schema",
+        ),
+        (
+            r##""response_format": {"type": "json_schema", "json_schema": {"schema": {"properties": {"a": {"$ref": "#/$defs/x"}}}}}"##,
+            "`/response_format/json_schema/schema/properties/a` cannot be written",
+        ),
+        (r#""tools": [{"type": "web_search"}], "tool_choice": "required""#, "of the type `web_search`"),
+        (
+            r#""tools": [{"name": "f", "strict": "no"}], "tool_choice": "required""#,
+            "`strict` at `/0` must be true or false",
+        ),
+        (
+            r#""tools": [{"type": "custom", "name": "f", "format": {"type": "grammar", "syntax": "lark", "definition": "start: %json {}"}}], "tool_choice": "required""#,
+            "tool `f`: the Lark grammar is not supported at line 1, column 8: `%json`",
+        ),
+    ] {
+        let body = body(fields);
+        let problems = grammar::build(&model.template, &model.wire, &Request::from_body(&body).unwrap()).unwrap_err();
+        assert!(problems[0].message.contains(problem), "{fields}: {}", problems[0].message);
+    }
+}
+
+#[test]
+fn tools_that_cannot_be_used_leave_the_others_theirs() {
+    let model = Model::named("hermes");
+    let body = body(
+        r#""tools": [{"type": "web_search"}, {"type": "function", "name": "go", "parameters": {"type": "object", "properties": {}}},
+            {"type": "custom", "custom": {"name": "f", "format": {"type": "grammar", "grammar": {"syntax": "regex", "definition": "("}}}}]"#,
+    );
+    let grammar = build(&model, &Request::from_body(&body).unwrap().prompt(model.prompt().unwrap().as_str()));
+    let dropped: Vec<_> = grammar.notes().iter().filter(|note| note.message.contains("the tool is dropped")).collect();
+    assert_eq!(dropped.len(), 2, "{:?}", grammar.notes());
+    assert!(dropped.iter().all(|note| note.effect == Effect::Tighter));
+    assert_eq!(verdict(&grammar, "<tool_call>\n{\"name\": \"go\", \"arguments\": {}}\n</tool_call>"), "accept");
+}
+
+#[test]
+fn a_custom_tool_takes_text_of_its_grammar_in_the_form_of_the_wire() {
+    let tools = r#"[{"type": "custom", "custom": {"name": "note", "description": "n"}},
+        {"type": "custom", "custom": {"name": "clock", "description": "c", "format": {"type": "grammar", "grammar":
+            {"syntax": "regex", "definition": "^[0-2][0-9]:[0-5][0-9] \"(am|pm)\"$"}}}},
+        {"type": "custom", "name": "sum", "description": "s", "format": {"type": "grammar", "syntax": "lark", "definition":
+            "start: term | start \" + \" term\nterm: /[0-9]+/ | \"(\" start \")\""}}]"#;
+    let body = body(&format!(r#""tools": {tools}, "tool_choice": "required""#));
+    let mut seen = 0;
+    for model in models() {
+        let Some(prompt) = model.prompt() else { continue };
+        let request = Request::from_body(&body).unwrap().prompt(prompt.as_str());
+        let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
+        let custom = value(r#"{"note": "input", "clock": "input", "sum": "input"}"#);
+        assert_eq!(result(&grammar).get("custom_tools"), Some(&custom), "{}", model.name);
+        for (name, input, expected) in [
+            ("note", "Buy milk.", "accept"),
+            ("clock", "08:30 \"am\"", "accept"),
+            ("clock", "08:61 \"am\"", "reject"),
+            ("clock", "noon", "reject"),
+            ("sum", "1 + (2 + 33)", "accept"),
+            ("sum", "1 + ", "reject"),
+            ("sum", "(1", "reject"),
+        ] {
+            let arguments = Value::from([("input", input.into())]).to_string();
+            let Some(output) = model.output(&call(name, &arguments), &grammar) else { continue };
+            if !output.contains(name) || !output.contains(input.split('"').next().unwrap()) {
+                continue;
+            }
+            assert_eq!(verdict(&grammar, &output), expected, "{}: {output:?}", model.name);
+            seen += 1;
+        }
+    }
+    assert!(seen > 60, "{seen}");
+}
+
+#[test]
+fn reasoning_ends_at_once_where_the_result_says_how() {
+    let format = body(&format!(r#""response_format": {ANSWER}"#));
+    let mut seen = 0;
+    for model in models() {
+        let Some(prompt) = model.prompt() else { continue };
+        let request = Request::from_body(&format).unwrap().prompt(prompt.as_str());
+        let grammar = build(&model, &request);
+        let result = result(&grammar);
+        let text = |name: &str| result.get("reasoning").unwrap().get(name).and_then(Value::as_str).map(str::to_owned);
+        let (Some(open), Some(end), Some(force)) = (text("open"), text("end"), text("force")) else { continue };
+        for (thought, close) in
+            [("Half a wo", &force), ("", &force), ("Half a wo", &end), ("Maybe {\"answer\": 1}?", &force)]
+        {
+            let written = format!("{open}{thought}{close}");
+            let fed = grammar.matcher().feed(&written);
+            assert!(matches!(fed, Fed::Ok { .. }), "{}: {written:?}: {fed:?}", model.name);
+        }
+        assert_ne!(verdict(&grammar, &format!("{open}Sure.{force}Sure.")), "accept", "{}", model.name);
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+#[test]
+fn a_grammar_outside_reasoning_starts_after_it() {
+    let model = Model::named("qwen3");
+    let format = body(&format!(r#""response_format": {ANSWER}"#));
+    let prompt = format!("{}<think>\n", model.prompt().unwrap());
+    let request = Request::from_body(&format).unwrap().prompt(prompt.as_str()).reasoning(Reasoning::Outside);
+    let grammar = build(&model, &request);
+    for (text, expected) in [
+        ("\n\n{\"answer\": \"a\"}", "accept"),
+        ("{\"answer\": \"a\"}", "accept"),
+        ("Half a thought\n</think>\n\n{\"answer\": \"a\"}", "reject"),
+        ("Sure.", "reject"),
+    ] {
+        assert_eq!(verdict(&grammar, text), expected, "{text:?}");
+    }
+    let waits = |grammar: &Grammar| grammar.notes().iter().any(|note| note.message.contains("the engine has to wait"));
+    assert!(!waits(&grammar));
+    let prompt = model.prompt().unwrap();
+    assert!(waits(&build(&model, &request.clone().prompt(prompt.as_str()))));
+}
+
+#[test]
+fn every_call_has_a_text_that_may_be_banned() {
+    let mut seen = 0;
+    let (tools, none) = (tools(), Choice::None);
+    for model in models() {
+        let Some(prompt) = model.prompt() else { continue };
+        let request = Request::default().tools(&tools).choice(&none).prompt(prompt.as_str());
+        let grammar = build(&model, &request);
+        let result = result(&grammar);
+        let Some(bans) = result.get("bans").and_then(|bans| bans.get("texts")).and_then(Value::as_list) else {
+            continue;
+        };
+        if bans.is_empty() {
+            assert!(
+                grammar.notes().iter().any(|note| note.message.contains("no markers of their own")),
+                "{}",
+                model.name
+            );
+            continue;
+        }
+        let holds = |text: &str| bans.iter().filter_map(Value::as_str).any(|ban| text.contains(ban));
+        if let Some(called) = model.output(&call("get_weather", r#"{"city": "Rome"}"#), &grammar) {
+            assert!(holds(&called), "{}: {bans:?} {called:?}", model.name);
+        }
+        if let Some(said) = model.output(&answer_of("It is sunny."), &grammar) {
+            assert!(!holds(&said), "{}: {bans:?} {said:?}", model.name);
+        }
+        seen += 1;
+    }
+    assert!(seen > 8, "{seen}");
+}
+
+#[test]
+fn the_prompt_of_a_body_is_what_its_chat_template_renders() {
+    let model = Model::named("qwen3");
+    let options = RenderOptions::default().now("2026-01-01T00:00:00".to_owned());
+    let prompt = |fields: &str| grammar::render_prompt(&model.chat, &body(fields), &Object::new(), &options);
+    let asked = r#""messages": [{"role": "user", "content": "What now?"}]"#;
+    let with_tools = format!(r#"{asked}, "tools": {}"#, tools());
+    assert_eq!(prompt(&with_tools).unwrap(), model.prompt());
+    assert_eq!(prompt(r#""tools": []"#).unwrap(), None);
+    let closed = prompt(&format!(r#"{asked}, "chat_template_kwargs": {{"enable_thinking": false}}"#)).unwrap().unwrap();
+    assert!(closed.ends_with("</think>\n\n"), "{closed:?}");
+    let begun = r#""messages": [{"role": "user", "content": "What now?"}, {"role": "assistant", "content": "First,"}]"#;
+    let continued = prompt(&format!(r#"{begun}, "continue_final_message": true"#)).unwrap().unwrap();
+    assert!(continued.ends_with("First,"), "{continued:?}");
+    let problem = prompt(r#""messages": "hello""#).unwrap_err();
+    assert!(problem.message.contains("`/messages` must be a list"), "{}", problem.message);
+}
+
+#[test]
+fn structural_tags_say_in_formats_of_their_own_what_these_say_exactly() {
+    fn kinds(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(entries) => {
+                found.extend(entries.get("type").and_then(Value::as_str).map(str::to_owned));
+                entries.values().for_each(|value| kinds(value, found));
+            }
+            Value::List(items) => items.iter().for_each(|item| kinds(item, found)),
+            _ => {}
+        }
+    }
+    let model = Model::named("hermes");
+    let prompt = model.prompt().unwrap();
+    let own = r#"[{"name": "go", "parameters": {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}}]"#;
+    let odd = r#"[{"name": "go", "parameters": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 7}}}}]"#;
+    for (tools, is_native) in [(own, true), (odd, false)] {
+        let body = body(&format!(r#""tools": {tools}, "tool_choice": "required""#));
+        let grammar = build(&model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
+        let (mut native, mut plain) = (Vec::new(), Vec::new());
+        kinds(&grammar.to_structural_tag(), &mut native);
+        kinds(&grammar.to_grammar_tag(), &mut plain);
+        assert_eq!(plain, ["structural_tag", "grammar"]);
+        assert!(native.iter().any(|kind| kind == "tag"), "{native:?}");
+        assert_eq!(native.iter().any(|kind| kind == "json_schema"), is_native, "{native:?}");
+    }
+}
