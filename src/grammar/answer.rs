@@ -93,13 +93,8 @@ impl<'r> AnswerFormat<'r> {
         let node = reader.value(&Schema::new(&self.schema, String::new()), &style, "answer");
         let own = std::mem::take(&mut reader.notes);
         let most_blanks = rules.blanks();
-        let native = native::json_schema(
-            &self.schema,
-            &style,
-            open || self.is_open,
-            clear.excluded_from(&clear.answer),
-            most_blanks,
-        );
+        let native =
+            native::json_schema(&self.schema, &style, open || self.is_open, rules.excludes(&clear.answer), most_blanks);
         let failed = |path: &str, message: &str| {
             wrong(&format!("{}{path}", self.place), &format!("cannot be written: {message}"))
         };

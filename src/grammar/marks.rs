@@ -52,13 +52,6 @@ pub(crate) struct Excluded {
     pub texts: Vec<String>,
 }
 
-impl Clear {
-    /// The plain texts that a text is clear of, if these are all.
-    pub fn excluded_from(&self, clear: &Automaton) -> Option<&[String]> {
-        self.excluded.iter().find(|known| known.clear == *clear).map(|known| known.texts.as_slice())
-    }
-}
-
 /// The field that holds calls.
 pub(crate) const CALLS: &str = "tool_calls";
 

@@ -55,7 +55,7 @@ use crate::template::Template;
 use crate::wire::{Wire, structure};
 use calls::Reading;
 use machine::Machine;
-use marks::{Clear, Excluded};
+use marks::Clear;
 use reads::Reads;
 use rules::{Node, Rules};
 use schema::Order;
@@ -78,8 +78,6 @@ pub struct Grammar {
     preserved: Vec<String>,
     pub(crate) special: Vec<SpecialToken>,
     pub(crate) lazy: Option<Lazily>,
-    /// Texts that are free but for plain markers.
-    pub(crate) excluded: Arc<Vec<Excluded>>,
 }
 
 /// Which turns a stop ends: those with calls, those with content alone, or any.
@@ -150,6 +148,7 @@ impl Builder {
         }
         let mut rules = Rules::default();
         // A value inside is indented further than the one that was seen.
+        rules.excluded = Arc::clone(&clear.excluded);
         rules.most_blanks = u32::try_from(written.widest).unwrap_or(0).saturating_mul(2);
         notes.extend(request.notes.iter().cloned());
         let (callable, wants) = request::tools(request, &mut notes)?;
@@ -251,7 +250,6 @@ impl Builder {
             preserved,
             special: Vec::new(),
             lazy,
-            excluded: Arc::clone(&clear.excluded),
         })
     }
 }

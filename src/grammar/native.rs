@@ -1,6 +1,7 @@
 //! JSON Schemas that xgrammar's own format reads as the rules here do. It drops some keywords without an error and reads
 //! others differently: what is not known to be the same is left to rules.
 
+use super::strings::Strings;
 use super::style::{Space, Style};
 use crate::json::{Object, Value};
 
@@ -14,15 +15,25 @@ pub(crate) fn json_schema(
 ) -> Option<Value> {
     let is_plain = *style == Style { space: Space::Flexible, ..Style::json() };
     let excludes = excludes.filter(|_| is_plain)?;
-    let schema = normalized(schema, is_open, 0)?;
-    let blanks = Value::from(u64::from(most_blanks));
-    let excludes = Value::List(excludes.iter().map(|text| text.as_str().into()).collect());
-    Some(Value::from([
+    Some(formatted(normalized(schema, is_open, 0)?, excludes, most_blanks))
+}
+
+/// The format for a string of any text, or for a value of any kind, as the rules have them.
+pub(crate) fn free(is_string: bool, style: &Style, excludes: Option<&[String]>, most_blanks: u32) -> Option<Value> {
+    let schema = if is_string { Value::from([("type", "string".into())]) } else { Value::Bool(true) };
+    let is_plain = *style == Style { space: Space::Flexible, ..Style::json() };
+    // A string has no blanks of its own: what is around it does not matter.
+    let is_plain = is_plain || is_string && style.strings == Strings::Json && !style.inside;
+    Some(formatted(schema, excludes.filter(|_| is_plain)?, most_blanks))
+}
+
+fn formatted(schema: Value, excludes: &[String], most_blanks: u32) -> Value {
+    Value::from([
         ("type", "json_schema".into()),
         ("json_schema", schema),
-        ("max_whitespace_cnt", blanks),
-        ("excludes", excludes),
-    ]))
+        ("max_whitespace_cnt", Value::from(u64::from(most_blanks))),
+        ("excludes", Value::List(excludes.iter().map(|text| text.as_str().into()).collect())),
+    ])
 }
 
 /// Keywords that say nothing about values.

@@ -1,11 +1,13 @@
 //! The form every grammar has before it is written: rules over literals, regular text, sequences and alternatives.
 
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashTable};
 use indexmap::IndexSet;
 
 use super::automaton::Automaton;
+use super::marks::Excluded;
 use super::strings::Strings;
 use crate::json::Value;
 
@@ -64,6 +66,8 @@ pub(crate) struct Rules {
     pub free_strings: Vec<FreeString>,
     /// How much white space two tokens may have between them, if renders indent more than is usual.
     pub most_blanks: u32,
+    /// Texts that are free but for plain markers.
+    pub excluded: Arc<Vec<Excluded>>,
     /// Rules that a format of xgrammar says as well.
     pub native: HashMap<usize, Value, foldhash::fast::RandomState>,
     /// White space between two tokens, outside of a JSON string and inside.
@@ -202,6 +206,11 @@ impl Rules {
             self.native.insert(*number, native);
         }
         node
+    }
+
+    /// The plain texts that a text is clear of, if these are all.
+    pub fn excludes(&self, clear: &Automaton) -> Option<&[String]> {
+        self.excluded.iter().find(|known| known.clear == *clear).map(|known| known.texts.as_slice())
     }
 
     /// How much white space two tokens may have between them.

@@ -2,7 +2,6 @@
 //! rest.
 
 use super::Grammar;
-use super::marks::Excluded;
 use super::regex::of_automaton;
 use super::rules::{Node, Rules};
 use crate::json::Value;
@@ -14,13 +13,7 @@ impl Grammar {
     /// For xgrammar in vLLM, SGLang and others: a structural tag of its own formats, with rules as text where these
     /// cannot say the same.
     pub fn to_structural_tag(&self) -> Value {
-        let mut writer = TagWriter {
-            rules: &self.rules,
-            excluded: &self.excluded,
-            open: Vec::new(),
-            circles: Vec::new(),
-            left: MOST_FORMATS,
-        };
+        let mut writer = TagWriter { rules: &self.rules, open: Vec::new(), circles: Vec::new(), left: MOST_FORMATS };
         tag(writer.format(&self.root))
     }
 
@@ -52,7 +45,6 @@ fn many(kind: &str, elements: Vec<Value>) -> Value {
 
 struct TagWriter<'r> {
     rules: &'r Rules,
-    excluded: &'r [Excluded],
     /// The rules being written, and those that were met again inside themselves.
     open: Vec<usize>,
     circles: Vec<usize>,
@@ -132,9 +124,8 @@ impl TagWriter<'_> {
 
     fn text(&self, text: usize, state: usize, node: &Node) -> Value {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return constant("") };
-        let known = self.excluded.iter().find(|known| state == 0 && known.clear == *automaton);
-        if let Some(known) = known {
-            let excludes = known.texts.iter().map(|text| text.as_str().into()).collect();
+        if let Some(texts) = self.rules.excludes(automaton).filter(|_| state == 0) {
+            let excludes = texts.iter().map(|text| text.as_str().into()).collect();
             return Value::from([("type", "any_text".into()), ("excludes", Value::List(excludes))]);
         }
         of_automaton(automaton, state).map_or_else(|| grammar(self.rules, node), regex)

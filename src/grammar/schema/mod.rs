@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use super::automaton::Automaton;
 use super::custom::Input;
+use super::native;
 use super::notes::{Effect, Note};
 use super::rules::{Node, Rules};
 use super::style::Style;
@@ -185,6 +186,10 @@ impl<'r> Reader<'r> {
             node = Node::Rule(number);
         } else if !matches!(node, Node::Literal(_)) && !node.is_never() {
             node = self.rules.add(name, node);
+        }
+        if schema.all.is_empty() {
+            let native = native::free(false, style, self.rules.excludes(self.clear), self.rules.blanks());
+            node = self.rules.add_native(name, node, native);
         }
         self.known.insert(key, Known::Done(node.clone()));
         Ok(node)

@@ -6,6 +6,7 @@ use super::shape::{Schema, Shape, type_of, types};
 use super::{Problem, Reader, format};
 use crate::grammar::automaton::{Automaton, LAST, MOST_STATES};
 use crate::grammar::custom::Input;
+use crate::grammar::native;
 use crate::grammar::notes::Effect;
 use crate::grammar::number::{ANY_NUMBER, ANY_WHOLE};
 use crate::grammar::rules::Node;
@@ -151,7 +152,12 @@ impl Reader<'_> {
         if let Ok(text) = &text
             && let Some(node) = style.string(self.rules, name, text, self.clear)
         {
-            return Ok(if is_free { self.rules.shared(style.string_name(), node) } else { node });
+            if !is_free {
+                return Ok(node);
+            }
+            let native = native::free(true, style, self.rules.excludes(self.clear), self.rules.blanks());
+            let node = self.rules.shared(style.string_name(), node);
+            return Ok(self.rules.add_native(name, node, native));
         }
         // Too long to count beside the marks: what marks begin with is left out, so that no mark can come about.
         let (Ok(free) | Err(free)) = text;
