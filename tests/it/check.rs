@@ -271,7 +271,7 @@ fn the_grammar_of_the_request_has_to_allow_the_output() {
     let asked = case("<think>hm</think>Hi<end>", "yes").replace("=== prefix\n", request);
     project.write("a.fixture", asked);
     let answer = project.check(&["--format", "concise"]);
-    assert!(answer.out.contains("rejects the output at line 1, column 18: expected \"{\""), "{}", answer.out);
+    assert!(answer.out.contains("rejects the output at line 1, column 18"), "{}", answer.out);
 }
 
 #[test]
