@@ -112,8 +112,8 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
 
     let mut excluded: Vec<Excluded> = Vec::new();
     let mut automaton = |patterns: &[&Forbidden]| {
-        if let (Some(texts), Some(clear)) = (plain_texts(patterns), without(patterns)) {
-            excluded.push(Excluded { clear: clear.clone(), texts });
+        if let Some(clear) = without(patterns) {
+            excluded.extend(plain_texts(patterns, &clear).map(|texts| Excluded { clear: clear.clone(), texts }));
             return clear;
         }
         without(patterns).unwrap_or_else(|| {
@@ -138,17 +138,18 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     Clear { content, answer, reasoning, value, bare, nested, quoted, thought, excluded: Arc::new(excluded), notes }
 }
 
-/// Patterns as the shortest texts that forbid the same, if they are the same.
-fn plain_texts(patterns: &[&Forbidden]) -> Option<Vec<String>> {
-    let mut texts: Vec<String> = Vec::new();
-    for (pattern, is_at_start) in patterns {
-        if *is_at_start {
-            return None;
-        }
-        texts.extend(shortest_texts(pattern)?);
-    }
+/// The shortest texts that forbid the same as the patterns, if texts can.
+fn plain_texts(patterns: &[&Forbidden], clear: &Automaton) -> Option<Vec<String>> {
+    let own = |(pattern, is_at_start): &&&Forbidden| if *is_at_start { None } else { shortest_texts(pattern) };
+    let found: Vec<Vec<String>> = patterns.iter().filter_map(|pattern| own(&pattern)).collect();
+    let mut texts = found.concat();
     texts.sort();
     texts.dedup();
+    // What the other patterns forbid holds one of the texts anyway, or this is not the same.
+    if found.len() < patterns.len() {
+        let plain: Vec<Forbidden> = texts.iter().map(|text| (Regular::text(text), false)).collect();
+        without(&plain.iter().collect::<Vec<_>>()).filter(|plain| plain == clear)?;
+    }
     Some(texts)
 }
 

@@ -103,11 +103,18 @@ impl ContextFree {
             terminals.push(Node::sequence([own, ignored.clone()]));
         }
         let numbers: Vec<usize> = self.rules.iter().map(|(rule, _)| rules.reserve(&format!("{name}-{rule}"))).collect();
+        // A terminal that cannot be spelled here takes the rules with it that need it.
+        let is_spelled = |at: usize| terminals.get(at).is_some_and(|terminal| !terminal.is_never());
+        let live = self.rules_where(|this, known, body| this.ends_with(known, body, &is_spelled));
+        let named: Vec<Node> = numbers
+            .iter()
+            .enumerate()
+            .map(|(at, number)| if live.contains(&at) { Node::Rule(*number) } else { Node::never() })
+            .collect();
         for ((_, body), number) in self.rules.iter().zip(&numbers) {
-            let node = written(body, &terminals, &numbers);
-            rules.set(*number, node);
+            rules.set(*number, written(body, &terminals, &named));
         }
-        let start = numbers.get(self.start).map_or_else(Node::never, |number| Node::Rule(*number));
+        let start = named.get(self.start).cloned().unwrap_or_else(Node::never);
         Some(Node::sequence([ignored, start]))
     }
 
@@ -150,12 +157,17 @@ impl ContextFree {
 
     /// Whether a text of it ends, given the rules of which one does.
     fn ends(&self, known: &BTreeSet<usize>, expr: &Expr) -> bool {
+        self.ends_with(known, expr, &|at| self.terminals.get(at).is_some_and(|(_, own)| !own.is_empty()))
+    }
+
+    /// The same with the terminals that have a text.
+    fn ends_with(&self, known: &BTreeSet<usize>, expr: &Expr, has_text: &dyn Fn(usize) -> bool) -> bool {
         match expr {
-            Expr::Terminal(at) => self.terminals.get(*at).is_some_and(|(_, own)| !own.is_empty()),
+            Expr::Terminal(at) => has_text(*at),
             Expr::Rule(rule) => known.contains(rule),
-            Expr::Sequence(items) => items.iter().all(|item| self.ends(known, item)),
-            Expr::Choice(items) => items.iter().any(|item| self.ends(known, item)),
-            Expr::Repeat(item, min, _) => *min == 0 || self.ends(known, item),
+            Expr::Sequence(items) => items.iter().all(|item| self.ends_with(known, item, has_text)),
+            Expr::Choice(items) => items.iter().any(|item| self.ends_with(known, item, has_text)),
+            Expr::Repeat(item, min, _) => *min == 0 || self.ends_with(known, item, has_text),
         }
     }
 
@@ -544,10 +556,10 @@ impl ContextFree {
     }
 }
 
-fn written(expr: &Expr, terminals: &[Node], rules: &[usize]) -> Node {
+fn written(expr: &Expr, terminals: &[Node], rules: &[Node]) -> Node {
     match expr {
         Expr::Terminal(at) => terminals.get(*at).cloned().unwrap_or_else(Node::never),
-        Expr::Rule(at) => rules.get(*at).map_or_else(Node::never, |number| Node::Rule(*number)),
+        Expr::Rule(at) => rules.get(*at).cloned().unwrap_or_else(Node::never),
         Expr::Sequence(items) => Node::sequence(items.iter().map(|item| written(item, terminals, rules))),
         Expr::Choice(items) => {
             let items = items.iter().map(|item| written(item, terminals, rules)).filter(|node| !node.is_never());
