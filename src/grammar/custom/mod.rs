@@ -26,6 +26,9 @@ pub(crate) type Spell<'s> = dyn FnMut(&mut Rules, &str, &Automaton) -> Option<No
 /// How long a grammar may be.
 const MOST_BYTES: usize = 1 << 20;
 
+/// How many states rules without recursion may have as one automaton; engines follow larger ones rule by rule.
+const MOST_JOINED: usize = 100;
+
 const TOO_LARGE: &str = "needs too many states: make it smaller";
 
 /// Reads the form of a custom tool's input; nothing if any text will do.
@@ -62,7 +65,7 @@ pub(crate) fn read(format: Option<&Value>, notes: &mut Vec<Note>) -> Result<Opti
                 let message = "terminals overlap: the grammar is read over characters, where a lexer would take the longest terminal";
                 notes.push(Note { keyword: Some("format".to_owned()), ..Note::new(Effect::Looser, message) });
             }
-            match grammar.regular() {
+            match grammar.regular().filter(|made| made.len() <= MOST_JOINED) {
                 Some(made) => Input::Regular(made),
                 None => Input::ContextFree(grammar),
             }
