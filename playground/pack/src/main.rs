@@ -37,11 +37,17 @@ fn main() -> Result<()> {
     package(module, root, &out.join("package"))
 }
 
+/// The binding of the module. The names of functions are a third of it, and nobody reads them in a page.
+fn bindgen(module: &Path) -> Bindgen {
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(module).out_name(NAME).remove_name_section(true).remove_producers_section(true);
+    bindgen
+}
+
 /// The page with everything inside.
 fn page(module: &Path, root: &Path) -> Result<String> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
-    let mut bound =
-        Bindgen::new().input_path(module).out_name(NAME).no_modules(true)?.typescript(false).generate_output()?;
+    let mut bound = bindgen(module).no_modules(true)?.typescript(false).generate_output()?;
     let wasm = gzip(&bound.wasm_mut().emit_wasm())?;
     let worker = format!("{}\n{}", bound.js(), read("playground/page/worker.js")?);
     let style = format!("{}{}", read("src/report/report.css")?, read("playground/page/page.css")?);
@@ -122,7 +128,7 @@ fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
 
 /// The module with its types, as `npm pack` takes it.
 fn package(module: &Path, root: &Path, out: &Path) -> Result<()> {
-    Bindgen::new().input_path(module).out_name(NAME).web(true)?.typescript(true).generate(out)?;
+    bindgen(module).web(true)?.typescript(true).generate(out)?;
     fs::copy(root.join("LICENSE"), out.join("LICENSE"))?;
     fs::copy(root.join("playground/package/README.md"), out.join("README.md"))?;
     let manifest = fs::read_to_string(root.join("playground/package/package.json"))?;
