@@ -68,7 +68,7 @@ pub struct Lint {
     #[arg(long, value_name = "RULE", value_parser = rule_named)]
     allow: Vec<&'static Rule>,
     /// Apply the safe fixes
-    #[arg(long, conflicts_with = "diff")]
+    #[arg(long)]
     fix: bool,
     /// Print the safe fixes as a diff and change nothing
     #[arg(long)]
@@ -172,7 +172,7 @@ impl Lint {
     }
 
     fn open(&self, name: &str) -> Result<schema::source::Source, SourceError> {
-        if self.fix && input::is_cached(name) {
+        if self.fix && !self.diff && input::is_cached(name) {
             let problem = Diagnostic::error("cache-is-not-written", "the Hugging Face cache is read-only");
             let problem = problem.at(Place::file(name)).help("see the changes with `--diff`, and fix your own copy");
             return Err(SourceError { diagnostics: vec![problem], sources: Sources::none() });

@@ -415,8 +415,8 @@ impl Examination<'_, '_> {
         };
         let end = tail(&alone).zip(tail(&followed)).map(|(one, other)| common_start(&one, &other).to_owned());
         let eos = match (&end, self.probe.eos_token()) {
-            (None, _) => Value::Null,
-            (Some(end), eos) => eos.is_some_and(|eos| !eos.is_empty() && end.contains(eos)).into(),
+            (None, _) | (_, None | Some("")) => Value::Null,
+            (Some(end), Some(eos)) => end.contains(eos).into(),
         };
         let (tagged, masked) = self.tags();
         self.note("generation_blocks", tagged);

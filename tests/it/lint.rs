@@ -345,6 +345,8 @@ fn findings_are_shown_and_fixed() {
     insta::assert_snapshot!(format!("{out}── stderr\n{err}── exit {code}\n"));
     let (code, diff, _) = run(folder.path(), &["--diff", "t.json"], None);
     assert_eq!(code, 0);
+    // Whoever asks to see the fixes does not want them made.
+    assert_eq!(run(folder.path(), &["--fix", "--diff", "t.json"], None).1, diff);
     insta::assert_snapshot!("diff", diff);
     assert_eq!(fs::read_to_string(folder.path().join("t.json")).unwrap(), text);
     let (code, out, _) = run(folder.path(), &["--fix", "t.json", "--format", "concise"], None);
