@@ -138,6 +138,10 @@ pub mod serve;
 #[cfg(feature = "tui")]
 #[doc(hidden)]
 pub mod session;
+// The files of `backchat init`; not part of the library.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod suite;
 // Deriving asks it for limits; the rest of its face belongs to the workbench.
 #[cfg(all(feature = "derive", not(feature = "workbench")))]
 mod targets;

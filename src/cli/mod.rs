@@ -26,6 +26,7 @@ mod doctor;
 mod failure;
 mod fix;
 mod grammar;
+mod init;
 mod lint;
 mod lint_config;
 mod man;
@@ -96,6 +97,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Fix(fix::Fix),
     Grammar(Box<grammar::Grammars>),
+    Init(init::Init),
     Lint(lint::Lint),
     Parse(parse::Parse),
     Prove(prove::Prove),
@@ -172,6 +174,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Fix(command) => command.run(&cli.global),
         Command::Grammar(command) => command.run(&cli.global),
         Command::Doctor(command) => command.run(&cli.global),
+        Command::Init(command) => command.run(&cli.global),
         Command::Unrender(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
         #[cfg(feature = "serve")]

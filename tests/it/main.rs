@@ -35,6 +35,7 @@ mod grammar;
 mod grammar_requests;
 mod hostile;
 mod hub;
+mod init;
 mod invariance;
 mod json;
 mod lint;

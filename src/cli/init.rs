@@ -1,0 +1,272 @@
+//! `backchat init`: from a model to a suite that can be committed.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::chat_options::{NOW, source_failure};
+use super::derive::samples;
+use super::{Failure, Global, input, signals};
+use crate::chat::ChatTemplate;
+use crate::chat::source::{self as chat_source, Source};
+use crate::check::{self, Chat, Names};
+use crate::derive::{self, Derivation, Options, Sample, Status};
+use crate::diagnostic::{Diagnostic, Sources, escape, shell_word};
+use crate::json::Value;
+use crate::suite::{self, Home};
+use crate::template::Template;
+use crate::template::source::{SourceErrorKind, replace_file, write_into};
+
+/// Write a suite for a model: its response template, fixtures, and what checks them in CI
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat init models/mine
+  backchat init models/mine --samples outputs.jsonl
+  backchat init chat_template.jinja suites/mine
+
+`init` keeps what exists: a second run writes only what is missing. Paths in the suite are
+relative, so it also passes in another folder.
+
+Exit codes: 0 every case passes, 1 the response template is not proved or a case fails,
+2 could not run.")]
+pub struct Init {
+    /// A model folder, .jinja file, tokenizer_config.json, .gguf file, or ORG/NAME in the Hugging Face cache
+    model: String,
+    /// The folder of the suite [default: the model's own, or one called after it]
+    folder: Option<PathBuf>,
+    /// Add recorded outputs of the model as cases
+    #[arg(long, value_name = "FILE")]
+    samples: Option<String>,
+}
+
+/// What was done, and what is left to do.
+#[derive(Default)]
+struct Log {
+    done: Vec<(&'static str, String, String)>,
+    left: Vec<String>,
+    is_failing: bool,
+}
+
+impl Init {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let given = self.samples.as_deref().map(samples).transpose()?.unwrap_or_default();
+        let home = Home::of(&self.model, self.folder.as_deref());
+        let mut log = Log::default();
+        let source = self.open(&home)?;
+        let options = options(&source, given);
+        // Nothing is written before it is known that there is something to write.
+        let template = match input::template(&home.folder.display().to_string()) {
+            Ok(opened) => {
+                log.note("kept", &opened.file, "it has a response template");
+                copy(&home, &source, &mut log)?;
+                opened.loaded.template
+            }
+            Err(error) if !matches!(error.kind(), SourceErrorKind::NoTemplate | SourceErrorKind::Unreadable) => {
+                return Err(error.into());
+            }
+            Err(_) => {
+                let (draft, derivation) = derived(&source, &options)?;
+                copy(&home, &source, &mut log)?;
+                write_template(&home, &draft, &derivation, &mut log)?;
+                draft
+            }
+        };
+        fixtures(&home, &source, &template, &options, &mut log)?;
+        repository(&home, &mut log)?;
+        log.print(&home, global)?;
+        Ok(ExitCode::from(u8::from(log.is_failing)))
+    }
+
+    /// The chat template of the model.
+    fn open(&self, home: &Home) -> Result<Source, Failure> {
+        let folder = home.folder.display().to_string();
+        let name = if home.is_the_models { &folder } else { &self.model };
+        let opened = chat_source::open(name, None).map_err(source_failure)?;
+        Ok(opened.for_tools().with_tokens_beside())
+    }
+}
+
+/// Copies a chat template from elsewhere into the suite, with its special tokens.
+fn copy(home: &Home, source: &Source, log: &mut Log) -> Result<(), Failure> {
+    if home.is_the_models {
+        return Ok(());
+    }
+    log.write(&home.folder.join(suite::CHAT_TEMPLATE), &source.template, "the chat template")?;
+    let tokens = Value::Object(source.special_tokens.clone()).to_pretty("  ");
+    log.write(&home.folder.join(suite::CONFIG), &format!("{tokens}\n"), "its special tokens")?;
+    Ok(())
+}
+
+fn options(source: &Source, samples: Vec<Sample>) -> Options {
+    let texts = source.special_tokens.values().filter_map(Value::as_str);
+    Options {
+        variables: source.special_tokens.iter().map(|(name, text)| (name.clone(), text.clone())).collect(),
+        now: Some(NOW.to_owned()),
+        special_tokens: texts.map(str::to_owned).collect(),
+        samples,
+        ..Options::default()
+    }
+}
+
+/// The draft of a response template, and what it was derived with.
+fn derived(source: &Source, options: &Options) -> Result<(Template, Derivation), Failure> {
+    let derivation = derive::derive(&source.template, options);
+    let Some(draft) = derivation.response_template.as_ref().filter(|_| derivation.status != Status::Failed) else {
+        let text = ChatTemplate::normalize(&source.template);
+        let sources = Sources::none().with(&source.file, text);
+        return Err(Failure::Diagnostics { diagnostics: derivation.diagnostics, sources });
+    };
+    let loaded = Template::from_value(draft)
+        .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: Sources::none() })?;
+    Ok((loaded.template, derivation))
+}
+
+/// Writes the draft into the config of the suite.
+fn write_template(home: &Home, draft: &Template, derivation: &Derivation, log: &mut Log) -> Result<(), Failure> {
+    let config = home.folder.join(suite::CONFIG);
+    let shown = config.display().to_string();
+    if !config.exists() {
+        put(&config, "{}\n")?;
+    }
+    signals::uninterrupted(|| write_into(&shown, draft))
+        .map_err(|error| Failure::Diagnostics { diagnostics: error.diagnostics, sources: error.sources })?;
+    log.note("wrote", &shown, &derivation.headline());
+    if derivation.status != Status::Proved {
+        log.is_failing = true;
+        let model = shell_word(&home.folder.display().to_string());
+        log.left.push(format!("see what the response template misreads: backchat derive {model} --explain"));
+    }
+    Ok(())
+}
+
+/// The cases: renders of the chat template, and the recorded outputs.
+fn fixtures(
+    home: &Home,
+    source: &Source,
+    template: &Template,
+    options: &Options,
+    log: &mut Log,
+) -> Result<(), Failure> {
+    let folder = home.folder.join(suite::FIXTURES);
+    let turns = derive::readable_turns(&source.template, template, options)?;
+    let from = |path: &Path| input::path_from(&folder, path);
+    let config = from(&home.folder.join(suite::CONFIG));
+    let file = folder.join("rendered.fixture");
+    let shown = file.display().to_string();
+    if file.exists() {
+        log.note("kept", &shown, "");
+    } else {
+        let chat = Chat::open(&home.folder.display().to_string())
+            .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
+        let names = Names { file: &shown, template: &config, chat_template: &from(&home.folder) };
+        let made = check::scaffold(&turns, template, &chat, names);
+        log.write(&file, &made.text, &format!("{} cases that the chat template renders", made.cases))?;
+        if made.failing > 0 {
+            log.is_failing = true;
+            log.left.push(format!("{} rendered cases fail: backchat check {}", made.failing, shell_word(&shown)));
+        }
+    }
+    let file = folder.join("recorded.fixture");
+    let shown = file.display().to_string();
+    match options.samples.as_slice() {
+        [] if file.exists() => log.note("kept", &shown, ""),
+        [] => log.left.push("add outputs that the model really wrote: --samples FILE".to_owned()),
+        samples => {
+            let prefix = turns.turns.first().map_or("", |turn| turn.prefix.as_str());
+            let explained = derive::prove(&source.template, template, options).explained;
+            let text = suite::recorded(samples, template, &explained, prefix, &config);
+            log.write(&file, &text, &format!("{} recorded outputs", samples.len()))?;
+            log.left.push(format!("read the messages of {}: the response template wrote them", escape(&shown)));
+            if !explained.departures.is_empty() {
+                log.is_failing = true;
+                let count = explained.departures.len();
+                log.left
+                    .push(format!("{count} recorded outputs are not explained: backchat check {}", shell_word(&shown)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What checks the suite, at the root of its repository.
+fn repository(home: &Home, log: &mut Log) -> Result<(), Failure> {
+    let root = home.root();
+    let config = input::path_from(&root, &home.folder.join(suite::CONFIG));
+    let attributes = root.join(suite::ATTRIBUTES);
+    let known = if attributes.exists() { input::text(&attributes.display().to_string())? } else { String::new() };
+    let shown = attributes.display().to_string();
+    match suite::with_line(&known, "*.fixture -text") {
+        Some(text) => {
+            put(&attributes, &text)?;
+            log.note("wrote", &shown, "fixtures keep their line ends");
+        }
+        None => log.note("kept", &shown, ""),
+    }
+    let is_new = log.write(&root.join(suite::WORKFLOW), &suite::workflow(&config), "checks every change")?;
+    let has_hooks = log.write(&root.join(suite::HOOKS), &suite::hooks(), "checks before each commit")?;
+    if is_new || has_hooks {
+        log.left.push(format!(
+            "put the repository and the revision of Backchat into {} and {}, in place of OWNER and REVISION",
+            suite::WORKFLOW,
+            suite::HOOKS
+        ));
+    }
+    for (is_written, file, wanted) in
+        [(is_new, suite::WORKFLOW, config.as_str()), (has_hooks, suite::HOOKS, "backchat-check")]
+    {
+        let text = if is_written { String::new() } else { input::text(&root.join(file).display().to_string())? };
+        if !is_written && !text.contains(wanted) {
+            log.left.push(format!("add {} to {file}", escape(wanted)));
+        }
+    }
+    if is_new {
+        log.left.push(format!("put the badge into the README: {}", suite::badge(&root)));
+    }
+    Ok(())
+}
+
+/// Writes a file and the folders above it.
+fn put(path: &Path, text: &str) -> Result<(), Diagnostic> {
+    signals::uninterrupted(|| {
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        replace_file(path, text.as_bytes())
+    })
+    .map_err(|error| input::cannot_write(&path.display().to_string(), &error))
+}
+
+impl Log {
+    fn note(&mut self, what: &'static str, file: &str, about: &str) {
+        self.done.push((what, file.to_owned(), about.to_owned()));
+    }
+
+    /// Writes a file that is not there yet. Gives whether it did.
+    fn write(&mut self, path: &Path, text: &str, about: &str) -> Result<bool, Failure> {
+        let shown = path.display().to_string();
+        if path.exists() {
+            self.note("kept", &shown, "");
+            return Ok(false);
+        }
+        put(path, text)?;
+        self.note("wrote", &shown, about);
+        Ok(true)
+    }
+
+    fn print(&self, home: &Home, global: &Global) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        for (what, file, about) in &self.done {
+            let about = if about.is_empty() { String::new() } else { format!(": {}", escape(about)) };
+            writeln!(out, "{what} {}{about}", escape(file))?;
+        }
+        if !self.left.is_empty() {
+            writeln!(out, "Left to do:")?;
+        }
+        for left in &self.left {
+            writeln!(out, "- {left}")?;
+        }
+        out.flush()?;
+        if !global.is_quiet() {
+            super::say!("Next: backchat check {}", shell_word(&home.folder.display().to_string()));
+        }
+        Ok(())
+    }
+}

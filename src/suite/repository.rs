@@ -1,0 +1,111 @@
+//! What a repository needs to check a suite: its workflow, its hooks, its attributes, and a badge.
+
+use std::fs;
+use std::path::Path;
+
+/// The workflow's file.
+pub const WORKFLOW: &str = ".github/workflows/backchat.yml";
+/// The file of the hooks.
+pub const HOOKS: &str = ".pre-commit-config.yaml";
+/// The file that keeps git from changing line ends.
+pub const ATTRIBUTES: &str = ".gitattributes";
+
+/// A workflow that checks all fixtures of the repository and lints a template.
+pub fn workflow(template: &str) -> String {
+    format!(
+        "\
+name: Response templates
+on:
+  push:
+    branches: [main]
+  pull_request:
+permissions:
+  contents: read
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    timeout-minutes: 20
+    steps:
+      - uses: actions/checkout@v4
+      # The repository of Backchat, or your copy of it, and the revision to use.
+      - uses: OWNER/backchat@REVISION
+        with:
+          templates: |
+            {template}
+"
+    )
+}
+
+/// The hooks that do the same before a commit.
+pub fn hooks() -> String {
+    "\
+repos:
+  # The repository of Backchat, or your copy of it, and the revision to use.
+  - repo: https://github.com/OWNER/backchat
+    rev: REVISION
+    hooks:
+      - id: backchat-lint
+      - id: backchat-check
+"
+    .to_owned()
+}
+
+/// A text that has a line, which is added at its end; nothing if it has it already.
+pub fn with_line(text: &str, line: &str) -> Option<String> {
+    if text.lines().any(|known| known.trim() == line) {
+        return None;
+    }
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{text}{gap}{line}\n"))
+}
+
+/// The badge of the workflow, as Markdown.
+pub fn badge(root: &Path) -> String {
+    let name = repository(root).unwrap_or_else(|| "OWNER/REPOSITORY".to_owned());
+    let page = format!("https://github.com/{name}/actions/workflows/backchat.yml");
+    format!("[![Response templates]({page}/badge.svg)]({page})")
+}
+
+/// The name of a repository on GitHub, as its remote says.
+fn repository(root: &Path) -> Option<String> {
+    let config = fs::read_to_string(root.join(".git/config")).ok()?;
+    let url = config.lines().find_map(|line| line.trim().strip_prefix("url = "))?;
+    let (_, name) = url.split_once("github.com")?;
+    let name = name.trim_start_matches([':', '/']).trim_end_matches(".git");
+    let is_name = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    name.split_once('/').filter(|(owner, name)| is_name(owner) && is_name(name))?;
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_added_once() {
+        for (text, with) in
+            [("", Some("*.x\n")), ("a", Some("a\n*.x\n")), ("a\n", Some("a\n*.x\n")), ("a\n *.x \nb\n", None)]
+        {
+            assert_eq!(with_line(text, "*.x").as_deref(), with, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_badge_is_that_of_the_remote() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(badge(folder.path()).contains("OWNER/REPOSITORY"));
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        for (url, name) in [
+            ("git@github.com:ann/models.git", "ann/models"),
+            ("https://github.com/ann/models", "ann/models"),
+            ("https://example.com/ann/models", "OWNER/REPOSITORY"),
+            ("https://github.com/a/b)[x](c", "OWNER/REPOSITORY"),
+        ] {
+            fs::write(folder.path().join(".git/config"), format!("[remote \"origin\"]\n\turl = {url}\n")).unwrap();
+            let page = format!("https://github.com/{name}/actions/workflows/backchat.yml");
+            assert_eq!(badge(folder.path()), format!("[![Response templates]({page}/badge.svg)]({page})"));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `backchat init`: a suite that passes where it was made and wherever it is moved, and a second run that changes nothing.
+#![cfg(feature = "cli")]
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{folder_of, outcome_in, root};
+
+/// A model folder with a chat template of ours.
+fn model(name: &str, folder: &Path) {
+    let model = folder.join("models/mine");
+    fs::create_dir_all(&model).unwrap();
+    fs::copy(root().join("chat_templates").join(name), model.join("chat_template.jinja")).unwrap();
+    fs::write(model.join("tokenizer_config.json"), "{\"eos_token\": \"<|im_end|>\"}\n").unwrap();
+}
+
+/// Every file of a folder with its text, in order.
+fn contents(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                found.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_suite_is_made_once_and_passes_anywhere() {
+    let folder = folder_of(&[]);
+    let folder = folder.path();
+    model("hermes.jinja", folder);
+    fs::create_dir(folder.join(".git")).unwrap();
+    fs::write(folder.join(".gitattributes"), "*.bin -diff").unwrap();
+    let (code, out, err) = outcome_in(folder, &["init", "models/mine"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("tokenizer_config.json: proved: "), "{out}");
+    assert!(out.contains("OWNER/REPOSITORY/actions/workflows/backchat.yml/badge.svg"), "{out}");
+    assert!(err.contains("Next: backchat check models/mine"), "{err}");
+    let made = contents(folder);
+    let names: Vec<&str> = made.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            ".gitattributes",
+            ".github/workflows/backchat.yml",
+            ".pre-commit-config.yaml",
+            "models/mine/chat_template.jinja",
+            "models/mine/fixtures/rendered.fixture",
+            "models/mine/tokenizer_config.json",
+        ]
+    );
+    assert_eq!(made[0].1, "*.bin -diff\n*.fixture -text\n");
+    assert!(made[1].1.contains("            models/mine/tokenizer_config.json\n"), "{}", made[1].1);
+    assert!(made[4].1.contains("template: ../tokenizer_config.json\nchat-template: ..\n"), "{}", made[4].1);
+
+    let (code, out, err) = outcome_in(folder, &["init", "models/mine"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(!out.contains("wrote "), "{out}");
+    assert_eq!(contents(folder), made);
+
+    let elsewhere = folder_of(&[]);
+    fs::rename(folder.join("models/mine"), elsewhere.path().join("moved")).unwrap();
+    let (code, out, err) = outcome_in(elsewhere.path(), &["check", "moved"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn recorded_outputs_become_cases() {
+    let folder = folder_of(&[(
+        "outputs.jsonl",
+        "{\"id\": \"greeting\", \"text\": \"Hello.<|im_end|>\"}\n{\"id\": \"thanks\", \"text\": \"Thanks!<|im_end|>\"}\n",
+    )]);
+    let folder = folder.path();
+    model("hermes.jinja", folder);
+    let (code, out, err) = outcome_in(folder, &["init", "models/mine", "--samples", "outputs.jsonl"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("recorded.fixture: 2 recorded outputs"), "{out}");
+    let (code, listed, _) = outcome_in(folder, &["check", "models/mine", "--list", "--filter", "recorded"]);
+    assert_eq!((code, listed.lines().count()), (0, 2), "{listed}");
+    let (code, out, err) = outcome_in(folder, &["check", "models/mine"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn a_chat_template_without_a_folder_is_copied_into_the_suite() {
+    let folder = folder_of(&[]);
+    let folder = folder.path();
+    fs::copy(root().join("chat_templates/qwen3.jinja"), folder.join("talk.jinja")).unwrap();
+    let (code, out, err) = outcome_in(folder, &["init", "talk.jinja"]);
+    assert_eq!(code, 0, "{out}{err}");
+    fs::remove_file(folder.join("talk.jinja")).unwrap();
+    let (code, out, err) = outcome_in(folder, &["check", "talk"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn what_cannot_be_used_is_named_and_leaves_nothing() {
+    let folder = folder_of(&[("silent.jinja", "{{ messages | length }}")]);
+    for (model, word) in [("nowhere.jinja", "nowhere.jinja"), ("silent.jinja", "derive-no-content")] {
+        let (code, out, err) = outcome_in(folder.path(), &["init", model]);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(word), "{err}");
+    }
+    assert_eq!(contents(folder.path()).len(), 1);
+}
