@@ -50,7 +50,7 @@ mod tests {
         let file = read_text("a.fixture", text, &Shared::default());
         let cases: Vec<_> = file.cases.iter().map(|case| case.as_ref().unwrap()).collect();
         let shown = |case: &crate::check::fixture::Case| (case.name.clone(), case.prefix.clone(), case.output.clone());
-        assert_eq!(shown(cases[0]), ("one".into(), Some("<bot>".into()), "Hi\n=== \n<end>".into()));
-        assert_eq!(shown(cases[1]), ("one 2".into(), Some("<user>a\n<bot>".into()), "Ho<end>".into()));
+        assert_eq!(shown(cases[0]), ("one".into(), "<bot>".into(), "Hi\n=== \n<end>".into()));
+        assert_eq!(shown(cases[1]), ("one 2".into(), "<user>a\n<bot>".into(), "Ho<end>".into()));
     }
 }

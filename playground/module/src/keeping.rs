@@ -33,7 +33,7 @@ mod tests {
         let file = read_text("a.fixture", text, &Shared::default());
         let case = file.cases[0].as_ref().unwrap();
         assert_eq!(case.output, "Hello\n=== \n<end>");
-        assert_eq!(case.prefix.as_deref(), Some("<user>Hi\n<bot>"));
+        assert_eq!(case.prefix, "<user>Hi\n<bot>");
     }
 
     #[test]
