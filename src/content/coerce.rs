@@ -13,8 +13,18 @@ use crate::python::space;
 /// The types of arguments in a list of tools.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
-    /// Of each tool the types of each argument. The last tool of a name is the one that counts.
-    by_name: HashMap<String, HashMap<String, Types>>,
+    /// The last tool of a name is the one that counts.
+    by_name: HashMap<String, Tool>,
+}
+
+/// One tool.
+#[derive(Clone, Debug)]
+struct Tool {
+    /// The types of each argument.
+    types: HashMap<String, Types>,
+    required: Vec<String>,
+    /// The JSON schema of its arguments.
+    schema: Value,
 }
 
 /// The types of an argument in the order in which they are tried, or why its schema cannot be read.
@@ -59,10 +69,13 @@ impl Tools {
         for tool in items {
             let function = tool.get("function").unwrap_or(tool);
             let Some(name) = function.get("name").and_then(Value::as_str) else { continue };
-            let properties = function.get("parameters").and_then(|parameters| parameters.get("properties"));
+            let schema = function.get("parameters");
+            let properties = schema.and_then(|schema| schema.get("properties"));
+            let required = schema.and_then(|schema| schema.get("required")).and_then(Value::as_list);
+            let required = required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
             let arguments = properties.and_then(Value::as_object).into_iter().flatten();
             let types = arguments.map(|(argument, schema)| (argument.clone(), types(schema))).collect();
-            by_name.insert(name.to_owned(), types);
+            by_name.insert(name.to_owned(), Tool { types, required, schema: schema.cloned().unwrap_or(Value::Null) });
         }
         Ok(Self { by_name })
     }
@@ -81,7 +94,37 @@ impl Tools {
     }
 
     fn types(&self, tool: &str, argument: &str) -> Option<&Types> {
-        self.by_name.get(tool)?.get(argument)
+        self.by_name.get(tool)?.types.get(argument)
+    }
+
+    /// Whether there is no tool: then no name and no argument can be judged.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// The names of the tools, in no order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// Whether there is a tool of that name.
+    pub(crate) fn has(&self, tool: &str) -> bool {
+        self.by_name.contains_key(tool)
+    }
+
+    /// Whether a tool has an argument of that name.
+    pub(crate) fn has_argument(&self, tool: &str, argument: &str) -> bool {
+        self.types(tool, argument).is_some()
+    }
+
+    /// The arguments that a tool cannot do without, if there is such a tool.
+    pub(crate) fn requires(&self, tool: &str) -> Option<&[String]> {
+        self.by_name.get(tool).map(|tool| tool.required.as_slice())
+    }
+
+    /// The JSON schema of a tool's arguments.
+    pub(crate) fn schema(&self, tool: &str) -> Option<&Value> {
+        self.by_name.get(tool).map(|tool| &tool.schema)
     }
 
     /// Whether an argument's value may become another one.
@@ -99,7 +142,8 @@ impl Tools {
 
     fn apply_to_call(&self, function: &mut Value, mode: Mode) -> Result<(), Reason> {
         let Value::Object(entries) = function else { return Ok(()) };
-        let types = entries.get("name").and_then(Value::as_str).and_then(|name| self.by_name.get(name));
+        let tool = entries.get("name").and_then(Value::as_str).and_then(|name| self.by_name.get(name));
+        let types = tool.map(|tool| &tool.types);
         let (Some(types), Some(Value::Object(arguments))) = (types, entries.get_mut("arguments")) else {
             return Ok(());
         };

@@ -16,18 +16,32 @@ pub(super) fn json(body: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Rea
     value
 }
 
+/// Whether bodies are read as JSON and nothing else.
+pub(super) fn is_plain(args: &JsonArgs) -> bool {
+    !args.allow_non_json && !json_dialect::is_used(args)
+}
+
+/// The value of plain JSON in stable mode, and whether a key comes twice in it.
+pub(super) fn load_noting_duplicates(text: &str) -> Result<(Value, bool), Reason> {
+    json::read_noting_duplicates(text).map_err(|error| not_json(error, text))
+}
+
+fn not_json(error: json::Error, text: &str) -> Reason {
+    match error.kind {
+        json::ErrorKind::TooDeep => Reason::TooDeep,
+        json::ErrorKind::Syntax => {
+            Reason::NotJson { message: error.message, offset: error.offset, text: text.to_owned() }
+        }
+    }
+}
+
 fn read(text: &str, args: &JsonArgs, mode: Mode) -> Result<Value, Reason> {
     load(&json_dialect::to_json(text, args, mode)?, mode)
 }
 
 /// The value of `json.loads(text)`; in stable mode integers have any length.
 pub(crate) fn load(text: &str, mode: Mode) -> Result<Value, Reason> {
-    let value = json::read(text).map_err(|error| {
-        if error.kind == json::ErrorKind::TooDeep {
-            return Reason::TooDeep;
-        }
-        Reason::NotJson { message: error.message, offset: error.offset, text: text.to_owned() }
-    })?;
+    let value = json::read(text).map_err(|error| not_json(error, text))?;
     match mode {
         Mode::Reference if text.len() > number::MAX_DIGITS => check_digits(&value).map(|()| value),
         _ => Ok(value),

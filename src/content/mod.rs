@@ -14,6 +14,7 @@ pub(crate) mod json;
 mod json_dialect;
 mod kv_lines;
 pub(crate) mod number;
+pub(crate) mod recovery;
 mod transform;
 mod xml_inline;
 
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 pub use error::Reason;
 pub use transform::transform;
-pub(crate) use xml_inline::tagged_value;
+pub(crate) use xml_inline::{insert_tag, tagged_value};
 
 use crate::json::Value;
 use crate::python::space;

@@ -16,7 +16,7 @@ pub(super) fn xml_inline(body: &str, args: &XmlInlineArgs, mode: Mode) -> Result
     let mut entries = Object::new();
     for tag in tags(body, args)? {
         let (key, value) = tagged_value(args, tag.key, tag.value, mode)?;
-        insert(&mut entries, key, value, args.merge_duplicates);
+        insert_tag(&mut entries, key, value, args.merge_duplicates);
     }
     Ok(Value::Object(entries))
 }
@@ -56,7 +56,8 @@ fn parsed(parser: &ContentSpec, key: &str, text: Option<&str>, mode: Mode) -> Re
     }
 }
 
-fn insert(entries: &mut Object, key: &str, value: Value, merge_duplicates: bool) {
+/// Adds a tag's value to those before it.
+pub(crate) fn insert_tag(entries: &mut Object, key: &str, value: Value, merge_duplicates: bool) {
     match entries.get_mut(key) {
         Some(Value::List(items)) if merge_duplicates => items.push(value),
         Some(first) if merge_duplicates => *first = Value::List(vec![std::mem::take(first), value]),

@@ -20,8 +20,8 @@ pub(crate) use place::offset_as_written;
 // The positions of values in their text: for diagnostics.
 #[doc(hidden)]
 pub use place::{Path, Places, Step};
-pub(crate) use read::read_with_places_at;
 #[doc(hidden)]
 pub use read::{Entry, MAX_DEPTH, read_entries, read_with_places};
 pub use read::{Error, ErrorKind, read};
+pub(crate) use read::{read_noting_duplicates, read_with_places_at};
 pub use value::{Object, Value};

@@ -66,6 +66,13 @@ pub fn read(text: &str) -> Result<Value, Error> {
     Reader::new(text).document()
 }
 
+/// Reads one JSON value, and whether an object in it has a key twice.
+pub(crate) fn read_noting_duplicates(text: &str) -> Result<(Value, bool), Error> {
+    let mut reader = Reader::new(text);
+    let value = reader.document()?;
+    Ok((value, reader.has_duplicates))
+}
+
 /// Reads one JSON value, and the positions of it and everything below it.
 ///
 /// ```
@@ -122,6 +129,8 @@ struct Reader<'t> {
     places: Option<Vec<Places>>,
     /// The entries of the outermost object, if they are all that is asked for: values are checked and dropped.
     entries: Option<Vec<Entry>>,
+    /// Whether an object had a key that it had before.
+    has_duplicates: bool,
 }
 
 /// A list or object whose end has not come.
@@ -167,7 +176,7 @@ impl Open {
 
 impl<'t> Reader<'t> {
     fn new(text: &'t str) -> Self {
-        Self { text, at: 0, places: None, entries: None }
+        Self { text, at: 0, places: None, entries: None, has_duplicates: false }
     }
 
     fn taken_places(self) -> Places {
@@ -317,9 +326,7 @@ impl<'t> Reader<'t> {
                     }
                 }
                 match &mut self.entries {
-                    None => {
-                        object.entries.insert(key, value);
-                    }
+                    None => self.has_duplicates |= object.entries.insert(key, value).is_some(),
                     Some(outermost) if depth == 1 => {
                         outermost.push(Entry { name: key, key: place, value: object.value_start..self.at });
                     }

@@ -154,7 +154,7 @@ pub enum EventRef<'e> {
 }
 
 impl EventRef<'_> {
-    /// The field it is about.
+    /// The field it is about; empty for a problem of none.
     pub fn field(&self) -> &str {
         match self {
             EventRef::Open { field, .. }
@@ -163,7 +163,7 @@ impl EventRef<'_> {
             | EventRef::Chunk { field, .. }
             | EventRef::Close { field, .. }
             | EventRef::Malformed { field, .. } => field,
-            EventRef::Problem(problem) => &problem.field,
+            EventRef::Problem(problem) => problem.field.as_deref().unwrap_or_default(),
         }
     }
 
@@ -235,7 +235,7 @@ impl Event {
         }
     }
 
-    /// The field it is about.
+    /// The field it is about; empty for a problem of none.
     pub fn field(&self) -> &str {
         match self {
             Event::Open { field, .. }
@@ -244,7 +244,7 @@ impl Event {
             | Event::Chunk { field, .. }
             | Event::Close { field, .. }
             | Event::Malformed { field, .. } => field,
-            Event::Problem(problem) => &problem.field,
+            Event::Problem(problem) => problem.field.as_deref().unwrap_or_default(),
         }
     }
 

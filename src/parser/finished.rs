@@ -21,4 +21,6 @@ pub struct Finished {
     pub notes: Vec<String>,
     /// The last events, unless they went to a sink.
     pub events: Vec<Event>,
+    /// How many bytes of the prefix belong to the message: the text begins at this place of all spans.
+    pub prefix_length: usize,
 }

@@ -7,10 +7,11 @@ use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef};
 use super::events::Events;
 use super::finished::Finished;
-use super::message::Message;
+use super::message::{self, Message};
 use super::part::part;
 use super::plan::{DelimiterPlan, FieldPlan, Glance, Plan, Watch};
-use super::problem::{Problem, ProblemKind};
+use super::problem::Problem;
+use super::recovery::{Ending, Flow, Gate, Known, LaterCloser, Ledger, Stretch};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
 use super::signals::{Malformed, Signals};
 use super::span::Span;
@@ -18,6 +19,7 @@ use super::strings::Strings;
 use super::token_feed::{Prompt, TokenFeed};
 use super::token_template::TokenTemplate;
 use crate::content::coerce::Tools;
+use crate::content::recovery::{self, Deviation, Policies, ProblemKind, RecoveryPolicy, Request};
 use crate::content::{self, Capture, Mode};
 use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Field, Regions, Template};
@@ -32,6 +34,8 @@ pub struct Options {
     pub(crate) reasoning: Reasoning,
     pub(crate) tools_off: bool,
     pub(crate) stop_ids: Option<Arc<[u32]>>,
+    pub(crate) recover: Policies,
+    pub(crate) validate: bool,
 }
 
 impl Options {
@@ -53,6 +57,21 @@ impl Options {
     #[must_use]
     pub fn closers_in_strings(mut self, meaning: ClosersInStrings) -> Self {
         self.closers_in_strings = meaning;
+        self
+    }
+
+    /// The policies that read what departs from the format, in stable mode; see [`RecoveryPolicy`]. Each acts at a problem of its
+    /// kind, which stays in the list; a text without problems is read the same with all of them.
+    #[must_use]
+    pub fn recover(mut self, policies: Policies) -> Self {
+        self.recover = policies;
+        self
+    }
+
+    /// Whether the arguments of calls are checked against the schemas of their tools.
+    #[must_use]
+    pub fn validate(mut self, validate: bool) -> Self {
+        self.validate = validate;
         self
     }
 
@@ -121,36 +140,40 @@ pub enum Reasoning {
 /// Reads one message of a model, piece by piece.
 #[derive(Clone, Debug)]
 pub struct Parser {
-    template: Template,
+    pub(super) template: Template,
     /// The delimiters to watch for, which all parsers of a template share.
-    plan: Arc<Plan>,
-    mode: Mode,
-    tools: Option<Arc<Tools>>,
-    closers_in_strings: ClosersInStrings,
-    signals: Signals,
+    pub(super) plan: Arc<Plan>,
+    pub(super) mode: Mode,
+    pub(super) tools: Option<Arc<Tools>>,
+    pub(super) closers_in_strings: ClosersInStrings,
+    pub(super) signals: Signals,
+    /// The problems so far.
+    pub(super) ledger: Ledger,
+    /// What text is held back for, if a policy may hold any.
+    pub(super) gate: Option<Box<Gate>>,
     /// What is known of the fields that have had a region.
     ended: Vec<Ended>,
-    buffer: Buffer,
-    scan: Scan,
+    pub(super) buffer: Buffer,
+    pub(super) scan: Scan,
     /// The first byte that is neither shown nor part of a delimiter.
-    position: usize,
+    pub(super) position: usize,
     /// Where the searches begin.
-    from: usize,
-    region: Option<Region>,
+    pub(super) from: usize,
+    pub(super) region: Option<Region>,
     /// Whether the last step ended, as the reference's does, at a match of nothing that leads nowhere.
-    stalled: bool,
+    pub(super) stalled: bool,
     /// Whether the values of the regions that close are of no interest.
-    skims: bool,
-    failed: bool,
-    grow_calls: bool,
+    pub(super) skims: bool,
+    pub(super) failed: bool,
+    pub(super) grow_calls: bool,
     /// How many calls have begun.
-    calls: usize,
-    message: Message,
-    stage: Stage,
-    prefix_length: usize,
-    initial_events: Vec<Event>,
+    pub(super) calls: usize,
+    pub(super) message: Message,
+    pub(super) stage: Stage,
+    pub(super) prefix_length: usize,
+    pub(super) initial_events: Vec<Event>,
     /// The ids, if that is what the parser reads; absent while they are being read.
-    ids: Option<Box<TokenFeed>>,
+    pub(super) ids: Option<Box<TokenFeed>>,
 }
 
 /// The regions of one field that have ended.
@@ -158,20 +181,48 @@ pub struct Parser {
 struct Ended {
     field: usize,
     count: usize,
-    /// Whether one of them gave a value that is not empty, which another could replace.
+    /// Whether one of them gave a value that is not empty, which another could replace, and its body.
     has_value: bool,
+    body: Span,
 }
 
 /// The region the parser is in.
 #[derive(Clone, Debug)]
-struct Region {
-    field: usize,
+pub(super) struct Region {
+    pub field: usize,
     /// Where its body begins.
-    body: usize,
+    pub body: usize,
+    pub origin: Origin,
     captures: Vec<Capture>,
     strings: Strings,
     /// Its calls, if they are reported as they grow.
     growth: Option<Box<Growth>>,
+    opener: Span,
+}
+
+/// What a policy did to a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Nothing: a delimiter opened it, and the first that can closes it.
+    Opened,
+    /// It has no opener.
+    Bare,
+    /// It was not closed by the first closer, which begins here.
+    ClosedLater { first: usize },
+}
+
+impl Region {
+    pub fn new(field: usize, body: usize, origin: Origin) -> Self {
+        Self {
+            field,
+            body,
+            origin,
+            captures: Vec::new(),
+            strings: Strings::default(),
+            growth: None,
+            opener: Span::new(body, body),
+        }
+    }
 }
 
 /// The text a parser holds back, and why.
@@ -216,6 +267,8 @@ impl Parser {
             tools: options.tools,
             closers_in_strings: options.closers_in_strings,
             signals: Signals::default(),
+            ledger: Ledger::new(options.recover, options.validate),
+            gate: None,
             ended: Vec::new(),
             buffer: Buffer::default(),
             position: 0,
@@ -233,6 +286,9 @@ impl Parser {
         };
         if !anchored && !prefix.is_empty() {
             parser.signals.note_missing_anchor();
+            if parser.mode == Mode::Stable {
+                parser.ledger.tell(Problem::new(ProblemKind::NoAnchor, Span::new(0, 0)), &mut |_| {});
+            }
         }
         if !prefix.is_empty() {
             let mut events = Vec::new();
@@ -246,6 +302,7 @@ impl Parser {
             parser.initial_events = events;
         }
         parser.stage = Stage::Feed;
+        parser.begin_recovery();
         Ok(parser)
     }
 
@@ -279,6 +336,33 @@ impl Parser {
     #[cfg(feature = "serve")]
     pub(crate) fn template(&self) -> &Template {
         &self.template
+    }
+
+    /// Holds text back from here on, if a policy may ask for it.
+    fn begin_recovery(&mut self) {
+        let policies = self.ledger.policies;
+        let holds = [
+            RecoveryPolicy::FalseOpeners,
+            RecoveryPolicy::MissingCallOpener,
+            RecoveryPolicy::CallsInReasoning,
+            RecoveryPolicy::StrayClosers,
+            RecoveryPolicy::ClosersInStrings,
+            RecoveryPolicy::MissingReasoningOpener,
+        ];
+        if self.mode == Mode::Reference || !holds.into_iter().any(|policy| policies.contains(policy)) {
+            return;
+        }
+        let mut gate = Gate::new(self.plan.delimiters.len());
+        gate.begin_stretch(self.position);
+        let is_blank = |region: &Region| {
+            let text = self.buffer.slice(region.body, self.position);
+            self.plan.implicit == Some(region.field) && text.trim().is_empty()
+        };
+        let is_at_first = self.ended.is_empty() && self.region.as_ref().is_none_or(is_blank);
+        let can_hold = self.plan.implicit.is_some() && policies.contains(RecoveryPolicy::MissingReasoningOpener);
+        gate.first = (is_at_first && can_hold).then_some(self.position);
+        self.gate = Some(Box::new(gate));
+        self.scan.wake();
     }
 
     /// The events of the prefix itself.
@@ -417,18 +501,23 @@ impl Parser {
         }
         let end = self.buffer.end();
         self.close(Span::new(end, end), sink)?;
-        self.signals.end_outside(&self.plan, self.template.start_anchor().pattern());
+        self.end_outside();
+        self.settle_problems(sink);
         let fields = self.template.fields();
         let absent = fields.iter().filter(|field| !field.optional && !self.message.has(field));
         let missing: Vec<String> = absent.map(|field| field.name.clone()).collect();
         if !missing.is_empty() && self.mode == Mode::Reference {
             return Err(self.error(Cause::Missing(missing)));
         }
+        let stable = self.mode == Mode::Stable;
+        for field in missing.iter().filter(|_| stable) {
+            self.ledger.tell(Problem::of(ProblemKind::MissingField, Span::new(end, end), field), sink);
+        }
         let notes = self.signals.notes(&self.plan);
         let message = self.message.finish(self.template.defaults());
-        let malformed = self.signals.problems.iter().filter_map(Malformed::of).collect();
-        let problems = self.signals.problems.into_iter().map(|(problem, _)| problem).collect();
-        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new() })
+        let (malformed, problems) = (self.signals.malformed, self.ledger.finish());
+        let prefix_length = self.prefix_length;
+        Ok(Finished { message, missing, malformed, problems, notes, events: Vec::new(), prefix_length })
     }
 
     /// The text that is held back, and the delimiters it could be part of.
@@ -480,10 +569,29 @@ impl Parser {
         }
         self.stalled = false;
         while !self.stalled {
+            match self.follow_trial(ended, sink)? {
+                Flow::Goes => {}
+                Flow::Again => continue,
+                Flow::Waits => break,
+            }
             let watch = watched(&self.plan, self.region.as_ref());
             let scanned = self.scan.next(&self.plan, watch, &self.buffer, self.from, ended);
+            if self.gate.is_some()
+                && let Some((limit, next)) = scanned.as_ref().ok().map(Scanned::limit)
+            {
+                match self.guard(limit, next, ended, sink)? {
+                    Flow::Goes => {}
+                    Flow::Again => continue,
+                    Flow::Waits => break,
+                }
+            }
             match scanned {
-                Ok(Scanned::Next(next)) => self.commit(next, sink)?,
+                Ok(Scanned::Next(next)) => {
+                    self.commit(next, sink)?;
+                    if let Some(gate) = &mut self.gate {
+                        gate.begin_stretch(self.position);
+                    }
+                }
                 Ok(Scanned::Free(place)) => {
                     self.release(place, sink);
                     if self.mode == Mode::Reference {
@@ -498,7 +606,16 @@ impl Parser {
                 }
             }
         }
-        let needed = self.region.as_ref().map_or(self.position, |region| region.body.min(self.position));
+        let mut needed = self.region.as_ref().map_or(self.position, |region| region.body.min(self.position));
+        if self.ledger.looks_ahead() {
+            let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
+            let known = Known { plan: &self.plan, template: &self.template, tools };
+            needed = needed.min(self.ledger.look_ahead(self.buffer.view(ended), &known).unwrap_or(needed));
+        }
+        if self.gate.is_some() {
+            // A decision may be due at any byte.
+            self.scan.wake();
+        }
         self.buffer.trim(needed, self.plan.reach_behind);
         Ok(())
     }
@@ -532,7 +649,7 @@ impl Parser {
         self.close(if opens { Span::new(next.start, next.start) } else { span }, sink)?;
         (self.position, self.from) = (next.end, next.end);
         if opens {
-            self.signals.end_outside(&self.plan, self.template.start_anchor().pattern());
+            self.end_outside();
             let mut growth = None;
             if let Some(plan) = self.plan.fields.get(field).filter(|plan| plan.regions != Regions::Dropped) {
                 sink(EventRef::Open { field: &plan.name, captures: &captures, span });
@@ -541,7 +658,8 @@ impl Parser {
                     growth.begin(&mut self.calls, &mut |news| sink(news.event(&plan.name)));
                 }
             }
-            self.region = Some(Region { field, body: next.end, captures, strings: Strings::default(), growth });
+            self.region =
+                Some(Region { captures, growth, opener: span, ..Region::new(field, next.end, Origin::Opened) });
         }
         Ok(())
     }
@@ -556,9 +674,7 @@ impl Parser {
     ) -> Result<(), ParseError> {
         if opens {
             self.close(Span::new(span.start, span.start), sink)?;
-            let region =
-                Region { field, body: span.start, captures: Vec::new(), strings: Strings::default(), growth: None };
-            self.region = Some(region);
+            self.region = Some(Region::new(field, span.start, Origin::Opened));
             if let Some(plan) = self.plan.fields.get(field) {
                 sink(EventRef::Open { field: &plan.name, captures: &[], span });
             }
@@ -626,7 +742,9 @@ impl Parser {
         }
         let (field, plan) = (self.template.fields().get(field)?, self.plan.fields.get(field)?);
         let may_have_calls = field.transform.is_some() || plan.dirty;
-        may_have_calls.then(|| Box::new(Growth::new(field, plan.calls.as_ref(), captures)))
+        // What a policy may read otherwise than strictly comes whole, as nothing that was reported is revised.
+        let shape = plan.calls.as_ref().filter(|_| self.ledger.policies.is_empty());
+        may_have_calls.then(|| Box::new(Growth::new(field, shape, captures)))
     }
 
     fn captures(&self, open: Delimited) -> Vec<Capture> {
@@ -640,7 +758,7 @@ impl Parser {
     }
 
     /// Shows the text up to a place: it belongs to the region the parser is in.
-    fn release(&mut self, place: usize, sink: &mut impl FnMut(EventRef<'_>)) {
+    pub(super) fn release(&mut self, place: usize, sink: &mut impl FnMut(EventRef<'_>)) {
         self.release_text(place, None, sink);
     }
 
@@ -663,15 +781,15 @@ impl Parser {
                 self.grow(start, place, sink);
             }
         } else if self.region.is_none() {
-            self.signals.add_outside(self.buffer.slice(start, place));
+            let keeps = if self.ledger.policies.contains(RecoveryPolicy::OutsideText) { usize::MAX } else { 0 };
+            self.signals.add_outside(self.buffer.slice(start, place), start, keeps);
         }
     }
 
     /// Begins a region of the implicit field.
     #[inline(never)]
     fn begin_implicit(&mut self, field: usize, start: usize, sink: &mut impl FnMut(EventRef<'_>)) {
-        self.region =
-            Some(Region { field, body: start, captures: Vec::new(), strings: Strings::default(), growth: None });
+        self.region = Some(Region::new(field, start, Origin::Opened));
         if let Some(field) = self.plan.shown.get(field) {
             sink(EventRef::Open { field: &field.name, captures: &[], span: Span::new(start, start) });
         }
@@ -690,7 +808,7 @@ impl Parser {
     }
 
     /// Closes the region the parser is in, if any; `span` is the delimiter that closes it.
-    fn close(&mut self, span: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
+    pub(super) fn close(&mut self, span: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
         let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
         let plan = self.plan.clone();
         let (Some(field), Some(known)) = (self.template.fields().get(region.field), plan.fields.get(region.field))
@@ -708,7 +826,8 @@ impl Parser {
         }
         let body = Span::new(region.body, self.position);
         let text = self.buffer.slice(body.start, body.end);
-        if plan.implicit == Some(region.field) {
+        let is_implicit = plan.implicit == Some(region.field);
+        if is_implicit && plan.may_close(text) {
             self.signals.look_for_marks(&plan, text);
         }
         if self.mode == Mode::Stable && self.is_left_over(&region, field, body, span.end) {
@@ -721,28 +840,123 @@ impl Parser {
         let number = count(&mut self.ended, region.field);
         // A delimiter is never empty at the end of the text unless it is the end that it takes.
         let at_end = span.start == span.end && span.end == self.buffer.end();
+        let is_stable = self.mode == Mode::Stable;
+        let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
+        let facts = Known { plan: &plan, template: &self.template, tools };
         let mut unclosed =
-            self.unclosed(known, field, span, body, at_end).map(|problem| Problem { region: number, ..problem });
+            self.unclosed(known, field, span, body, at_end).map(|problem| Problem { region: Some(number), ..problem });
+        if is_stable && is_implicit {
+            let stretch = Stretch { body, closer: span, has_false_opener: false };
+            self.ledger.end_stretch(stretch, self.buffer.view(true), &facts, sink);
+        } else if is_stable {
+            self.ledger.go_on();
+            if plan.roles.reasoning == Some(region.field) {
+                self.ledger.end_reasoning(body, span, &mut unclosed, self.buffer.view(true), &facts);
+            }
+        }
         let before = match self.has_value(region.field) && !field.repeats {
             true => self.message.value(field).cloned(),
             false => None,
         };
-        match self.message.close(field, text, &region.captures, self.tools.as_deref(), self.mode) {
+        let mut told = Vec::new();
+        let mut later = None;
+        let mut unfinished = unclosed.as_ref().is_some_and(|problem| problem.at_end);
+        let read = match plan.roles.call(region.field).filter(|_| is_stable) {
+            Some(call) => {
+                let request = Request {
+                    tools,
+                    policies: self.ledger.policies,
+                    validate: self.ledger.validate,
+                    is_delimited: !at_end,
+                    is_cut: unfinished,
+                    is_bare: region.origin == Origin::Bare,
+                };
+                let read = recovery::read(field, call.paths.as_ref(), text, &region.captures, request);
+                unfinished = read.is_unfinished;
+                told = read.deviations;
+                // After an opener that nothing can follow the rest is no body.
+                let begin = self.buffer.slice(body.start, span.end).trim_start();
+                if region.origin == Origin::Opened && region.opener.end == body.start && !call.can_begin_with(begin) {
+                    told.clear();
+                    told.push(Deviation::of_opener());
+                } else if call.is_json && !at_end && read.value.is_err() {
+                    later = LaterCloser::of(region.field, text, span.start);
+                }
+                read.value.map_err(Into::into)
+            }
+            None => message::value_of(field, text, &region.captures, self.tools.as_deref(), self.mode).map(Some),
+        };
+        let first_call =
+            self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats).map_or(0, <[_]>::len);
+        let problem_of = |found: Deviation| {
+            let span = found.range.map_or(body, |range| Span::new(body.start + range.start, body.start + range.end));
+            Problem {
+                span: if found.kind == ProblemKind::FalseOpener { region.opener } else { span },
+                call: found.call.map(|call| first_call + call),
+                region: Some(number),
+                path: found.path,
+                reason: found.reason,
+                policies: found.fix,
+                is_recovered: found.is_fixed,
+                ..Problem::of(found.kind, span, &field.name)
+            }
+        };
+        let read = match read {
+            Ok(Some(value)) => self.message.insert(field, value),
+            Ok(None) => {
+                // The text's end cut the call, and a policy drops it.
+                let reason = "the end of the text cuts the call, which is dropped";
+                sink(EventRef::Malformed { field: &known.name, text, reason, span, body });
+                let problem = unclosed.map(|problem| Problem { call: None, ..problem });
+                problem.into_iter().for_each(|problem| {
+                    self.ledger.tell(problem.read_by(RecoveryPolicy::DropUnfinished, true), sink);
+                });
+                return Ok(());
+            }
+            Err(failure) => Err(failure),
+        };
+        match read {
             Ok(value) => {
-                if let Some(before) = before.filter(|before| !before.is_empty() && *before != *value) {
+                let is_false = told.first().is_some_and(|found| found.kind == ProblemKind::FalseOpener);
+                told.into_iter().for_each(|found| self.ledger.tell(problem_of(found), sink));
+                match region.origin {
+                    Origin::Opened => {}
+                    Origin::Bare => {
+                        let problem =
+                            Problem { call: Some(first_call), ..Problem::of(ProblemKind::BareCall, body, &field.name) };
+                        self.ledger.tell(problem.read_by(RecoveryPolicy::MissingCallOpener, true), sink);
+                    }
+                    Origin::ClosedLater { first } => {
+                        let span = Span::new(body.start, first);
+                        let problem = Problem {
+                            call: Some(first_call),
+                            ..Problem::of(ProblemKind::Malformed, span, &field.name)
+                        };
+                        self.ledger.tell(problem.read_by(RecoveryPolicy::ClosersInStrings, true), sink);
+                    }
+                }
+                let lost = before.filter(|before| !before.is_empty() && *before != *value);
+                let replaced = ended_of(&mut self.ended, region.field);
+                if let Some(before) = lost {
                     self.signals.note_lost(region.field, &before);
+                    if let Some(Ended { body, .. }) = replaced.as_deref().filter(|_| is_stable) {
+                        self.ledger.tell(Problem::of(ProblemKind::ValueReplaced, *body, &field.name), sink);
+                    }
                 }
-                if !field.repeats && !value.is_empty() {
-                    self.ended
-                        .iter_mut()
-                        .filter(|ended| ended.field == region.field)
-                        .for_each(|ended| ended.has_value = true);
+                if let Some(ended) = replaced.filter(|_| !field.repeats && !value.is_empty()) {
+                    (ended.has_value, ended.body) = (true, body);
                 }
-                if let Some(problem) = &mut unclosed {
-                    problem.call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
-                    sink(EventRef::Problem(problem));
+                if let Some(problem) = unclosed.filter(|_| !is_false) {
+                    let call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
+                    let problem = Problem { call, ..problem };
+                    self.ledger.tell(
+                        match unfinished && call.is_some() {
+                            true => problem.read_by(RecoveryPolicy::DropUnfinished, false),
+                            false => problem,
+                        },
+                        sink,
+                    );
                 }
-                self.signals.problems.extend(unclosed.map(|problem| (problem, None)));
                 if let Some(growth) = region.growth {
                     growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&known.name)));
                 }
@@ -755,20 +969,64 @@ impl Parser {
             }
             Err(failure) => {
                 sink(EventRef::Malformed { field: &known.name, text, reason: &failure.reason, span, body });
-                let problem = Problem {
-                    kind: ProblemKind::Malformed,
-                    span: body,
-                    field: field.name.clone(),
-                    call: None,
-                    region: number,
-                    reason: Some(failure.reason),
-                    at_end,
+                let (name, text) = (field.name.clone(), text.to_owned());
+                let first = told.into_iter().find(|found| !found.is_fixed);
+                let problem = match first
+                    .filter(|found| matches!(found.kind, ProblemKind::Malformed | ProblemKind::FalseOpener))
+                {
+                    Some(found) => Problem { call: None, ..problem_of(found) },
+                    None => Problem { region: Some(number), ..Problem::of(ProblemKind::Malformed, body, &name) },
                 };
-                sink(EventRef::Problem(&problem));
-                self.signals.problems.push((problem, Some(text.to_owned())));
+                let is_false = problem.kind == ProblemKind::FalseOpener;
+                let problem = match is_false {
+                    true => problem,
+                    false => Problem { at_end, reason: Some(failure.reason.clone()), ..problem },
+                };
+                self.signals.malformed.push(Malformed { field: name, text, reason: failure.reason });
+                let later = later.filter(|_| !is_false && problem.policies.is_empty());
+                self.ledger.tell_or_wait(problem, later, sink);
             }
         }
         Ok(())
+    }
+
+    /// Text outside of all regions is over, if there was any.
+    fn end_outside(&mut self) {
+        if self.signals.end_outside(&self.plan, self.template.start_anchor().pattern()) {
+            self.ledger.go_on();
+        }
+    }
+
+    /// Decides the problems that only the end of the text decides.
+    fn settle_problems(&mut self, sink: &mut impl FnMut(EventRef<'_>)) {
+        if self.mode == Mode::Reference {
+            return;
+        }
+        let has_calls = self.has_calls();
+        self.ledger.settle(Ending { has_calls }, sink);
+        let content = self.template.field("content").filter(|field| matches!(field.content, ContentSpec::Text { .. }));
+        let is_lost = content.filter(|field| self.message.value(field).is_none_or(Value::is_empty));
+        let pieces = self.signals.take_outside();
+        let is_asked = self.ledger.policies.contains(RecoveryPolicy::OutsideText);
+        for piece in &pieces {
+            let problem = Problem::new(ProblemKind::TextOutside, piece.span);
+            let problem = match is_lost {
+                Some(_) => problem.read_by(RecoveryPolicy::OutsideText, is_asked),
+                None => problem,
+            };
+            self.ledger.tell(problem, sink);
+        }
+        let Some(field) = is_lost.filter(|_| is_asked) else { return };
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
+        let text = pieces.iter().map(|piece| piece.text.trim()).collect::<Vec<_>>().join("\n");
+        let body = Span::new(first.span.start, last.span.end);
+        let (start, end) = (Span::new(body.start, body.start), Span::new(body.end, body.end));
+        let name: Arc<str> = field.name.as_str().into();
+        sink(EventRef::Open { field: &name, captures: &[], span: start });
+        sink(EventRef::Chunk { field: &name, text: &text, dirty: false, span: body });
+        if let Ok(value) = self.message.insert(field, Value::from(text.as_str())) {
+            sink(EventRef::Close { field: &name, value: &value, span: end, body });
+        }
     }
 
     fn has_value(&self, field: usize) -> bool {
@@ -785,13 +1043,9 @@ impl Parser {
         let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
         let calls = self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats);
         (at_end || is_turn_mark()).then(|| Problem {
-            kind: ProblemKind::Unclosed,
-            span: body,
-            field: field.name.clone(),
             call: Some(calls.map_or(0, <[Value]>::len)),
-            region: 0,
-            reason: None,
             at_end,
+            ..Problem::of(ProblemKind::Unclosed, body, &field.name)
         })
     }
 
@@ -814,10 +1068,15 @@ fn count(all: &mut Vec<Ended>, field: usize) -> usize {
             ended.count - 1
         }
         None => {
-            all.push(Ended { field, count: 1, has_value: false });
+            all.push(Ended { field, count: 1, has_value: false, body: Span::default() });
             0
         }
     }
+}
+
+/// What is known of a field that has had a region.
+fn ended_of(all: &mut [Ended], field: usize) -> Option<&mut Ended> {
+    all.iter_mut().find(|ended| ended.field == field)
 }
 
 /// The last call among those of a region's value, if it has calls.

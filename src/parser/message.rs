@@ -32,6 +32,21 @@ impl From<content::Reason> for NoValue {
     }
 }
 
+/// The value of a region, its calls cast to the types of the tools.
+pub(super) fn value_of(
+    field: &Field,
+    body: &str,
+    captures: &[Capture],
+    tools: Option<&Tools>,
+    mode: Mode,
+) -> Result<Value, NoValue> {
+    let mut value = content::region_value(field, body, captures, mode)?;
+    if let Some(tools) = tools {
+        tools.apply(&mut value, mode)?;
+    }
+    Ok(value)
+}
+
 impl Message {
     pub fn new(defaults: &Object) -> Self {
         Self { entries: defaults.clone() }
@@ -46,19 +61,8 @@ impl Message {
         self.entries.get(&field.name)
     }
 
-    /// Takes in a region and gives its value; without one the message stays as it is.
-    pub fn close(
-        &mut self,
-        field: &Field,
-        body: &str,
-        captures: &[Capture],
-        tools: Option<&Tools>,
-        mode: Mode,
-    ) -> Result<Cow<'_, Value>, NoValue> {
-        let mut value = content::region_value(field, body, captures, mode)?;
-        if let Some(tools) = tools {
-            tools.apply(&mut value, mode)?;
-        }
+    /// Takes in the value of a region and gives it back; if it cannot, the message stays as it is.
+    pub fn insert(&mut self, field: &Field, value: Value) -> Result<Cow<'_, Value>, NoValue> {
         match (&field.join, field.repeats) {
             (Some(join), true) => self.join(&field.name, join, &value).map(|()| Cow::Owned(value)),
             (_, true) => self.append(&field.name, value).map(Cow::Borrowed),

@@ -42,6 +42,8 @@ mod plan;
 mod problem;
 #[cfg(test)]
 mod reading_less;
+mod recovery;
+mod roles;
 mod scan;
 mod signals;
 mod span;
@@ -52,6 +54,7 @@ mod token_template;
 mod token_tests;
 
 pub use crate::content::coerce::{Tools, ToolsError};
+pub use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy, UnknownPolicy};
 pub use crate::content::{Capture, Mode};
 // How the command and the tests cut texts.
 pub use chunk_text::ChunkText;
@@ -66,7 +69,7 @@ pub use machine::{ClosersInStrings, Options, Parser, Reasoning};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]
 pub use machine::{Held, Pending};
-pub use problem::{Problem, ProblemKind};
+pub use problem::Problem;
 pub use signals::Malformed;
 pub use span::Span;
 pub use token_template::{Policy, TokenTemplate, TokenTemplateError};

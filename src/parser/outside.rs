@@ -1,57 +1,94 @@
 //! Text outside all regions, where no field takes it: it is in no value of the message, so the answer says so.
 
 use super::plan::Plan;
+use super::span::Span;
 use crate::pattern::Pattern;
 
 /// How many bytes of a stretch are kept, to see whether it is text.
 const KEPT: usize = 4096;
 
+/// How many bytes are kept at most for a policy that takes the text as content.
+const RECOVERED: usize = 65_536;
+
+/// How many stretches are listed.
+const PIECES: usize = 64;
+
 /// The stretches so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outside {
-    /// The beginning of the stretch that is going on, blanks before it left out.
+    /// The beginning of the stretch that is going on, blanks before it left out, and its place in the text.
     stretch: String,
+    span: Span,
     /// The first stretch that is text.
     pub first: Option<String>,
     /// How many there are.
     pub count: usize,
+    /// Those that are listed.
+    pub pieces: Vec<Piece>,
+}
+
+/// A stretch of text that no field took.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub span: Span,
+    /// Its text without turn marks and start anchors around it, as far as it is kept.
+    pub text: String,
 }
 
 impl Outside {
-    /// More text of the stretch. Most of a long one is not kept, and costs nothing.
+    /// More text of the stretch. Most of a long one is not kept, and costs nothing; `keeps` asks for more.
     #[inline]
-    pub fn add(&mut self, text: &str) {
-        if self.stretch.len() < KEPT {
-            self.keep(text);
+    pub fn add(&mut self, text: &str, start: usize, keeps: usize) {
+        if self.stretch.len() < KEPT.max(keeps.min(RECOVERED)) {
+            self.keep(text, start, KEPT.max(keeps.min(RECOVERED)));
         }
+        self.span.end = start + text.len();
     }
 
     #[inline(never)]
-    fn keep(&mut self, text: &str) {
-        let text = if self.stretch.is_empty() { text.trim_start() } else { text };
-        let room = text.floor_char_boundary(KEPT.saturating_sub(self.stretch.len()));
+    fn keep(&mut self, text: &str, start: usize, keeps: usize) {
+        let text = if self.stretch.is_empty() {
+            let kept = text.trim_start();
+            self.span.start = start + text.len() - kept.len();
+            kept
+        } else {
+            text
+        };
+        let room = text.floor_char_boundary(keeps.saturating_sub(self.stretch.len()));
         self.stretch.push_str(text.get(..room).unwrap_or_default());
     }
 
-    /// The stretch is over. Marks that end the turn are no text, and neither are start anchors.
-    pub fn end(&mut self, plan: &Plan, start_anchor: &Pattern) {
-        let mut text = self.stretch.as_str();
-        let closers = || plan.delimiters.iter().filter(|delimiter| delimiter.closes);
-        while !text.is_empty() {
-            let length = length(start_anchor, text).or_else(|| {
-                // A turn mark closes every field that has a close.
-                let mut lengths = closers().map(|closer| length(&closer.pattern, text));
+    /// The stretch is over. Marks that end the turn are no text, and neither are start anchors. Whether it is text.
+    pub fn end(&mut self, plan: &Plan, start_anchor: &Pattern) -> bool {
+        let text = self.stretch.as_str();
+        // A turn mark closes every field that has a close.
+        let marker = |text: &str| {
+            length(start_anchor, text).or_else(|| {
+                let mut lengths = plan.delimiters.iter().filter(|d| d.closes).map(|d| length(&d.pattern, text));
                 let first = lengths.next()??;
                 lengths.all(|other| other.is_some()).then_some(first)
-            });
-            let Some(rest) = length.and_then(|length| text.get(length..)) else { break };
-            text = rest.trim_start();
+            })
+        };
+        let mut rest = text;
+        while let Some(length) = Some(rest).filter(|rest| !rest.is_empty()).and_then(marker) {
+            rest = rest.get(length..).unwrap_or_default().trim_start();
         }
-        if !text.is_empty() {
+        let is_text = !rest.is_empty();
+        if is_text {
             self.count += 1;
-            self.first.get_or_insert_with(|| text.to_owned());
+            self.first.get_or_insert_with(|| rest.to_owned());
+            let mut kept = rest.trim_end();
+            while let Some(mark) = plan.turn_marks.iter().find(|mark| kept.ends_with(mark.as_str())) {
+                kept = kept.get(..kept.len() - mark.len()).unwrap_or_default().trim_end();
+            }
+            if self.pieces.len() < PIECES {
+                let start = self.span.start + text.len() - rest.len();
+                let span = Span::new(start, self.span.end);
+                self.pieces.push(Piece { span, text: kept.to_owned() });
+            }
         }
         self.stretch.clear();
+        is_text
     }
 }
 

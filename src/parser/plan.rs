@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::anchor::Anchor;
 use super::calls::CallShape;
 use super::closers;
+use super::roles::Roles;
 use crate::pattern::Pattern;
 use crate::template::{ContentSpec, Delimiter, Field, Regions, Template};
 
@@ -27,6 +28,11 @@ pub(super) struct Plan {
     pub reach_behind: Option<usize>,
     /// The marks that end the turn, and so every region.
     pub turn_marks: Vec<String>,
+    /// Which fields hold calls, and which the reasoning.
+    pub roles: Roles,
+    /// The closers of explicit fields, and the openers of calls: where none of them can be, nothing is stray.
+    closers: Watch,
+    call_openers: Watch,
 }
 
 /// How the text of a field is shown.
@@ -232,7 +238,15 @@ impl Plan {
         let reaches = delimiters.iter().map(|delimiter| delimiter.pattern.reach_behind());
         let fields: Vec<FieldPlan> = fields.collect();
         let shown = fields.iter().take_while(|field| field.regions != Regions::Dropped);
+        let chosen = |is: &dyn Fn(&DelimiterPlan) -> bool| {
+            let places = delimiters.iter().enumerate().filter(|(_, delimiter)| is(delimiter)).map(|(place, _)| place);
+            Watch::new(places.collect(), &delimiters)
+        };
+        let roles = Roles::of(template.fields(), &turn_marks);
         Self {
+            closers: chosen(&|delimiter| delimiter.closes && implicit != Some(delimiter.field)),
+            call_openers: chosen(&|delimiter| !delimiter.closes && roles.call(delimiter.field).is_some()),
+            roles,
             shown: shown.map(|field| Shown { name: field.name.clone(), dirty: field.dirty }).collect(),
             fields,
             turn_marks: turn_marks.clone(),
@@ -242,6 +256,18 @@ impl Plan {
             anchor: Anchor::new(template.start_anchor()),
             delimiters,
         }
+    }
+}
+
+impl Plan {
+    /// Whether a text may have a closer of an explicit field.
+    pub fn may_close(&self, text: &str) -> bool {
+        self.closers.look_closely(text) == Glance::Sign
+    }
+
+    /// Whether a text may have an opener of calls.
+    pub fn may_open_calls(&self, text: &str) -> bool {
+        self.call_openers.look_closely(text) == Glance::Sign
     }
 }
 

@@ -1,28 +1,9 @@
-//! What went wrong in a text, as data: each problem has a kind and a place, and none of them changes the message.
+//! What went wrong in a text, as data: each problem has a kind and a place, and none of them changes the message but by
+//! a policy that was asked for.
 
 use super::span::Span;
+use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
 use crate::json::{Object, Value};
-
-/// A kind of problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ProblemKind {
-    /// A region gives no value.
-    Malformed,
-    /// A region with closers of its own was ended by the end of the text, or by the mark that ends the turn. JSON
-    /// ends by itself: a region of it that was cut is malformed.
-    Unclosed,
-}
-
-impl ProblemKind {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ProblemKind::Malformed => "malformed",
-            ProblemKind::Unclosed => "unclosed",
-        }
-    }
-}
 
 /// A problem of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,36 +11,86 @@ impl ProblemKind {
 pub struct Problem {
     /// What kind of problem it is.
     pub kind: ProblemKind,
-    /// The body of the region.
+    /// The text it is about: the body of a region unless the kind says otherwise.
     pub span: Span,
-    /// The field.
-    pub field: String,
+    /// The field, if it is about one.
+    pub field: Option<String>,
     /// The number of the call in the message, from 0; none if no call of the message is concerned.
     pub call: Option<usize>,
-    /// The number of the region among those of its field, from 0.
-    pub region: usize,
-    /// Why a malformed region gives no value.
+    /// The number of the region among those of its field, from 0, if it is about a region.
+    pub region: Option<usize>,
+    /// Where in the arguments it is, as a JSON pointer.
+    pub path: Option<String>,
+    /// Why a malformed region gives no value, or the keyword that an argument violates.
     pub reason: Option<String>,
     /// Whether the text ended inside the region.
     pub at_end: bool,
+    /// The policies that together read it: those that did if it is recovered, else those that would.
+    pub policies: Policies,
+    /// Whether policies did.
+    pub is_recovered: bool,
+    /// How many problems it stands for, if not all are listed.
+    pub count: Option<usize>,
 }
 
 impl Problem {
+    /// A problem about nothing but a text.
+    pub(super) fn new(kind: ProblemKind, span: Span) -> Self {
+        Self {
+            kind,
+            span,
+            field: None,
+            call: None,
+            region: None,
+            path: None,
+            reason: None,
+            at_end: false,
+            policies: Policies::none(),
+            is_recovered: false,
+            count: None,
+        }
+    }
+
+    /// A problem of a field.
+    pub(super) fn of(kind: ProblemKind, span: Span, field: &str) -> Self {
+        Self { field: Some(field.to_owned()), ..Self::new(kind, span) }
+    }
+
+    /// The problem, which a policy reads or would read.
+    pub(super) fn read_by(self, policy: RecoveryPolicy, is_recovered: bool) -> Self {
+        Self { policies: policy.into(), is_recovered, ..self }
+    }
+
     /// The problem as the command writes it, without its span.
     pub fn to_value(&self) -> Value {
         let mut entries = Object::new();
-        entries.insert("kind".to_owned(), self.kind.as_str().into());
-        entries.insert("field".to_owned(), self.field.as_str().into());
-        if let Some(call) = self.call {
-            entries.insert("call".to_owned(), call.into());
+        let mut put = |key: &str, value: Option<Value>| {
+            entries.extend(value.map(|value| (key.to_owned(), value)));
+        };
+        put("kind", Some(self.kind.as_str().into()));
+        put("field", self.field.as_deref().map(Value::from));
+        put("call", self.call.map(Value::from));
+        put("region", self.region.map(Value::from));
+        put("path", self.path.as_deref().map(Value::from));
+        put("reason", self.reason.as_deref().map(Value::from));
+        put("at_end", self.at_end.then(|| true.into()));
+        put("count", self.count.map(Value::from));
+        if !self.policies.is_empty() {
+            let names = self.policies.iter().map(|policy| policy.as_str().into()).collect();
+            put(if self.is_recovered { "recovered" } else { "recoverable" }, Some(Value::List(names)));
         }
-        entries.insert("region".to_owned(), self.region.into());
-        if let Some(reason) = &self.reason {
-            entries.insert("reason".to_owned(), reason.as_str().into());
-        }
-        if self.at_end {
-            entries.insert("at_end".to_owned(), true.into());
-        }
+        Value::Object(entries)
+    }
+
+    /// The problem as rows have it: its span is in code points of the text, which begins after so many bytes.
+    #[doc(hidden)]
+    pub fn to_value_in(&self, text: &str, prefix_length: usize) -> Value {
+        let Value::Object(mut entries) = self.to_value() else { return self.to_value() };
+        let count = |place: usize| {
+            let end = text.floor_char_boundary(place.saturating_sub(prefix_length));
+            Value::from(text.get(..end).map_or(0, |before| before.chars().count()))
+        };
+        entries.insert_at(1, "span".to_owned(), Value::List(vec![count(self.span.start), count(self.span.end)]));
         Value::Object(entries)
     }
 }

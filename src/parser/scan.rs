@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::part::part;
 use super::plan::{DelimiterPlan, Glance, Plan, Signs, Watch};
+use super::recovery::View;
 use crate::content::Mode;
 use crate::pattern::{Found, Search, TooMuchWork};
 
@@ -49,6 +50,11 @@ impl Buffer {
         part(&self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
     }
 
+    /// All that is held; `is_whole` says that no more text comes.
+    pub fn view(&self, is_whole: bool) -> View<'_> {
+        View::new(&self.text, self.base, is_whole)
+    }
+
     /// Drops the text more than that many characters before a place, once that is worth the copying.
     pub fn trim(&mut self, place: usize, reach: Option<usize>) {
         let Some(reach) = reach else { return };
@@ -79,6 +85,16 @@ pub(super) enum Scanned {
     Next(Delimited),
     /// None yet; the text up to this place belongs to no delimiter.
     Free(usize),
+}
+
+impl Scanned {
+    /// Up to where text is free, and the delimiter there.
+    pub fn limit(&self) -> (usize, Option<Delimited>) {
+        match self {
+            Scanned::Next(next) => (next.start, Some(*next)),
+            Scanned::Free(place) => (*place, None),
+        }
+    }
 }
 
 /// The searches for all delimiters of a template.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::outside::Outside;
+use super::outside::{Outside, Piece};
 use super::part::part;
 use super::plan::Plan;
-use super::problem::Problem;
 use crate::json::Value;
 use crate::pattern::Pattern;
 
@@ -22,12 +21,6 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    /// The region that a problem is about, if it gave no value: then its text is known.
-    pub(super) fn of((problem, text): &(Problem, Option<String>)) -> Option<Self> {
-        let reason = problem.reason.clone().unwrap_or_default();
-        Some(Self { field: problem.field.clone(), text: text.clone()?, reason })
-    }
-
     /// The region as the command writes it.
     #[doc(hidden)]
     pub fn to_value(&self) -> Value {
@@ -51,8 +44,8 @@ const QUOTED: usize = 40;
 /// The signals so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signals {
-    /// The problems, those of malformed regions with their text.
-    pub problems: Vec<(Problem, Option<String>)>,
+    /// The regions that gave no value.
+    pub malformed: Vec<Malformed>,
     no_anchor: bool,
     /// How often each field, by its place in the template, lost a value, and the first one.
     lost: BTreeMap<usize, (usize, String)>,
@@ -71,16 +64,19 @@ impl Signals {
         self.no_anchor = true;
     }
 
-    /// Text that no field takes.
-    pub fn add_outside(&mut self, text: &str) {
-        self.outside.get_or_insert_default().add(text);
+    /// Text that no field takes, which begins at a place; so much of it is kept besides what tells whether it is text.
+    pub fn add_outside(&mut self, text: &str, start: usize, keeps: usize) {
+        self.outside.get_or_insert_default().add(text, start, keeps);
     }
 
-    /// Text that no field takes is over, if there was any.
-    pub fn end_outside(&mut self, plan: &Plan, start_anchor: &Pattern) {
-        if let Some(outside) = &mut self.outside {
-            outside.end(plan, start_anchor);
-        }
+    /// Text that no field takes is over, if there was any. Whether it counts.
+    pub fn end_outside(&mut self, plan: &Plan, start_anchor: &Pattern) -> bool {
+        self.outside.as_mut().is_some_and(|outside| outside.end(plan, start_anchor))
+    }
+
+    /// The stretches of text that no field took.
+    pub fn take_outside(&mut self) -> Vec<Piece> {
+        self.outside.as_mut().map(|outside| std::mem::take(&mut outside.pieces)).unwrap_or_default()
     }
 
     /// A value of the field takes the place of this one.

@@ -246,7 +246,8 @@ impl TokenFeed {
 
     fn problem(&self, problem: Problem) -> Problem {
         let reason = problem.reason.map(|reason| self.tokens.read_quoting(&reason));
-        Problem { span: self.map.span(problem.span), reason, ..problem }
+        let path = problem.path.map(|path| self.tokens.read(&path).into_owned());
+        Problem { span: self.map.span(problem.span), reason, path, ..problem }
     }
 
     fn value<'v>(&self, value: &'v Value) -> Cow<'v, Value> {

@@ -45,6 +45,7 @@ mod parser_size;
 mod problems;
 mod prove;
 mod public_api;
+mod recovery;
 mod renderings;
 mod report;
 mod report_browser;

@@ -8,9 +8,9 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
     "thought": {"open": "<t>", "close": ["</t>", "<end>"]},
     "calls": {"open": "<call>", "close": ["</call>", "<end>"], "repeats": true, "content": "json",
         "transform": {"function": "{content}"}},
-    "tagged": {"open": "<tags>", "close_pattern": "(?:</tags>|<end>)\\s*", "repeats": true, "content": "xml-inline",
+    "tagged": {"open_pattern": "<tags=(?P<name>[a-z])>", "close_pattern": "(?:</tags>|<end>)\\s*", "repeats": true, "content": "xml-inline",
         "content_args": {"tag_pattern": "<(?P<key>[a-z])>(?P<value>.*?)</>"},
-        "transform": {"function": {"arguments": "{content}"}}},
+        "transform": {"function": {"name": "{name}", "arguments": "{content}"}}},
     "bare": {"open": "<bare>", "close": "<end>", "content": "text"},
     "content": {"close": "<end>"}}}"#;
 
@@ -31,13 +31,13 @@ fn problems(text: &str, size: usize, mode: Mode) -> (Vec<Problem>, Vec<Event>) {
 fn what_ends_without_its_own_closer_is_told() {
     for (text, told) in [
         ("Hi", &[][..]),
-        ("<t>Hm</t><call>{}</call><tags><a>1</></tags><end>", &[]),
+        ("<t>Hm</t><call>{\"name\": \"f\"}</call><tags=f><a>1</></tags><end>", &[]),
         ("<t>Hm", &[r#"3..5 {"kind": "unclosed", "field": "thought", "region": 0, "at_end": true}"#]),
         ("<t>Hm<end>", &[r#"3..5 {"kind": "unclosed", "field": "thought", "region": 0}"#]),
         // Half of a closer is none.
         ("<t>Hm</t", &[r#"3..8 {"kind": "unclosed", "field": "thought", "region": 0, "at_end": true}"#]),
         // JSON ends by itself.
-        ("<call>{}", &[]),
+        ("<call>{\"name\": \"f\"}", &[]),
         (
             "<call>{",
             &[
@@ -45,10 +45,10 @@ fn what_ends_without_its_own_closer_is_told() {
             ],
         ),
         (
-            "<tags><a>1</></tags><tags><a>2</>",
-            &[r#"26..33 {"kind": "unclosed", "field": "tagged", "call": 1, "region": 1, "at_end": true}"#],
+            "<tags=f><a>1</></tags><tags=f><a>2</>",
+            &[r#"30..37 {"kind": "unclosed", "field": "tagged", "call": 1, "region": 1, "at_end": true}"#],
         ),
-        ("<tags><a>1</><end>", &[r#"6..13 {"kind": "unclosed", "field": "tagged", "call": 0, "region": 0}"#]),
+        ("<tags=f><a>1</><end>", &[r#"8..15 {"kind": "unclosed", "field": "tagged", "call": 0, "region": 0}"#]),
         // Its only closer ends every field, and an engine takes it off.
         ("<bare>text", &[]),
     ] {

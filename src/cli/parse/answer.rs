@@ -17,8 +17,8 @@ use crate::content::coerce::Tools;
 use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::parser::{
-    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Policy, Problem,
-    ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
+    Chunks, ClosersInStrings, Event, EventRef, Finished, Malformed, Options, ParseError, Parser, Policies, Policy,
+    Problem, ProblemKind, Reasoning, TokenTemplate, cut, cut_ids,
 };
 use crate::schema::source::Source;
 use crate::schema::{self, Schema};
@@ -62,6 +62,8 @@ pub struct AskedIds {
 pub struct Keeping {
     pub reasoning: Reasoning,
     pub tools_off: bool,
+    pub recover: Policies,
+    pub validate: bool,
 }
 
 /// The template or schema that reads an output.
@@ -93,7 +95,8 @@ impl Reader {
 
 /// The result of a row.
 enum Done {
-    Finished(Finished),
+    /// With the text, unless it came as ids.
+    Finished(Finished, Option<String>),
     /// The message of a response schema, which may be any JSON.
     Message(Value),
 }
@@ -218,16 +221,18 @@ impl<'a> Answerer<'a> {
         }
         let mut recording = self.asked.events.then(|| Recording { spans: self.asked.spans, ..Recording::default() });
         let done = row.and_then(|row| self.run(row, recording.as_mut()));
-        if let Ok(Done::Finished(finished)) = &done {
+        if let Ok(Done::Finished(finished, _)) = &done {
             self.doubts.count(finished);
         }
         let outcome = if done.is_ok() { Outcome::Answered } else { Outcome::Failed };
         match done {
-            Ok(Done::Finished(finished)) => complete(&mut answer, Ok(finished), recording),
+            Ok(Done::Finished(finished, text)) => {
+                complete(&mut answer, Ok(finished), text.as_deref(), recording);
+            }
             Ok(Done::Message(message)) => {
                 answer.insert("message".to_owned(), message);
             }
-            Err(error) => complete(&mut answer, Err(error), recording),
+            Err(error) => complete(&mut answer, Err(error), None, recording),
         }
         Value::Object(answer).write_to(out);
         out.push('\n');
@@ -238,7 +243,12 @@ impl<'a> Answerer<'a> {
         let keeping = Keeping {
             reasoning: row.reasoning.unwrap_or(self.asked.keeping.reasoning),
             tools_off: row.tools_off.unwrap_or(self.asked.keeping.tools_off),
+            recover: row.recover.unwrap_or(self.asked.keeping.recover),
+            validate: row.validate.unwrap_or(self.asked.keeping.validate),
         };
+        if self.asked.mode == Mode::Reference && !keeping.recover.is_empty() {
+            return Err(RowError::load("reference mode reads as transformers does: it takes no policies"));
+        }
         let is_whole = self.asked.is_whole() && row.chunks.is_none() && keeping == Keeping::default();
         let carried = row.template.as_ref().map(Value::to_string).unwrap_or_default();
         let template = match self.template(row.template)? {
@@ -268,14 +278,15 @@ impl<'a> Answerer<'a> {
             };
             let stop_ids = ids.stop_ids.as_ref().unwrap_or(&self.asked.ids.stop_ids);
             let parser = begin(beginning, (self.asked, keeping), tools, stop_ids)?;
-            return parse(parser, pieces.map(Piece::Ids), recording).map(Done::Finished);
+            return parse(parser, pieces.map(Piece::Ids), recording).map(|finished| Done::Finished(finished, None));
         }
         let feeds: Box<dyn Iterator<Item = &str>> = match row.chunks {
             Some(lengths) => Box::new(cut(&row.text, lengths)),
             None => self.asked.chunks.of(&row.text),
         };
         let parser = begin(Beginning::Text { template: &template, prefix }, (self.asked, keeping), tools, &[])?;
-        parse(parser, feeds.map(|feed| Piece::Text(feed.into())), recording).map(Done::Finished)
+        let finished = parse(parser, feeds.map(|feed| Piece::Text(feed.into())), recording)?;
+        Ok(Done::Finished(finished, Some(row.text)))
     }
 
     /// The template of a row for the ids of its tokenizer.
@@ -369,9 +380,10 @@ pub fn begin(
     stop_ids: &[u32],
 ) -> Result<Parser, RowError> {
     let tools = self::tools(tools)?;
-    let Keeping { reasoning, tools_off } = keeping;
+    let Keeping { reasoning, tools_off, recover, validate } = keeping;
     let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
-    let options = options.reasoning(reasoning).tools_off(tools_off).stop_ids(stop_ids);
+    let options =
+        options.reasoning(reasoning).tools_off(tools_off).stop_ids(stop_ids).recover(recover).validate(validate);
     beginning.parser(options).map_err(|error| RowError::new("prefix", error.to_string()))
 }
 
@@ -407,8 +419,13 @@ pub fn parse<'p>(
     Ok(finished)
 }
 
-/// Adds to an answer what came of the parse.
-pub fn complete(answer: &mut Object, done: Result<Finished, RowError>, recording: Option<Recording>) {
+/// Adds to an answer what came of the parse of a text. Without the text the places of problems are not known.
+pub fn complete(
+    answer: &mut Object,
+    done: Result<Finished, RowError>,
+    text: Option<&str>,
+    recording: Option<Recording>,
+) {
     match done {
         Ok(finished) => {
             answer.insert("message".to_owned(), Value::Object(finished.message));
@@ -422,7 +439,10 @@ pub fn complete(answer: &mut Object, done: Result<Finished, RowError>, recording
                 answer.insert("malformed".to_owned(), Value::List(listed.collect()));
             }
             if !finished.problems.is_empty() {
-                let listed = finished.problems.iter().map(Problem::to_value);
+                let listed = finished.problems.iter().map(|problem| match text {
+                    Some(text) => problem.to_value_in(text, finished.prefix_length),
+                    None => Problem::to_value(problem),
+                });
                 answer.insert("problems".to_owned(), Value::List(listed.collect()));
             }
             if !notes.is_empty() {

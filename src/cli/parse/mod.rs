@@ -26,7 +26,7 @@ use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Place, Sources};
 use crate::json::Value;
-use crate::parser::{Chunks, ClosersInStrings, Policy, Reasoning, TokenTemplate};
+use crate::parser::{Chunks, ClosersInStrings, Policies, Policy, Reasoning, TokenTemplate};
 use crate::schema::source::Source;
 use crate::template::Template;
 
@@ -93,6 +93,12 @@ pub struct Parse {
     /// End the output at this token id; repeat it for several
     #[arg(long = "stop-id", value_name = "ID")]
     stop_ids: Vec<u32>,
+    /// Recover what these policies allow: a list of names, or `all`; each acts at a problem of its kind
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
+    recover: String,
+    /// Check the arguments of calls against the JSON schemas of their tools
+    #[arg(long)]
+    validate: bool,
     /// Exit with 1 if any row has `missing`, `malformed`, `problems` or `notes`
     #[arg(long, requires = "jsonl")]
     strict: bool,
@@ -153,6 +159,8 @@ impl Parse {
                     ReasoningName::Dropped => Reasoning::Dropped,
                 },
                 tools_off: self.tools_off,
+                recover: self.policies()?,
+                validate: self.validate,
             },
             ids: AskedIds {
                 tokenizer: self.tokenizer.clone(),
@@ -170,6 +178,19 @@ impl Parse {
         match &self.jsonl {
             Some(rows) => many(rows, &asked, self.strict, global),
             None => self.one(asked, global),
+        }
+    }
+
+    /// The policies asked for. Reference mode is as transformers is, and recovers nothing.
+    fn policies(&self) -> Result<Policies, Diagnostic> {
+        let policies = Policies::parse(&self.recover)
+            .map_err(|error| Diagnostic::error("unknown-policy", format!("--recover: {error}")))?;
+        match (self.mode, policies.is_empty()) {
+            (ModeName::Reference, false) => {
+                let problem = "--recover needs stable mode: reference mode reads as transformers does";
+                Err(Diagnostic::error("policies-in-reference-mode", problem).help("omit `--mode reference`"))
+            }
+            _ => Ok(policies),
         }
     }
 

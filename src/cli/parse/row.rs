@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::ids::Ids;
 use super::row_error::RowError;
 use crate::json::{self, Object, Value};
-use crate::parser::Reasoning;
+use crate::parser::{Policies, Reasoning};
 
 /// The keys of an answer's own, which a row cannot set.
 const ANSWER: [&str; 9] =
@@ -29,6 +29,9 @@ pub struct Row {
     /// What becomes of reasoning, and whether calls stay in the content, if the row says.
     pub reasoning: Option<Reasoning>,
     pub tools_off: Option<bool>,
+    /// The policies, and whether arguments are checked, if the row says.
+    pub recover: Option<Policies>,
+    pub validate: Option<bool>,
     /// Its other keys, which the answer repeats.
     pub others: Object,
 }
@@ -87,16 +90,43 @@ impl Row {
             None | Some(Value::Null) => None,
             Some(value) => Some(reasoning(&value)?),
         };
-        let tools_off = match entries.shift_remove("tools_off") {
+        let mut flag = |name: &str| match entries.shift_remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(on)) => Ok(Some(on)),
+            Some(other) => Err(RowError::load(format!("`{name}` must be true or false, not {}", other.kind()))),
+        };
+        let (tools_off, validate) = (flag("tools_off")?, flag("validate")?);
+        let recover = match entries.shift_remove("recover") {
             None | Some(Value::Null) => None,
-            Some(Value::Bool(off)) => Some(off),
-            Some(other) => {
-                return Err(RowError::load(format!("`tools_off` must be true or false, not {}", other.kind())));
-            }
+            Some(value) => Some(policies(&value)?),
         };
         let template = entries.shift_remove("template");
         entries.retain(|key, _| !ANSWER.contains(&key.as_str()));
-        Ok(Self { template, prefix, text, ids, tools, chunks, reasoning, tools_off, others: entries })
+        Ok(Self {
+            template,
+            prefix,
+            text,
+            ids,
+            tools,
+            chunks,
+            reasoning,
+            tools_off,
+            recover,
+            validate,
+            others: entries,
+        })
+    }
+}
+
+/// The policies of a name or a list of names.
+fn policies(value: &Value) -> Result<Policies, RowError> {
+    let named = |name: &Value| match name {
+        Value::String(name) => Policies::named(name).map_err(|error| RowError::load(format!("`recover`: {error}"))),
+        other => Err(RowError::load(format!("`recover` must be `all` or a list of policies, not {}", other.kind()))),
+    };
+    match value {
+        Value::List(names) => names.iter().map(named).try_fold(Policies::none(), |all, one| Ok(all | one?)),
+        name => named(name),
     }
 }
 
@@ -161,6 +191,8 @@ mod tests {
                 chunks: None,
                 reasoning: None,
                 tools_off: None,
+                recover: None,
+                validate: None,
                 others: Object::new()
             }
         );

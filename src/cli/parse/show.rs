@@ -138,7 +138,10 @@ pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
                 true => ("the end of the text", "the output was cut off: do not act on what this region says"),
                 false => ("the end of the turn", "the model left its closer out: compare the region with the output"),
             };
-            let message = format!("a region of `{}` was closed by {by}, not by its own delimiter", problem.field);
+            let message = format!(
+                "a region of `{}` was closed by {by}, not by its own delimiter",
+                problem.field.as_deref().unwrap_or_default()
+            );
             let place = place(&problem.span, recording.prefix_length, text).in_file(file);
             Some(Diagnostic::warning("unclosed-region", message).at(place).help(help))
         }

@@ -16,7 +16,12 @@ pub fn parse<'p>(
     recording: &mut Recording,
     out: &mut impl Write,
 ) -> io::Result<Result<Finished, RowError>> {
-    let mut last = None;
+    let (mut last, mut text) = (None, Some(String::new()));
+    // The text of ids is not at hand: then problems have no span.
+    let feeds = feeds.inspect(|piece| match piece {
+        Piece::Text(piece) => text.as_mut().into_iter().for_each(|text| text.push_str(piece)),
+        Piece::Ids(_) => text = None,
+    });
     let done = match parser {
         Ok(parser) => {
             recording.prefix_length = parser.prefix_length();
@@ -48,7 +53,7 @@ pub fn parse<'p>(
         out.write_all(b"]")?;
     }
     let mut answer = Object::new();
-    complete(&mut answer, done.clone(), None);
+    complete(&mut answer, done.clone(), text.as_deref(), None);
     for (key, value) in answer {
         write!(out, ", {}: {value}", Value::from(key))?;
     }

@@ -140,7 +140,8 @@ impl Table<'_> {
             // The reason of a malformed region is on the line above.
             EventRef::Problem(problem) if problem.kind == ProblemKind::Malformed => {}
             EventRef::Problem(problem) => {
-                self.line(problem.kind.as_str(), &problem.field, &self.at(&problem.span, ""), BAD);
+                let field = problem.field.as_deref().unwrap_or_default();
+                self.line(problem.kind.as_str(), field, &self.at(&problem.span, ""), BAD);
             }
             // The command does not ask for growing calls.
             EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}

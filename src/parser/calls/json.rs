@@ -109,6 +109,10 @@ impl Reader {
                 }
                 Token::None => self.structure(c, sink),
             };
+            if self.expected == Expected::Broken {
+                // What broke it may be any character, and nothing after it is read.
+                return;
+            }
             text = part(text, length..text.len());
         }
     }

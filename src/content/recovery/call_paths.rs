@@ -1,0 +1,44 @@
+//! Where a field's transform takes the name and the arguments of a call from.
+
+use crate::template::{Field, Placeholder, Shape, Transform};
+
+/// The keys that lead to the parts of a call in the value of a region, or in each of its elements. A part that is not
+/// in the value, as the opening holds it, has no keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallPaths {
+    pub name: Option<Vec<String>>,
+    pub arguments: Option<Vec<String>>,
+    /// Whether the value is a list of calls.
+    pub each: bool,
+}
+
+impl CallPaths {
+    /// The paths of the calls that regions of a field give, if its transform says where they are.
+    pub fn of(field: &Field) -> Option<Self> {
+        let transform = field.transform.as_ref()?;
+        let Shape::Object(call) = &transform.shape else { return None };
+        let below = |path: &[String], key: &str| Some(path.iter().cloned().chain([key.to_owned()]).collect());
+        let (name, arguments) = match call.get("function")? {
+            Shape::Object(function) => {
+                let path = |key| function.get(key).and_then(|shape| of_shape(shape, transform));
+                (path("name"), path("arguments"))
+            }
+            shape @ Shape::Placeholder(_) => {
+                let path = of_shape(shape, transform)?;
+                (below(&path, "name"), below(&path, "arguments"))
+            }
+            _ => return None,
+        };
+        Some(Self { name, arguments, each: transform.each })
+    }
+}
+
+fn of_shape(shape: &Shape, transform: &Transform) -> Option<Vec<String>> {
+    let Shape::Placeholder(Placeholder { name, keys }) = shape else { return None };
+    match (transform.each, name.as_str()) {
+        (false, "content") => Some(keys.clone()),
+        (false, _) => None,
+        // An element may have any key that is not a capture; whether it has shows when it comes.
+        (true, name) => Some([name.to_owned()].into_iter().chain(keys.iter().cloned()).collect()),
+    }
+}

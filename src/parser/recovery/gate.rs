@@ -1,0 +1,69 @@
+//! What a parser with policies holds text back for, and what it has decided.
+
+use super::bare_call::BareCall;
+use super::call_run::CallRun;
+use super::later_closer::LaterCloser;
+use crate::pattern::Search;
+
+/// The decision that text is held back for, and the places up to which others were looked for.
+#[derive(Clone, Debug, Default)]
+pub(in crate::parser) struct Gate {
+    /// The decision that is open.
+    pub trial: Option<Trial>,
+    /// Where the next is looked for.
+    pub from: usize,
+    /// Text that is passed over: where it begins and ends.
+    pub cut: Option<(usize, usize)>,
+    /// Where all text is held from, as the reasoning may have begun in the prompt.
+    pub first: Option<usize>,
+    /// The searches for markers, by their delimiter.
+    pub searches: Vec<Search>,
+    /// How many beginnings of JSON were tried in the stretch.
+    pub starts: usize,
+    /// How many runs of calls were tried in the reasoning.
+    pub runs: usize,
+    /// Whether a stray closer was tried in the stretch.
+    pub has_stray: bool,
+    /// The closer, by its start, that was found to be no text.
+    pub closes_at: Option<usize>,
+}
+
+/// A decision that more text may be needed for.
+#[derive(Clone, Debug)]
+pub(in crate::parser) enum Trial {
+    BareCall(BareCall),
+    Calls(CallRun),
+    /// A stray closer of calls: its field, where it begins, and up to where its tail has been followed.
+    Stray {
+        field: usize,
+        start: usize,
+        end: usize,
+        at: usize,
+    },
+    /// A closer inside a string.
+    InString(LaterCloser),
+}
+
+impl Trial {
+    /// Where the text begins that it holds back.
+    pub fn start(&self) -> usize {
+        match self {
+            Trial::BareCall(trial) => trial.start,
+            Trial::Calls(trial) => trial.start,
+            Trial::Stray { start, .. } => *start,
+            Trial::InString(trial) => trial.closer,
+        }
+    }
+}
+
+impl Gate {
+    pub fn new(delimiters: usize) -> Self {
+        Self { searches: vec![Search::default(); delimiters], ..Self::default() }
+    }
+
+    /// Another region begins, or text outside of all.
+    pub fn begin_stretch(&mut self, place: usize) {
+        self.from = self.from.max(place);
+        (self.starts, self.runs, self.has_stray) = (0, 0, false);
+    }
+}

@@ -1,0 +1,276 @@
+//! The problems of one text as it is read: those that are certain, and those that only its end decides.
+
+use super::call_run::CallRun;
+use super::known::{Known, Verdict};
+use super::later_closer::LaterCloser;
+use super::list::Problems;
+use super::markers;
+use super::stretch::{Stray, Stretch};
+use super::view::View;
+use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
+use crate::parser::event::EventRef;
+use crate::parser::problem::Problem;
+use crate::parser::span::Span;
+use crate::pattern::{Found, Search};
+
+/// How many calls in the reasoning are looked at.
+const RUNS: usize = 64;
+
+/// How many problems wait for the end of the text.
+const LATE: usize = 64;
+
+/// The problems so far, and what was asked for.
+#[derive(Clone, Debug, Default)]
+pub(in crate::parser) struct Ledger {
+    pub policies: Policies,
+    pub validate: bool,
+    problems: Problems,
+    late: Vec<Late>,
+    /// Whether an opener in the current stretch was read as text.
+    pub has_false_opener: bool,
+    /// Whether a policy has told what the current stretch ends with.
+    pub is_told: bool,
+    /// How many regions with text have ended.
+    regions: usize,
+    has_malformed: bool,
+}
+
+/// A problem that the end of the text decides.
+#[derive(Clone, Debug)]
+enum Late {
+    /// It is recoverable if nothing follows.
+    Stray(Problem),
+    /// It is a problem only if nothing else is there.
+    Bare(Problem),
+    /// It is one if no other call comes, and recoverable if nothing follows a run that reaches the end.
+    Reasoning {
+        problem: Problem,
+        run_end: Option<usize>,
+        is_closed: bool,
+        goes_on: bool,
+        /// The problem that the reasoning is unclosed, which is none of its own beside calls that reach its end.
+        unclosed: Option<Problem>,
+    },
+    /// It is recoverable if its body is JSON at a later closer.
+    InString { problem: Problem, later: LaterCloser, verdict: Option<bool> },
+}
+
+/// What the end of the text decides by.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::parser) struct Ending {
+    pub has_calls: bool,
+}
+
+impl Ledger {
+    pub fn new(policies: Policies, validate: bool) -> Self {
+        Self { policies, validate, ..Self::default() }
+    }
+
+    /// Whether no region with text has ended.
+    pub fn is_at_first(&self) -> bool {
+        self.regions == 0
+    }
+
+    pub fn has_malformed(&self) -> bool {
+        self.has_malformed
+    }
+
+    /// Takes in a problem and reports it.
+    pub fn tell(&mut self, problem: Problem, sink: &mut impl FnMut(EventRef<'_>)) {
+        sink(EventRef::Problem(&problem));
+        self.has_malformed |= problem.kind == ProblemKind::Malformed && !problem.is_recovered;
+        self.problems.push(problem);
+    }
+
+    fn wait(&mut self, late: Late) {
+        if self.late.len() < LATE {
+            self.late.push(late);
+        }
+    }
+
+    /// A malformed region that stops inside a string waits for a closer at which it is JSON.
+    pub fn tell_or_wait(&mut self, problem: Problem, later: Option<LaterCloser>, sink: &mut impl FnMut(EventRef<'_>)) {
+        match later.filter(|_| self.late.len() < LATE) {
+            Some(later) => {
+                self.has_malformed = true;
+                self.wait(Late::InString { problem, later, verdict: None });
+            }
+            None => self.tell(problem, sink),
+        }
+    }
+
+    /// A region with text follows: what counts only at the end of the text does not.
+    pub fn go_on(&mut self) {
+        self.regions += 1;
+        self.late.retain_mut(|late| match late {
+            Late::Bare(_) => false,
+            Late::Stray(problem) => {
+                problem.policies = Policies::none();
+                true
+            }
+            Late::Reasoning { goes_on, .. } => {
+                *goes_on = true;
+                true
+            }
+            Late::InString { .. } => true,
+        });
+    }
+
+    /// Looks at a stretch of the implicit field that ends.
+    pub fn end_stretch(
+        &mut self,
+        stretch: Stretch,
+        view: View<'_>,
+        known: &Known<'_>,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) {
+        let is_first = self.regions == 0;
+        let is_told = std::mem::take(&mut self.is_told);
+        let stretch = Stretch { has_false_opener: std::mem::take(&mut self.has_false_opener), ..stretch };
+        if !view.slice(stretch.body.start, stretch.body.end).trim().is_empty() {
+            self.go_on();
+        }
+        if is_told {
+            return;
+        }
+        let ended = stretch.look(view, known);
+        let name = |field: usize| known.plan.fields.get(field).map_or("", |field| &*field.name);
+        if let Some((start, found)) = ended.bare {
+            let end = found.closer.map_or(found.end, |(closer, _)| closer);
+            let problem = Problem::of(ProblemKind::BareCall, Span::new(start, end), name(found.field));
+            let problem = problem.read_by(RecoveryPolicy::MissingCallOpener, false);
+            match found.closer {
+                Some(_) => self.tell(problem, sink),
+                // All of the only content.
+                None if is_first || self.regions == 1 => self.wait(Late::Bare(problem)),
+                None => {}
+            }
+        }
+        for Stray { field, span, closes_calls, is_consumed, is_last } in ended.strays {
+            let problem = Problem::of(ProblemKind::StrayMarker, span, name(field));
+            match closes_calls {
+                true if is_last && !is_consumed && !ends_with_own(stretch, view, known) => {
+                    self.wait(Late::Stray(problem.read_by(RecoveryPolicy::StrayClosers, false)));
+                }
+                true => self.tell(problem, sink),
+                false if is_first => self.tell(problem.read_by(RecoveryPolicy::MissingReasoningOpener, false), sink),
+                false => self.tell(problem, sink),
+            }
+        }
+    }
+
+    /// Looks for calls in a reasoning that ends.
+    pub fn end_reasoning(
+        &mut self,
+        body: Span,
+        closer: Span,
+        unclosed: &mut Option<Problem>,
+        view: View<'_>,
+        known: &Known<'_>,
+    ) {
+        let text = view.slice(body.start, body.end);
+        if known.plan.roles.calls.is_empty() || !known.plan.may_open_calls(text) {
+            return;
+        }
+        let closed_by = view.slice(closer.start, closer.end);
+        let is_closed = markers::is_own(known.plan, closed_by);
+        if is_closed && known.tools.is_none() {
+            return;
+        }
+        let inside = view.up_to(body.end);
+        let (mut at, mut calls, mut run) = (body.start, None::<(usize, usize, usize)>, None);
+        for _ in 0..RUNS {
+            let openers = known.plan.roles.calls.iter().filter_map(|call| markers::opener(known.plan, call.field));
+            let starts = openers.filter_map(|opener| match inside.find(opener, &mut Search::default(), at) {
+                Found::Match { start, end } if end > start => Some((start, end)),
+                _ => None,
+            });
+            let Some((start, end)) = starts.min() else { break };
+            let mut reading = CallRun::new(start);
+            if let Verdict::Is(found) = reading.look(inside, known) {
+                run = Some((start, found.end));
+            }
+            at = end;
+            if let Some((calls_end, field)) = reading.complete {
+                let (first, _, field) = calls.unwrap_or((start, 0, field));
+                calls = Some((first, calls_end, field));
+                at = calls_end.max(end);
+            }
+        }
+        let Some((first, calls_end, field)) = calls else { return };
+        let name = known.plan.fields.get(field).map_or("", |field| &*field.name);
+        let of = |start, end| Problem::of(ProblemKind::CallInReasoning, Span::new(start, end), name);
+        let (problem, run_end) = match run {
+            Some((start, end)) => (of(start, calls_end), Some(end)),
+            None => (of(first, calls_end), None),
+        };
+        if self.late.len() < LATE && (is_closed || run_end.is_some()) {
+            let unclosed = unclosed.take().filter(|_| !is_closed);
+            self.late.push(Late::Reasoning { problem, run_end, is_closed, goes_on: false, unclosed });
+        }
+    }
+
+    /// Reads on in bodies that stop inside strings. Gives the place from which text is still needed.
+    pub fn look_ahead(&mut self, view: View<'_>, known: &Known<'_>) -> Option<usize> {
+        let mut needed = None;
+        for late in &mut self.late {
+            let Late::InString { later, verdict: verdict @ None, .. } = late else { continue };
+            let (held, is_cut) = view.within_hold(later.closer);
+            match later.look(held, known) {
+                Verdict::Is(_) => *verdict = Some(true),
+                Verdict::Waits if !is_cut => needed = Some(needed.unwrap_or(later.closer).min(later.closer)),
+                _ => *verdict = Some(false),
+            }
+        }
+        needed
+    }
+
+    /// Whether bodies that stop inside strings are still read on.
+    pub fn looks_ahead(&self) -> bool {
+        self.late.iter().any(|late| matches!(late, Late::InString { verdict: None, .. }))
+    }
+
+    /// Decides what the end of the text decides.
+    pub fn settle(&mut self, ending: Ending, sink: &mut impl FnMut(EventRef<'_>)) {
+        for late in std::mem::take(&mut self.late) {
+            let problem = match late {
+                Late::Stray(problem) => Some(problem),
+                Late::Bare(problem) => Some(problem).filter(|_| !ending.has_calls && !self.has_malformed),
+                Late::Reasoning { problem, run_end, is_closed, goes_on, unclosed } => {
+                    let reaches = run_end.filter(|_| !goes_on || !is_closed);
+                    let is_one = !ending.has_calls && (is_closed || reaches.is_some());
+                    let span = Span::new(problem.span.start, reaches.unwrap_or(problem.span.end));
+                    let problem = Problem { span, ..problem };
+                    let problem = match reaches {
+                        Some(_) => problem.read_by(RecoveryPolicy::CallsInReasoning, false),
+                        None => problem,
+                    };
+                    if is_one { Some(problem) } else { unclosed }
+                }
+                Late::InString { problem, verdict, .. } => Some(match verdict {
+                    Some(true) => problem.read_by(RecoveryPolicy::ClosersInStrings, false),
+                    _ => problem,
+                }),
+            };
+            if let Some(problem) = problem {
+                self.tell(problem, sink);
+            }
+        }
+    }
+
+    /// All problems, in order.
+    pub fn finish(self) -> Vec<Problem> {
+        self.problems.finish()
+    }
+}
+
+/// Whether the delimiter that ended a stretch is a closer of calls or of the reasoning.
+fn ends_with_own(stretch: Stretch, view: View<'_>, known: &Known<'_>) -> bool {
+    let closed_by = view.slice(stretch.closer.start, stretch.closer.end);
+    let fields = known.plan.roles.calls.iter().map(|call| call.field).chain(known.plan.roles.reasoning);
+    let closes = |field| {
+        let found = markers::closer(known.plan, field)?.find_at(closed_by, 0).ok()??;
+        Some(markers::is_own(known.plan, found.text()))
+    };
+    fields.into_iter().any(|field| closes(field).unwrap_or(false))
+}

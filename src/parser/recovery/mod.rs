@@ -1,0 +1,25 @@
+//! Problems that concern more than one body, and the policies that hold text back until one is decided.
+//!
+//! Each decision is a function of the text from one place on, and not of how it is cut: what looks for it reads on as
+//! the text grows, and waits until no continuation could change the answer. Without policies the same functions run
+//! where a stretch of text ends.
+
+mod bare_call;
+mod call_run;
+mod gate;
+mod known;
+mod later_closer;
+mod ledger;
+mod list;
+mod markers;
+mod steps;
+mod stretch;
+mod view;
+
+pub(super) use gate::Gate;
+pub(super) use known::Known;
+pub(super) use later_closer::LaterCloser;
+pub(super) use ledger::{Ending, Ledger};
+pub(super) use steps::Flow;
+pub(super) use stretch::Stretch;
+pub(super) use view::View;

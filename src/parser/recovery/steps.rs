@@ -1,0 +1,456 @@
+//! The steps of a parser with policies: what is held back before text is shown and delimiters count, and what becomes of it.
+//!
+//! Nothing is shown beyond the place that a decision is open for, and what was shown is never taken back.
+
+use super::bare_call::{self, BareCall, has_bare_calls};
+use super::call_run::{CallRun, Run};
+use super::gate::{Gate, Trial};
+use super::known::{Known, Verdict};
+use super::later_closer::LaterCloser;
+use super::markers::{Tail, follow_tail, is_in_prose, is_own};
+use super::stretch::{STARTS, starts};
+use crate::content::recovery::{ProblemKind, RecoveryPolicy};
+use crate::parser::error::ParseError;
+use crate::parser::event::EventRef;
+use crate::parser::machine::{Origin, Parser, Region};
+use crate::parser::problem::Problem;
+use crate::parser::scan::Delimited;
+use crate::parser::span::Span;
+use crate::pattern::Found;
+
+/// How many runs of calls are tried in a reasoning.
+const RUNS: usize = 64;
+
+/// What a step comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::parser) enum Flow {
+    /// What was found counts.
+    Goes,
+    /// Something changed: look again.
+    Again,
+    /// More text decides.
+    Waits,
+}
+
+/// What can be done with the text before a place.
+enum Candidate {
+    Start(usize),
+    Waits(usize),
+}
+
+impl Parser {
+    /// Follows the decision that is open, if there is one.
+    pub(in crate::parser) fn follow_trial(
+        &mut self,
+        ended: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
+        let Some(mut gate) = self.gate.take() else { return Ok(Flow::Goes) };
+        let flow = self.follow(&mut gate, ended, sink);
+        self.gate = Some(gate);
+        flow
+    }
+
+    /// Looks at what was found before it counts: text up to a limit, and the delimiter there.
+    pub(in crate::parser) fn guard(
+        &mut self,
+        limit: usize,
+        next: Option<Delimited>,
+        ended: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
+        let Some(mut gate) = self.gate.take() else { return Ok(Flow::Goes) };
+        let flow = self.guarded(&mut gate, limit, next, ended, sink);
+        self.gate = Some(gate);
+        flow
+    }
+
+    fn asks(&self, policy: RecoveryPolicy) -> bool {
+        self.ledger.policies.contains(policy)
+    }
+
+    fn follow(
+        &mut self,
+        gate: &mut Gate,
+        ended: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
+        let Some(trial) = &mut gate.trial else { return Ok(Flow::Goes) };
+        let plan = self.plan.clone();
+        let tools = self.tools.clone().filter(|tools| !tools.is_empty());
+        let template = self.template.clone();
+        let known = Known { plan: &plan, template: &template, tools: tools.as_deref() };
+        let start = trial.start();
+        let (view, is_cut) = self.buffer.view(ended).within_hold(start);
+        let end = view.end();
+        let is_bare = self
+            .region
+            .as_ref()
+            .is_none_or(|region| self.buffer.slice(region.body, self.position.max(region.body)).trim().is_empty());
+        let may_be_all = is_bare && self.ledger.is_at_first() && !self.ledger.has_malformed();
+        let acted = match trial {
+            Trial::BareCall(trial) => match trial.look(view, &known, may_be_all) {
+                Verdict::Is(found) => Some(self.take_bare_call(start, found, end, sink)?),
+                Verdict::Waits if !is_cut => return Ok(Flow::Waits),
+                _ => None,
+            },
+            Trial::Calls(trial) => match trial.look(view, &known) {
+                // A call in a closed reasoning may be a rehearsal: only the tools say whether it is one of theirs.
+                Verdict::Is(run) if run.is_closed && known.tools.is_none() => None,
+                Verdict::Is(run) => Some(self.take_calls(gate, start, run, sink)?),
+                Verdict::Waits if !is_cut => return Ok(Flow::Waits),
+                _ => None,
+            },
+            Trial::Stray { field, end: marker_end, at, .. } => match follow_tail(&plan, view, at, true) {
+                Tail::Ends => {
+                    let (field, marker) = (*field, Span::new(start, *marker_end));
+                    Some(self.drop_stray(field, marker, end, sink)?)
+                }
+                Tail::Waits if !is_cut => return Ok(Flow::Waits),
+                _ => None,
+            },
+            Trial::InString(trial) => match trial.look(view, &known) {
+                Verdict::Is((closer, after)) => {
+                    self.release(closer, sink);
+                    if let Some(region) = &mut self.region {
+                        region.origin = Origin::ClosedLater { first: start };
+                    }
+                    self.close(Span::new(closer, after), sink)?;
+                    (self.position, self.from) = (after, after);
+                    Some(after)
+                }
+                Verdict::Waits if !is_cut => return Ok(Flow::Waits),
+                _ => {
+                    gate.closes_at = Some(start);
+                    None
+                }
+            },
+        };
+        gate.trial = None;
+        match acted {
+            Some(place) => gate.begin_stretch(place),
+            None => gate.from = self.buffer.after(start),
+        }
+        Ok(Flow::Again)
+    }
+
+    fn guarded(
+        &mut self,
+        gate: &mut Gate,
+        limit: usize,
+        next: Option<Delimited>,
+        ended: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
+        if let Some((at, to)) = gate.cut {
+            if limit < at {
+                return Ok(Flow::Goes);
+            }
+            gate.cut = None;
+            self.release(at, sink);
+            self.close(Span::new(at, to), sink)?;
+            (self.position, self.from) = (to, to);
+            gate.begin_stretch(to);
+            return Ok(Flow::Again);
+        }
+        if let Some(start) = gate.first {
+            let flow = self.look_for_first(gate, start, limit, next, ended, sink)?;
+            if flow != Flow::Goes {
+                return Ok(flow);
+            }
+        }
+        match self.candidate(gate, limit, ended) {
+            Some(Candidate::Start(start)) => {
+                self.release(start, sink);
+                return Ok(Flow::Again);
+            }
+            Some(Candidate::Waits(start)) => {
+                self.release(start, sink);
+                return Ok(Flow::Waits);
+            }
+            None => {}
+        }
+        match next {
+            Some(next) => self.guard_delimiter(gate, next, ended, sink),
+            None => Ok(Flow::Goes),
+        }
+    }
+
+    /// The first place before a limit that a decision must be made about; what it is becomes the gate's trial.
+    fn candidate(&mut self, gate: &mut Gate, limit: usize, ended: bool) -> Option<Candidate> {
+        let plan = self.plan.clone();
+        let field = self.region.as_ref().map(|region| region.field);
+        let stretch = self.region.as_ref().map_or(self.position, |region| region.body);
+        let from = gate.from.max(stretch).max(self.from.min(limit));
+        let view = self.buffer.view(ended);
+        let mut waits = None;
+        let mut first: Option<(usize, Trial)> = None;
+        let mut offer = |start: usize, trial: Trial| {
+            if first.as_ref().is_none_or(|(before, _)| start < *before) {
+                first = Some((start, trial));
+            }
+        };
+        if field.is_some() && field == plan.roles.reasoning {
+            let is_asked = self.asks(RecoveryPolicy::CallsInReasoning) && gate.runs < RUNS && !self.has_calls();
+            for (index, delimiter) in plan.delimiters.iter().enumerate() {
+                let opens_calls = !delimiter.closes && plan.roles.call(delimiter.field).is_some();
+                let Some(search) = gate.searches.get_mut(index).filter(|_| is_asked && opens_calls) else { continue };
+                match view.find(&delimiter.pattern, search, from) {
+                    Found::Match { start, end } if start < limit && end > start => {
+                        offer(start, Trial::Calls(CallRun::new(start)));
+                    }
+                    Found::Waits { start } if start < limit => waits = Some(waits.unwrap_or(start).min(start)),
+                    _ => {}
+                }
+            }
+        } else if field == plan.implicit || field.is_none() && plan.implicit.is_some() {
+            let has_tools = self.tools.as_ref().is_some_and(|tools| !tools.is_empty());
+            let is_asked = self.asks(RecoveryPolicy::MissingCallOpener) && has_tools && gate.starts < STARTS;
+            if is_asked && plan.roles.calls.iter().any(has_bare_calls) {
+                // The byte before tells whether a line begins.
+                let text = view.slice(stretch, limit);
+                if let Some(start) = starts(text, from - stretch).next() {
+                    offer(stretch + start, Trial::BareCall(BareCall::new(stretch + start)));
+                }
+            }
+            let is_asked = self.asks(RecoveryPolicy::StrayClosers) && !gate.has_stray && !self.ledger.has_false_opener;
+            for (index, delimiter) in plan.delimiters.iter().enumerate() {
+                let closes_calls = delimiter.closes && plan.roles.call(delimiter.field).is_some();
+                let Some(search) = gate.searches.get_mut(index).filter(|_| is_asked && closes_calls) else { continue };
+                let mut at = from;
+                loop {
+                    match view.find(&delimiter.pattern, search, at) {
+                        Found::Match { start, end } if start < limit && end > start => {
+                            let marker = view.slice(start, end);
+                            // A closer may take the blanks before it along.
+                            let start = start + marker.len() - marker.trim_start().len();
+                            if is_own(&plan, marker) && !is_in_prose(view.slice(stretch, start), true) {
+                                let field = delimiter.field;
+                                let end = start + marker.trim().len();
+                                offer(start, Trial::Stray { field, start, end, at: end });
+                            } else {
+                                at = end;
+                                continue;
+                            }
+                        }
+                        Found::Waits { start } if start < limit => waits = Some(waits.unwrap_or(start).min(start)),
+                        _ => {}
+                    }
+                    break;
+                }
+            }
+        }
+        let waits = waits.filter(|_| !ended);
+        match first.filter(|(start, _)| waits.is_none_or(|waits| *start < waits)) {
+            Some((start, trial)) => {
+                match trial {
+                    Trial::BareCall(_) => gate.starts += 1,
+                    Trial::Calls(_) => gate.runs += 1,
+                    Trial::Stray { .. } => gate.has_stray = true,
+                    Trial::InString(_) => {}
+                }
+                (gate.trial, gate.from) = (Some(trial), start);
+                Some(Candidate::Start(start))
+            }
+            None => waits.map(Candidate::Waits),
+        }
+    }
+
+    /// Looks at a delimiter before it counts.
+    fn guard_delimiter(
+        &mut self,
+        gate: &mut Gate,
+        next: Delimited,
+        ended: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
+        let plan = self.plan.clone();
+        let Some(delimiter) = plan.delimiters.get(next.delimiter) else { return Ok(Flow::Goes) };
+        let Some(call) = plan.roles.call(delimiter.field) else { return Ok(Flow::Goes) };
+        if delimiter.closes {
+            let is_open = self.region.as_ref().filter(|region| region.field == delimiter.field);
+            let is_asked =
+                self.asks(RecoveryPolicy::ClosersInStrings) && call.is_json && gate.closes_at != Some(next.start);
+            let Some(region) = is_open.filter(|_| is_asked) else { return Ok(Flow::Goes) };
+            let body = self.buffer.slice(region.body, next.start.max(region.body));
+            let Some(later) = LaterCloser::of(delimiter.field, body, next.start) else { return Ok(Flow::Goes) };
+            self.release(next.start, sink);
+            gate.trial = Some(Trial::InString(later));
+            return Ok(Flow::Again);
+        }
+        if !self.asks(RecoveryPolicy::FalseOpeners) || next.start == next.end {
+            return Ok(Flow::Goes);
+        }
+        let (view, is_cut) = self.buffer.view(ended).within_hold(next.start);
+        let begin = view.from(view.after_blanks(next.end.min(view.end())));
+        let may_be_fence = begin.len() < 3 && "```".starts_with(begin);
+        if may_be_fence && !view.is_whole() && !is_cut {
+            self.release(next.start, sink);
+            return Ok(Flow::Waits);
+        }
+        if call.can_begin_with(begin) {
+            return Ok(Flow::Goes);
+        }
+        self.release(next.start, sink);
+        self.tell_false_opener(delimiter.field, Span::new(next.start, next.end), true, sink);
+        self.ledger.has_false_opener = true;
+        self.from = next.end;
+        gate.from = gate.from.max(next.end);
+        Ok(Flow::Again)
+    }
+
+    /// An opener of calls that no value follows.
+    pub(in crate::parser) fn tell_false_opener(
+        &mut self,
+        field: usize,
+        span: Span,
+        is_recovered: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) {
+        let name = self.plan.fields.get(field).map_or("", |field| &*field.name);
+        let problem = Problem::of(ProblemKind::FalseOpener, span, name);
+        self.ledger.tell(problem.read_by(RecoveryPolicy::FalseOpeners, is_recovered), sink);
+    }
+
+    /// Whether the message has calls.
+    pub(in crate::parser) fn has_calls(&self) -> bool {
+        let fields = self.plan.roles.calls.iter().filter_map(|call| self.template.fields().get(call.field));
+        fields.into_iter().any(|field| self.message.value(field).is_some_and(|value| !value.is_empty()))
+    }
+
+    /// Begins a region that no opener began.
+    fn begin(&mut self, field: usize, start: usize, origin: Origin, sink: &mut impl FnMut(EventRef<'_>)) {
+        let empty = Span::new(start, start);
+        if let Some(plan) = self.plan.fields.get(field) {
+            sink(EventRef::Open { field: &plan.name, captures: &[], span: empty });
+        }
+        self.region = Some(Region::new(field, start, origin));
+    }
+
+    fn take_bare_call(
+        &mut self,
+        start: usize,
+        found: bare_call::Found,
+        end: usize,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<usize, ParseError> {
+        self.ledger.is_told = self.region.is_some();
+        self.close(Span::new(start, start), sink)?;
+        self.begin(found.field, start, Origin::Bare, sink);
+        let (closer, after) = found.closer.unwrap_or((found.end, end));
+        self.release(closer, sink);
+        self.close(Span::new(closer, after), sink)?;
+        (self.position, self.from) = (after, after);
+        Ok(after)
+    }
+
+    fn take_calls(
+        &mut self,
+        gate: &mut Gate,
+        start: usize,
+        run: Run,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<usize, ParseError> {
+        let name = self.plan.fields.get(run.field).map_or("", |field| &*field.name);
+        let problem = Problem::of(ProblemKind::CallInReasoning, Span::new(start, run.end), name);
+        let problem = Problem { call: Some(0), ..problem.read_by(RecoveryPolicy::CallsInReasoning, true) };
+        self.close(Span::new(start, start), sink)?;
+        self.ledger.tell(problem, sink);
+        self.from = start;
+        gate.cut = (run.calls_end < run.after).then_some((run.calls_end, run.after));
+        Ok(start)
+    }
+
+    fn drop_stray(
+        &mut self,
+        field: usize,
+        marker: Span,
+        end: usize,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<usize, ParseError> {
+        let name = self.plan.fields.get(field).map_or("", |field| &*field.name);
+        let problem = Problem::of(ProblemKind::StrayMarker, marker, name).read_by(RecoveryPolicy::StrayClosers, true);
+        self.ledger.tell(problem, sink);
+        self.ledger.is_told = self.region.is_some();
+        self.close(Span::new(marker.start, end), sink)?;
+        (self.position, self.from) = (end, end);
+        Ok(end)
+    }
+
+    /// Looks for a closer of the reasoning before anything else came: then the prompt opened it.
+    fn look_for_first(
+        &mut self,
+        gate: &mut Gate,
+        start: usize,
+        limit: usize,
+        next: Option<Delimited>,
+        ended: bool,
+        sink: &mut impl FnMut(EventRef<'_>),
+    ) -> Result<Flow, ParseError> {
+        let plan = self.plan.clone();
+        let Some(field) = plan.roles.reasoning else { return Ok(Flow::Goes) };
+        let found = self.first_closer(gate, field, start, limit, next, ended);
+        if let Some((marker, after)) = found {
+            gate.first = None;
+            self.close(Span::new(start, start), sink)?;
+            self.begin(field, start, Origin::Opened, sink);
+            self.release(marker.start, sink);
+            let name = plan.fields.get(field).map_or("", |field| &*field.name);
+            let problem = Problem::of(ProblemKind::StrayMarker, marker, name);
+            self.ledger.tell(problem.read_by(RecoveryPolicy::MissingReasoningOpener, true), sink);
+            self.close(Span::new(marker.start, after), sink)?;
+            (self.position, self.from) = (after, after);
+            gate.begin_stretch(after);
+            return Ok(Flow::Again);
+        }
+        let (_, is_cut) = self.buffer.view(ended).within_hold(start);
+        if next.is_none() && !ended && !is_cut {
+            return Ok(Flow::Waits);
+        }
+        gate.first = None;
+        gate.from = start;
+        Ok(Flow::Goes)
+    }
+
+    /// The closer of the reasoning that comes before every other marker, and where the text goes on after it.
+    fn first_closer(
+        &self,
+        gate: &mut Gate,
+        field: usize,
+        start: usize,
+        limit: usize,
+        next: Option<Delimited>,
+        ended: bool,
+    ) -> Option<(Span, usize)> {
+        let (view, _) = self.buffer.view(ended).within_hold(start);
+        let closes = |delimiter: &crate::parser::plan::DelimiterPlan| delimiter.closes && delimiter.field == field;
+        let index = self.plan.delimiters.iter().position(closes)?;
+        let pattern = &self.plan.delimiters.get(index)?.pattern;
+        let search = gate.searches.get_mut(index)?;
+        let span_of = |start: usize, marker: &str| {
+            let from = start + marker.len() - marker.trim_start().len();
+            Span::new(from, from + marker.trim().len())
+        };
+        let has_text = |end: usize| !view.slice(start, end).trim().is_empty();
+        let mut at = gate.from.max(start);
+        while let Found::Match { start: from, end } = self.buffer.view(ended).find(pattern, search, at) {
+            if from >= limit.min(view.end()) || end == from {
+                break;
+            }
+            let marker = view.slice(from, end.min(view.end()));
+            let span = span_of(from, marker);
+            if is_own(&self.plan, marker) && has_text(from) && !is_in_prose(view.slice(start, span.start), false) {
+                return Some((span, end));
+            }
+            at = end;
+        }
+        gate.from = at;
+        // One that the implicit field's closer takes with it counts wherever it is.
+        let next = next.filter(|next| next.start < view.end() && has_text(next.start))?;
+        let delimiter = self.plan.delimiters.get(next.delimiter)?;
+        let is_implicit = delimiter.closes && self.plan.implicit == Some(delimiter.field);
+        let consumed = self.buffer.slice(next.start, next.end);
+        let found = pattern.find_at(consumed, 0).ok()?.filter(|_| is_implicit)?;
+        is_own(&self.plan, found.text()).then(|| (span_of(next.start + found.span().0, found.text()), next.end))
+    }
+}

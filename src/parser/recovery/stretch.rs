@@ -1,0 +1,123 @@
+//! What is wrong with a stretch of text that the implicit field takes: markers that close nothing, calls without opener.
+
+use super::bare_call::{self, BareCall, has_bare_calls};
+use super::known::{Known, Verdict};
+use super::markers::{closer, is_in_prose, is_own};
+use super::view::View;
+use crate::parser::span::Span;
+use crate::pattern::Pattern;
+
+/// How many beginnings of JSON are tried in a stretch.
+pub(in crate::parser) const STARTS: usize = 16;
+
+/// A stretch that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::parser) struct Stretch {
+    pub body: Span,
+    /// The delimiter that ended it.
+    pub closer: Span,
+    /// Whether an opener in it was read as text: then closers of calls in it are mentioned as well.
+    pub has_false_opener: bool,
+}
+
+/// What is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::parser) struct StretchEnd {
+    /// The first stray marker of each field.
+    pub strays: Vec<Stray>,
+    /// The call without opener, and where it begins.
+    pub bare: Option<(usize, bare_call::Found)>,
+}
+
+/// A marker that closes nothing.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::parser) struct Stray {
+    pub field: usize,
+    pub span: Span,
+    /// Whether it closes calls rather than the reasoning.
+    pub closes_calls: bool,
+    /// Whether the delimiter that ended the stretch consumed it.
+    pub is_consumed: bool,
+    /// Whether nothing but blanks and closers comes after it in the stretch.
+    pub is_last: bool,
+}
+
+impl Stretch {
+    /// Looks at the whole stretch.
+    pub fn look(self, view: View<'_>, known: &Known<'_>) -> StretchEnd {
+        let view = view.up_to(self.closer.end);
+        let text = view.slice(self.body.start, self.body.end);
+        let bare = self.bare_call(view, known);
+        let consumed = view.slice(self.closer.start, self.closer.end);
+        let may_close = known.plan.may_close(text) || known.plan.may_close(consumed);
+        let mut strays = Vec::new();
+        let calls = known.plan.roles.calls.iter().map(|call| (call.field, true));
+        for (field, closes_calls) in calls.chain(known.plan.roles.reasoning.map(|field| (field, false))) {
+            let is_excused = closes_calls && (self.has_false_opener || bare.is_some());
+            if may_close && !is_excused {
+                strays.extend(self.stray(view, known, field, closes_calls));
+            }
+        }
+        StretchEnd { strays, bare }
+    }
+
+    fn stray(self, view: View<'_>, known: &Known<'_>, field: usize, closes_calls: bool) -> Option<Stray> {
+        let pattern = closer(known.plan, field).filter(|pattern| !pattern.can_be_empty())?;
+        let text = view.slice(self.body.start, self.body.end);
+        let stray = |start: usize, marker: &str, is_consumed, is_last| {
+            let blanks = marker.len() - marker.trim_start().len();
+            let span = Span::new(start + blanks, start + blanks + marker.trim().len());
+            Stray { field, span, closes_calls, is_consumed, is_last }
+        };
+        for found in pattern.matches(text).take_while(Result::is_ok).filter_map(Result::ok) {
+            let (start, end) = found.span();
+            // A closer may take the blanks before it along.
+            let blanks = found.text().len() - found.text().trim_start().len();
+            let before = text.get(..start + blanks).unwrap_or_default();
+            let has_text = closes_calls || !before.trim().is_empty();
+            if is_own(known.plan, found.text()) && has_text && !is_in_prose(before, closes_calls) {
+                let after = text.get(end..).unwrap_or_default();
+                let is_last = only_closers(after, pattern);
+                return Some(stray(self.body.start + start, found.text(), false, is_last));
+            }
+        }
+        let consumed = view.slice(self.closer.start, self.closer.end);
+        let found = pattern.find_at(consumed, 0).ok()??;
+        let is_stray = is_own(known.plan, found.text()) && !text.trim().is_empty();
+        is_stray.then(|| stray(self.closer.start + found.span().0, found.text(), true, true))
+    }
+
+    fn bare_call(self, view: View<'_>, known: &Known<'_>) -> Option<(usize, bare_call::Found)> {
+        if known.tools.is_none() || !known.plan.roles.calls.iter().any(has_bare_calls) {
+            return None;
+        }
+        let text = view.slice(self.body.start, self.body.end);
+        for start in starts(text, 0).take(STARTS) {
+            let is_first = text.get(..start).is_some_and(|before| before.trim().is_empty());
+            let start = self.body.start + start;
+            if let Verdict::Is(found) = BareCall::new(start).look(view, known, is_first) {
+                return Some((start, found));
+            }
+        }
+        None
+    }
+}
+
+/// Where JSON could begin from a place on: brackets at the start of a line.
+pub(in crate::parser) fn starts(text: &str, from: usize) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    let is_start = move |place: &usize| *place == 0 || bytes.get(*place - 1) == Some(&b'\n');
+    let found = memchr::memchr2_iter(b'{', b'[', bytes.get(from..).unwrap_or_default());
+    found.map(move |place| from + place).filter(is_start)
+}
+
+fn only_closers(text: &str, closer: &Pattern) -> bool {
+    let mut at = 0;
+    for found in closer.matches(text).filter_map(Result::ok) {
+        if !text.get(at..found.span().0).is_some_and(|between| between.trim().is_empty()) {
+            return false;
+        }
+        at = found.span().1;
+    }
+    text.get(at..).is_some_and(|rest| rest.trim().is_empty())
+}

@@ -1,0 +1,105 @@
+//! A text that grows, seen from a place on: as far as a decision about it may look, however it is cut.
+
+use crate::parser::part::part;
+use crate::pattern::{Found, Pattern, Search};
+
+/// How many characters are held back at most, from where the hold began.
+pub(in crate::parser) const HELD: usize = 65_536;
+
+/// How many bytes a marker may have that is looked for at one place.
+const MARKER: usize = 1024;
+
+/// Text that is held, and whether it is all there is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::parser) struct View<'t> {
+    text: &'t str,
+    base: usize,
+    is_whole: bool,
+}
+
+/// What a marker is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::parser) enum At {
+    /// It ends here.
+    Match {
+        start: usize,
+        end: usize,
+    },
+    /// More text decides.
+    Waits,
+    No,
+}
+
+impl<'t> View<'t> {
+    /// The text from a base on. `is_whole` says that no more comes.
+    pub fn new(text: &'t str, base: usize, is_whole: bool) -> Self {
+        Self { text, base, is_whole }
+    }
+
+    /// The part of it that a decision may see that holds text back from a place on, and whether that is less than there is.
+    pub fn within_hold(self, start: usize) -> (Self, bool) {
+        let held = self.from(start);
+        if held.len() <= HELD {
+            return (self, false);
+        }
+        match held.char_indices().nth(HELD) {
+            Some((length, _)) => {
+                let text = part(self.text, 0..start - self.base + length);
+                (Self { text, is_whole: false, ..self }, true)
+            }
+            None => (self, false),
+        }
+    }
+
+    /// The part of it before a place, as if no more came.
+    pub fn up_to(self, end: usize) -> Self {
+        Self { text: part(self.text, 0..end.saturating_sub(self.base).min(self.text.len())), is_whole: true, ..self }
+    }
+
+    pub fn end(self) -> usize {
+        self.base + self.text.len()
+    }
+
+    /// Whether no more comes.
+    pub fn is_whole(self) -> bool {
+        self.is_whole
+    }
+
+    pub fn from(self, start: usize) -> &'t str {
+        part(self.text, start.saturating_sub(self.base)..self.text.len())
+    }
+
+    pub fn slice(self, start: usize, end: usize) -> &'t str {
+        part(self.text, start.saturating_sub(self.base)..end.saturating_sub(self.base))
+    }
+
+    /// The place of the first character from a place on that is not blank.
+    pub fn after_blanks(self, start: usize) -> usize {
+        let text = self.from(start);
+        start + text.len() - text.trim_start().len()
+    }
+
+    /// The next match of a pattern from a place on.
+    pub fn find(self, pattern: &Pattern, search: &mut Search, from: usize) -> Found {
+        search.move_to(pattern, from);
+        // A search without end finds nothing here; the parser's own tells of it.
+        search.resume(pattern, self.text, self.base, self.is_whole).unwrap_or(Found::Nothing)
+    }
+
+    /// What a pattern is at a place before which nothing but blanks comes from `from` on.
+    pub fn marker(self, pattern: &Pattern, from: usize) -> At {
+        let place = self.after_blanks(from);
+        let end = place - self.base + MARKER;
+        let (text, is_all) = match self.text.len() > end {
+            true => (part(self.text, 0..self.text.ceil_char_boundary(end)), false),
+            false => (self.text, true),
+        };
+        let mut search = Search::default();
+        search.begin(pattern, from, false);
+        match search.resume(pattern, text, self.base, self.is_whole || !is_all) {
+            Ok(Found::Match { start, end }) if start <= place && end > place => At::Match { start, end },
+            Ok(Found::Waits { start }) if start <= place => At::Waits,
+            _ => At::No,
+        }
+    }
+}
