@@ -195,7 +195,7 @@ impl State {
             EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
             EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
             EventRef::Problem(problem) => {
-                self.skips |= self.is_cut && problem.at_end && problem.field == CALLS;
+                self.skips |= self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS);
             }
             // The client sees what the model wrote in place of a call, unless it only had no time to end it.
             EventRef::Malformed { field, span, .. }

@@ -143,15 +143,27 @@ pub struct Doubts {
     missing: AtomicU64,
     malformed: AtomicU64,
     unclosed: AtomicU64,
+    others: AtomicU64,
     notes: AtomicU64,
 }
 
 impl Doubts {
     fn count(&self, finished: &Finished) {
+        // Those that other counts and the notes tell of.
+        let told = [
+            ProblemKind::Malformed,
+            ProblemKind::Unclosed,
+            ProblemKind::MissingField,
+            ProblemKind::NoAnchor,
+            ProblemKind::TextOutside,
+            ProblemKind::ValueReplaced,
+        ];
+        let is_other = |problem: &Problem| problem.is_recovered || !told.contains(&problem.kind);
         let kinds = [
             (&self.missing, finished.missing.is_empty()),
             (&self.malformed, finished.malformed.is_empty()),
             (&self.unclosed, !finished.problems.iter().any(|problem| problem.kind == ProblemKind::Unclosed)),
+            (&self.others, !finished.problems.iter().any(is_other)),
             (&self.notes, finished.notes.is_empty()),
         ];
         for (counter, _) in kinds.into_iter().filter(|(_, empty)| !empty) {
@@ -165,6 +177,7 @@ impl Doubts {
             (&self.malformed, "have malformed regions"),
             (&self.unclosed, "have unclosed regions"),
             (&self.missing, "lack required fields"),
+            (&self.others, "have other problems"),
             (&self.notes, "have notes"),
         ];
         let counts = kinds.map(|(counter, what)| (counter.load(Ordering::Relaxed), what));

@@ -26,7 +26,7 @@ use super::{Failure, Global, input, note, rows};
 use crate::content::Mode;
 use crate::diagnostic::{Diagnostic, Place, Sources};
 use crate::json::Value;
-use crate::parser::{Chunks, ClosersInStrings, Policies, Policy, Reasoning, TokenTemplate};
+use crate::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
 use crate::schema::source::Source;
 use crate::template::Template;
 
@@ -102,9 +102,9 @@ pub struct Parse {
     /// Exit with 1 if any row has `missing`, `malformed`, `problems` or `notes`
     #[arg(long, requires = "jsonl")]
     strict: bool,
-    /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?,
-    /// "reasoning"?, "tools_off"?}, or with {"token_ids", "prompt_ids"?, "tokenizer"?, "policy"?, "stop_ids"?}
-    /// for the text; other keys are passed through
+    /// Parse the rows of a JSON Lines file: {"id", "text", "template"?, "prefix"?, "tools"?, "chunks"?, "reasoning"?,
+    /// "tools_off"?, "recover"?, "validate"?}, or with {"token_ids", "prompt_ids"?, "tokenizer"?, "policy"?,
+    /// "stop_ids"?} for the text; other keys are passed through
     #[arg(long, value_name = "FILE")]
     jsonl: Option<String>,
 }
@@ -269,8 +269,10 @@ impl Parse {
         };
         let file = input::name(path);
         let mut diagnostics = show::malformed(&recording, &text, file);
-        let in_order = done.as_ref().is_ok_and(|finished| finished.missing.is_empty()) && diagnostics.is_empty();
+        let is_whole = |finished: &Finished| finished.missing.is_empty() && finished.malformed.is_empty();
+        let in_order = done.as_ref().is_ok_and(is_whole);
         diagnostics.extend(show::unclosed(&recording, &text, file));
+        diagnostics.extend(show::problems(&recording, &text, file));
 
         if let Ok(finished) = &mut done {
             let message = Value::Object(std::mem::take(&mut finished.message));

@@ -150,6 +150,46 @@ pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
     found.collect()
 }
 
+/// The findings about other problems, and about what a policy recovered. Notes tell of those that are left out.
+pub fn problems(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
+    let found = recording.events().filter_map(|event| match event {
+        Event::Problem(problem) => Some(problem),
+        _ => None,
+    });
+    let told = found.filter_map(|problem| {
+        let what = match problem.kind {
+            ProblemKind::Malformed if problem.is_recovered => "the region departs from the format",
+            ProblemKind::Unclosed if problem.is_recovered => "the end of the text cuts a call",
+            ProblemKind::FalseOpener => "no value follows the opener",
+            ProblemKind::BareCall => "a call lacks its opener",
+            ProblemKind::CallInReasoning => "a call is inside the reasoning",
+            ProblemKind::TextIgnored => "text outside of all tags is ignored",
+            ProblemKind::ArgumentAbsorbed => "an argument contains the next one",
+            ProblemKind::DuplicateKey => "a key comes twice, and the last one counts",
+            ProblemKind::NamelessCall => "the call has no name",
+            ProblemKind::UnknownTool => "the tool is not among those of the request",
+            ProblemKind::ArgumentsNotObject => "the arguments are not an object",
+            ProblemKind::InvalidArguments => "an argument violates the tool's schema",
+            ProblemKind::StrayMarker | ProblemKind::TextOutside if problem.is_recovered => {
+                "the text departs from the format"
+            }
+            _ => return None,
+        };
+        let path = problem.path.as_deref().map(|path| format!(", {}", escape(path))).unwrap_or_default();
+        let reason = problem.reason.as_deref().filter(|_| problem.kind == ProblemKind::InvalidArguments);
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let place = place(&problem.span, recording.prefix_length, text).in_file(file);
+        let told = Diagnostic::warning(problem.kind.as_str(), format!("{what}{path}{reason}")).at(place);
+        let policies = problem.policies.iter().map(|policy| policy.as_str()).collect::<Vec<_>>().join(",");
+        Some(match (policies.is_empty(), problem.is_recovered) {
+            (true, _) => told,
+            (false, true) => told.help(format!("recovered by {policies}")),
+            (false, false) => told.help(format!("`--recover {policies}` reads it")),
+        })
+    });
+    told.collect()
+}
+
 /// The position of a span in the output; none if it begins in the prompt.
 fn place(stretch: &Span, prefix_length: usize, text: &str) -> Place {
     match (stretch.start.checked_sub(prefix_length), stretch.end.checked_sub(prefix_length)) {
