@@ -1,46 +1,92 @@
 //! The kinds of problems that a text can have.
 
-macro_rules! kinds {
-    ($($name:ident $text:literal $doc:literal,)*) => {
-        /// A kind of problem.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum ProblemKind {
-            $(#[doc = $doc] $name,)*
-        }
-
-        impl ProblemKind {
-            /// Every kind.
-            pub const ALL: &[ProblemKind] = &[$(ProblemKind::$name),*];
-
-            /// Its name.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(ProblemKind::$name => $text,)*
-                }
-            }
-        }
-    };
+/// A kind of problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// A region gives no value.
+    Malformed,
+    /// A region with closers of its own was ended by the end of the text, or by the mark that ends the turn. JSON ends
+    /// by itself: a region of it that was cut is malformed.
+    Unclosed,
+    /// After an opener of calls no value can begin.
+    FalseOpener,
+    /// A closer of calls or of the reasoning, although that field is not open.
+    StrayMarker,
+    /// JSON that is a call without its opener.
+    BareCall,
+    /// A complete call in the reasoning of a message without other calls.
+    CallInReasoning,
+    /// Text outside of all regions that no field takes.
+    TextOutside,
+    /// Text outside all tags of a tagged body.
+    TextIgnored,
+    /// A tag's value contains other arguments of the tool.
+    ArgumentAbsorbed,
+    /// A later region replaced the value of a field.
+    ValueReplaced,
+    /// A key comes twice in a body; the last one counts.
+    DuplicateKey,
+    /// A call's name is absent, blank or no string.
+    NamelessCall,
+    /// A call of a tool that is not among those of the request.
+    UnknownTool,
+    /// A call's arguments are neither an object nor null.
+    ArgumentsNotObject,
+    /// An argument violates the tool's JSON schema.
+    InvalidArguments,
+    /// A required field is absent.
+    MissingField,
+    /// The prompt does not contain the start anchor.
+    NoAnchor,
+    /// More problems than are listed.
+    More,
 }
 
-kinds! {
-    Malformed "malformed" "A region gives no value.",
-    Unclosed "unclosed" "A region with closers of its own was ended by the end of the text, or by the mark that ends the \
-        turn. JSON ends by itself: a region of it that was cut is malformed.",
-    FalseOpener "false-opener" "After an opener of calls no value can begin.",
-    StrayMarker "stray-marker" "A closer of calls or of the reasoning, although that field is not open.",
-    BareCall "bare-call" "JSON that is a call without its opener.",
-    CallInReasoning "call-in-reasoning" "A complete call in the reasoning of a message without other calls.",
-    TextOutside "text-outside" "Text outside of all regions that no field takes.",
-    TextIgnored "text-ignored" "Text outside all tags of a tagged body.",
-    ArgumentAbsorbed "argument-absorbed" "A tag's value contains other arguments of the tool.",
-    ValueReplaced "value-replaced" "A later region replaced the value of a field.",
-    DuplicateKey "duplicate-key" "A key comes twice in a body; the last one counts.",
-    NamelessCall "nameless-call" "A call's name is absent, blank or no string.",
-    UnknownTool "unknown-tool" "A call of a tool that is not among those of the request.",
-    ArgumentsNotObject "arguments-not-object" "A call's arguments are neither an object nor null.",
-    InvalidArguments "invalid-arguments" "An argument violates the tool's JSON schema.",
-    MissingField "missing-field" "A required field is absent.",
-    NoAnchor "no-anchor" "The prompt does not contain the start anchor.",
-    More "more" "More problems than are listed.",
+impl ProblemKind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::Malformed,
+        Self::Unclosed,
+        Self::FalseOpener,
+        Self::StrayMarker,
+        Self::BareCall,
+        Self::CallInReasoning,
+        Self::TextOutside,
+        Self::TextIgnored,
+        Self::ArgumentAbsorbed,
+        Self::ValueReplaced,
+        Self::DuplicateKey,
+        Self::NamelessCall,
+        Self::UnknownTool,
+        Self::ArgumentsNotObject,
+        Self::InvalidArguments,
+        Self::MissingField,
+        Self::NoAnchor,
+        Self::More,
+    ];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformed",
+            Self::Unclosed => "unclosed",
+            Self::FalseOpener => "false-opener",
+            Self::StrayMarker => "stray-marker",
+            Self::BareCall => "bare-call",
+            Self::CallInReasoning => "call-in-reasoning",
+            Self::TextOutside => "text-outside",
+            Self::TextIgnored => "text-ignored",
+            Self::ArgumentAbsorbed => "argument-absorbed",
+            Self::ValueReplaced => "value-replaced",
+            Self::DuplicateKey => "duplicate-key",
+            Self::NamelessCall => "nameless-call",
+            Self::UnknownTool => "unknown-tool",
+            Self::ArgumentsNotObject => "arguments-not-object",
+            Self::InvalidArguments => "invalid-arguments",
+            Self::MissingField => "missing-field",
+            Self::NoAnchor => "no-anchor",
+            Self::More => "more",
+        }
+    }
 }

@@ -3,51 +3,102 @@
 use std::fmt;
 use std::ops::BitOr;
 
-macro_rules! policies {
-    ($($name:ident $text:literal $doc:literal,)*) => {
-        /// One way to read a text that departs from its format. A policy acts at a problem and nowhere else.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum RecoveryPolicy {
-            $(#[doc = $doc] $name,)*
-        }
-
-        impl RecoveryPolicy {
-            /// Every policy, in the order in which they are named in a problem.
-            pub const ALL: &[RecoveryPolicy] = &[$(RecoveryPolicy::$name),*];
-
-            /// Its name.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(RecoveryPolicy::$name => $text,)*
-                }
-            }
-        }
-    };
+/// One way to read a text that departs from its format. A policy acts at a problem and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RecoveryPolicy {
+    /// Reads the inside of a body in a fence of three backticks.
+    JsonFence,
+    /// Drops a comma before a closing bracket.
+    JsonCommas,
+    /// Keeps raw control characters in a string.
+    JsonControl,
+    /// Keeps a backslash before a character that is not an escape.
+    JsonEscapes,
+    /// Reads strings in single quotes, `True`, `False` and `None`.
+    JsonPython,
+    /// Reads keys without quotes.
+    JsonKeys,
+    /// Reads unescaped quotes inside a string.
+    JsonQuotes,
+    /// Closes brackets that are missing after a complete value, and ignores surplus ones.
+    JsonBrackets,
+    /// Reads a closing marker inside a JSON string as text.
+    ClosersInStrings,
+    /// Reads other names of a call's two keys.
+    CallKeys,
+    /// Decodes arguments that are a string of a JSON object.
+    EncodedArguments,
+    /// Reads a name that is a known tool's but for its style.
+    ToolNames,
+    /// Ends the value of a tag without closer at the next tag or the region's end.
+    UnclosedTags,
+    /// Reads an opener that no value follows as text.
+    FalseOpeners,
+    /// Reads the JSON of a call without its opener.
+    MissingCallOpener,
+    /// Ends the reasoning where calls reach its end.
+    CallsInReasoning,
+    /// Drops a closing marker of calls at the very end.
+    StrayClosers,
+    /// Takes the text outside of all regions as content if there is none.
+    OutsideText,
+    /// Drops a tagged call that the end of the text cuts.
+    DropUnfinished,
+    /// Reads the text before a closer of the reasoning as reasoning. Not among [`Policies::all`].
+    MissingReasoningOpener,
 }
 
-policies! {
-    JsonFence "json-fence" "Reads the inside of a body in a fence of three backticks.",
-    JsonCommas "json-commas" "Drops a comma before a closing bracket.",
-    JsonControl "json-control" "Keeps raw control characters in a string.",
-    JsonEscapes "json-escapes" "Keeps a backslash before a character that is not an escape.",
-    JsonPython "json-python" "Reads strings in single quotes, `True`, `False` and `None`.",
-    JsonKeys "json-keys" "Reads keys without quotes.",
-    JsonQuotes "json-quotes" "Reads unescaped quotes inside a string.",
-    JsonBrackets "json-brackets" "Closes brackets that are missing after a complete value, and ignores surplus ones.",
-    ClosersInStrings "closers-in-strings" "Reads a closing marker inside a JSON string as text.",
-    CallKeys "call-keys" "Reads other names of a call's two keys.",
-    EncodedArguments "encoded-arguments" "Decodes arguments that are a string of a JSON object.",
-    ToolNames "tool-names" "Reads a name that is a known tool's but for its style.",
-    UnclosedTags "unclosed-tags" "Ends the value of a tag without closer at the next tag or the region's end.",
-    FalseOpeners "false-openers" "Reads an opener that no value follows as text.",
-    MissingCallOpener "missing-call-opener" "Reads the JSON of a call without its opener.",
-    CallsInReasoning "calls-in-reasoning" "Ends the reasoning where calls reach its end.",
-    StrayClosers "stray-closers" "Drops a closing marker of calls at the very end.",
-    OutsideText "outside-text" "Takes the text outside of all regions as content if there is none.",
-    DropUnfinished "drop-unfinished" "Drops a tagged call that the end of the text cuts.",
-    MissingReasoningOpener "missing-reasoning-opener"
-        "Reads the text before a closer of the reasoning as reasoning. Not among [`Policies::all`].",
+impl RecoveryPolicy {
+    /// Every policy, in the order in which they are named in a problem.
+    pub const ALL: &[Self] = &[
+        Self::JsonFence,
+        Self::JsonCommas,
+        Self::JsonControl,
+        Self::JsonEscapes,
+        Self::JsonPython,
+        Self::JsonKeys,
+        Self::JsonQuotes,
+        Self::JsonBrackets,
+        Self::ClosersInStrings,
+        Self::CallKeys,
+        Self::EncodedArguments,
+        Self::ToolNames,
+        Self::UnclosedTags,
+        Self::FalseOpeners,
+        Self::MissingCallOpener,
+        Self::CallsInReasoning,
+        Self::StrayClosers,
+        Self::OutsideText,
+        Self::DropUnfinished,
+        Self::MissingReasoningOpener,
+    ];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonFence => "json-fence",
+            Self::JsonCommas => "json-commas",
+            Self::JsonControl => "json-control",
+            Self::JsonEscapes => "json-escapes",
+            Self::JsonPython => "json-python",
+            Self::JsonKeys => "json-keys",
+            Self::JsonQuotes => "json-quotes",
+            Self::JsonBrackets => "json-brackets",
+            Self::ClosersInStrings => "closers-in-strings",
+            Self::CallKeys => "call-keys",
+            Self::EncodedArguments => "encoded-arguments",
+            Self::ToolNames => "tool-names",
+            Self::UnclosedTags => "unclosed-tags",
+            Self::FalseOpeners => "false-openers",
+            Self::MissingCallOpener => "missing-call-opener",
+            Self::CallsInReasoning => "calls-in-reasoning",
+            Self::StrayClosers => "stray-closers",
+            Self::OutsideText => "outside-text",
+            Self::DropUnfinished => "drop-unfinished",
+            Self::MissingReasoningOpener => "missing-reasoning-opener",
+        }
+    }
 }
 
 impl fmt::Display for RecoveryPolicy {
