@@ -28,6 +28,17 @@ pub(in crate::parser) struct Gate {
     pub closes_at: Option<usize>,
 }
 
+/// What a step comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::parser) enum Flow {
+    /// What was found counts.
+    Goes,
+    /// Something changed: look again.
+    Again,
+    /// More text decides.
+    Waits,
+}
+
 /// A decision that more text may be needed for.
 #[derive(Clone, Debug)]
 pub(in crate::parser) enum Trial {

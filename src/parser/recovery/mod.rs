@@ -16,10 +16,9 @@ mod steps;
 mod stretch;
 mod view;
 
-pub(super) use gate::Gate;
+pub(super) use gate::{Flow, Gate};
 pub(super) use known::Known;
 pub(super) use later_closer::LaterCloser;
 pub(super) use ledger::{Ending, Ledger};
-pub(super) use steps::Flow;
 pub(super) use stretch::Stretch;
 pub(super) use view::View;

@@ -4,7 +4,7 @@
 
 use super::bare_call::{self, BareCall, has_bare_calls};
 use super::call_run::{CallRun, Run};
-use super::gate::{Gate, Trial};
+use super::gate::{Flow, Gate, Trial};
 use super::known::{Known, Verdict};
 use super::later_closer::LaterCloser;
 use super::markers::{Tail, follow_tail, is_in_prose, is_own};
@@ -20,17 +20,6 @@ use crate::pattern::Found;
 
 /// How many runs of calls are tried in a reasoning.
 const RUNS: usize = 64;
-
-/// What a step comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::parser) enum Flow {
-    /// What was found counts.
-    Goes,
-    /// Something changed: look again.
-    Again,
-    /// More text decides.
-    Waits,
-}
 
 /// What can be done with the text before a place.
 enum Candidate {
