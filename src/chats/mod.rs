@@ -2,6 +2,7 @@
 
 mod assemble;
 mod chat;
+mod definitions;
 mod frames;
 mod generation;
 mod mask;

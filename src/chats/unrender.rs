@@ -4,7 +4,8 @@ use std::borrow::Borrow;
 use std::sync::OnceLock;
 
 use super::assemble::{assemble, fill, link_results};
-use super::chat::{Ambiguity, Chat, NotRendered};
+use super::chat::{Ambiguity, Chat, NotRendered, Offset};
+use super::definitions;
 use super::frames::{Frames, Step, context};
 use super::script::Kind;
 use super::walk::{Reading, Walk};
@@ -68,20 +69,65 @@ impl<T: Borrow<ChatTemplate>> Unrenderer<T> {
             let switched = self.switched().iter().map(|(setting, frames)| self.read(frames, setting, text));
             best = switched.into_iter().find(is_exact).unwrap_or(best);
         }
+        let mut unread = None;
         if !is_exact(&best)
-            && best.as_ref().is_none_or(|chat| chat.tools.is_none())
             && let Some(frames) = self.frames.with_tools_unread()
-            && let Some(chat) = self.read(&frames, &none, text)
-            && chat.tools_text.is_some()
-            && !chat.open
         {
-            best = Some(chat);
+            unread = self.read(&frames, &none, text).filter(|chat| chat.tools_text.is_some() && !chat.open);
         }
-        let Some(mut chat) = best else { return Err(self.departure(text)) };
+        let defined = [&unread, &best].into_iter().flatten().find_map(|chat| self.with_definitions(chat, text));
+        let has_tools = best.as_ref().is_some_and(|chat| chat.tools.is_some());
+        let Some(mut chat) = defined.or(unread.filter(|_| !has_tools)).or(best) else {
+            return Err(self.departure(text));
+        };
         chat.ambiguous = unusual(&chat.messages);
         chat.ambiguous.extend(self.holding_markers(&chat.messages));
         chat.ambiguous.sort_by_key(|ambiguity| ambiguity.message);
         Ok(chat)
+    }
+
+    /// The chat with its tools put together piece by piece, unless the template writes them as JSON: frames know the
+    /// texts of a few definitions, and may take those of others for one text.
+    fn with_definitions(&self, chat: &Chat, text: &str) -> Option<Chat> {
+        let names_tools = self.frames.frames.iter().any(|frame| frame.to.kind == Kind::ToolName);
+        if !names_tools || text.len() > LONG {
+            return None;
+        }
+        let variables = self.with(&chat.variables);
+        let render = |messages: &[Value], tools: &Value| {
+            let context = context(&variables, messages, tools, chat.add_generation_prompt);
+            Some(self.template.borrow().render(&context, &self.options).ok()?.text)
+        };
+        let read = |messages: &[Value], unsure: Option<usize>| {
+            let rendered = definitions::Rendered { text, is_open: chat.open, messages, unsure };
+            definitions::read(&render, rendered)
+        };
+        let (first, rest) = chat.messages.split_first()?;
+        let is_system = ["system", "developer"].map(Some).contains(&first.get("role").and_then(Value::as_str));
+        let leads = is_system && !rest.is_empty();
+        // The tools were unread, or are the whole of the first message, or a part of it.
+        let unread = || {
+            (!chat.exact || chat.tools.is_some())
+                .then(|| read(&chat.messages, None))
+                .flatten()
+                .map(|defined| (defined, 0))
+        };
+        let whole = || leads.then(|| read(rest, None)).flatten().map(|defined| (defined, 1));
+        let part = || leads.then(|| read(&chat.messages, Some(0))).flatten().map(|defined| (defined, 0));
+        let (defined, gone) = unread().or_else(whole).or_else(part)?;
+        let offsets = chat.offsets.iter().filter_map(|offset| {
+            let message = offset.message.checked_sub(gone)?;
+            Some(Offset { message, ..offset.clone() })
+        });
+        Some(Chat {
+            offsets: offsets.collect(),
+            messages: defined.messages,
+            tools: Some(defined.tools),
+            tools_text: None,
+            exact: true,
+            differs_at: None,
+            ..chat.clone()
+        })
     }
 
     /// The best reading under these further variables.

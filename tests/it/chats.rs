@@ -299,19 +299,19 @@ const TURNS_READ: &str = r#"[{"role": "user", "content": "Hi"}, {"role": "assist
 fn definitions_of_tools_that_cannot_be_read_are_one_text() {
     let source = format!(
         "{{% if tools %}}<|tools|>{{% for t in tools %}}{{{{ t.function.name }}}}({{% for n, p in \
-         t.function.parameters.properties | items %}}{{{{ n }}}}: {{{{ p.enum | join('/') if p.enum else p.type }}}};\
+         t.function.parameters.properties | items %}}{{{{ n }}}}: {{{{ p.format or p.type }}}};\
          {{% endfor %}})\n{{% endfor %}}<|tools end|>{{% endif %}}{TURNS}"
     );
     let template = compiled(&source);
     let turns = "<|user|>Hi<|end|>\n<|assistant|>Hello<|end|>\n";
-    for (tools, is_read) in [("go(city: string;)\n", true), ("go(city: Oslo/Rome;)\n", false)] {
+    for (tools, is_read) in [("go(city: string;)\n", true), ("go(city: date-time;)\n", false)] {
         let text = format!("<|tools|>{tools}<|tools end|>{turns}");
         let chat = backchat::chats::unrender(&template, &text).unwrap();
         assert_eq!((chat.exact, chat.tools.is_some()), (is_read, is_read), "{chat:?}");
         assert_eq!(Value::List(chat.messages), json::read(TURNS_READ).unwrap());
         let unread = chat.tools_text.map(|(start, end)| &text[start..end]);
         // Every definition ends with `;)`, so that is known to be no part of what cannot be read.
-        assert_eq!(unread, (!is_read).then_some("go(city: Oslo/Rome"));
+        assert_eq!(unread, (!is_read).then_some("go(city: date-time"));
     }
 }
 
