@@ -134,9 +134,12 @@ mod tests {
     #[test]
     fn one_wrong_delimiter_is_repaired_by_one_edit() {
         let draft = draft();
-        for (right, wrong) in
-            [("</think>", "</thought>"), ("<call>", "<calls>"), ("</call>", "</cal>"), ("\"<end>\"", "\"<stop>\"")]
-        {
+        for (right, wrong) in [
+            ("</think>", "</thought>"),
+            ("<call>", "<calls>"),
+            ("</call>", "</cal>"),
+            ("\"<end>\\\\s*\"", "\"<stop>\\\\s*\""),
+        ] {
             let text = draft.replace(right, wrong);
             assert_ne!(text, draft, "{right}");
             assert!(!proves(&text), "{wrong} is a fault");
