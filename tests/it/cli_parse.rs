@@ -201,7 +201,7 @@ fn every_row_gets_an_answer() {
     {"id": "b", "error": {"stage": "load", "message": "fields: `fields` is empty"}}
     {"id": "c", "message": {"x": [null, null, 12345678901234567890123, "�"]}}
     {"id": "d", "error": {"stage": "prefix", "message": "`prefix` must be a string, not null; omit it if there is none"}}
-    {"id": ["e"], "message": {}, "missing": ["x"]}
+    {"id": ["e"], "message": {}, "missing": ["x"], "problems": [{"kind": "missing-field", "span": [0, 0], "field": "x"}]}
     {"id": 6, "error": {"stage": "load", "message": "`chunks` add up to 1 code points, and the text has 2"}}
     {"id": null, "message": {"role": "assistant", "content": "no id"}}
     {"id": null, "error": {"stage": "load", "message": "line 9, column 1: not valid JSON: expected a value"}}
@@ -248,12 +248,12 @@ fn hostile_input_is_bounded() {
         .map(|answer| answer.replace(&"[".repeat(deep), "[…").chars().take(200).collect::<String>())
         .collect();
     insta::assert_snapshot!(short.join("\n"), @r#"
-    {"id": 1, "message": {}, "malformed": [{"field": "x", "text": "[…", "reason": "the JSON nests more than 990 levels deep"}], "problems": [{"kind": "malformed", "field": "x", "region": 0, "reason": "the
+    {"id": 1, "message": {}, "malformed": [{"field": "x", "text": "[…", "reason": "the JSON nests more than 990 levels deep"}], "problems": [{"kind": "malformed", "span": [3, 100003], "field": "x", "regio
     {"id": null, "error": {"stage": "load", "message": "line 2, column 991: not valid JSON: lists and objects nest more than 990 deep here"}}
     {"id": 3, "message": {}}
     {"id": 4, "error": {"stage": "load", "message": "fields.x.open_pattern: `open_pattern` is not a valid pattern: a group is not closed: `)` is missing"}}
-    {"id": 5, "message": {"x": ["", "", ""]}, "notes": ["text-outside: no field takes the text outside all regions, \"b\" and 1 more"]}
-    {"id": 6, "message": {"x": [""]}, "notes": ["text-outside: no field takes the text outside all regions, \"bc\""]}
+    {"id": 5, "message": {"x": ["", "", ""]}, "problems": [{"kind": "text-outside", "span": [1, 2]}, {"kind": "text-outside", "span": [2, 3]}], "notes": ["text-outside: no field takes the text outside all
+    {"id": 6, "message": {"x": [""]}, "problems": [{"kind": "text-outside", "span": [1, 3]}], "notes": ["text-outside: no field takes the text outside all regions, \"bc\""]}
     "#);
 }
 
@@ -308,14 +308,14 @@ fn what_makes_an_answer_doubtful_is_said_beside_it() {
     let (answers, output) = rows(input.join("\n"), "doubtful.json", &[]);
     assert_eq!(code(&output), 0);
     insta::assert_snapshot!(answers.join("\n"), @r#"
-    {"id": 1, "source": {"line": 3}, "message": {"role": "assistant"}, "malformed": [{"field": "tool_calls", "text": "{oops}", "reason": "not JSON: expected a key in double quotes, at \"oops}\""}], "problems": [{"kind": "malformed", "field": "tool_calls", "region": 0, "reason": "not JSON: expected a key in double quotes, at \"oops}\""}]}
-    {"id": 2, "message": {"role": "assistant", "content": "<user>Hi"}, "notes": ["the prefix does not contain the start anchor, so all of it was read as part of the message"]}
-    {"id": 3, "message": {"role": "assistant", "content": "hm</think>Hi"}, "notes": ["`thinking` is closed by \"</think>\" where it is not open; the mark stayed in the text (does the prefix open it?)"]}
-    {"id": 4, "message": {"role": "assistant", "tool_calls": [{}]}, "notes": ["`content` came more than once: the last region replaced an earlier value, \"Hi\""]}
+    {"id": 1, "source": {"line": 3}, "message": {"role": "assistant"}, "malformed": [{"field": "tool_calls", "text": "{oops}", "reason": "not JSON: expected a key in double quotes, at \"oops}\""}], "problems": [{"kind": "malformed", "span": [6, 12], "field": "tool_calls", "region": 0, "reason": "not JSON: expected a key in double quotes, at \"oops}\""}]}
+    {"id": 2, "message": {"role": "assistant", "content": "<user>Hi"}, "problems": [{"kind": "no-anchor", "span": [0, 0]}], "notes": ["the prefix does not contain the start anchor, so all of it was read as part of the message"]}
+    {"id": 3, "message": {"role": "assistant", "content": "hm</think>Hi"}, "problems": [{"kind": "stray-marker", "span": [2, 10], "field": "thinking", "recoverable": ["missing-reasoning-opener"]}], "notes": ["`thinking` is closed by \"</think>\" where it is not open; the mark stayed in the text (does the prefix open it?)"]}
+    {"id": 4, "message": {"role": "assistant", "tool_calls": [{}]}, "problems": [{"kind": "value-replaced", "span": [0, 2], "field": "content"}], "notes": ["`content` came more than once: the last region replaced an earlier value, \"Hi\""]}
     {"id": 5, "error": {"stage": "load", "message": "no-such.json: cannot read the file: No such file or directory (os error 2)"}}
     {"id": 6, "message": {"role": "assistant", "content": "Hi"}}
     "#);
-    assert_eq!(stderr(&output), "note: 1 of 6 rows failed\nnote: of 6 rows, 1 have malformed regions, 3 have notes\n");
+    assert_eq!(stderr(&output), "note: 1 of 6 rows failed\nnote: of 6 rows, 1 have malformed regions, 1 have other problems, 3 have notes\n");
     for (number, exit) in [(0, 1), (1, 1), (2, 1), (3, 1), (5, 0)] {
         let (_, output) = rows(&input[number], "doubtful.json", &["--strict"]);
         assert_eq!(code(&output), exit, "{}", input[number]);

@@ -35,7 +35,7 @@ fn read(template: &str, text: &str, policies: Policies, validate: bool, size: us
     let mut rest = text;
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
-        parser.feed_into(piece, &mut |event| shown += &event.kind()[..8]).unwrap();
+        parser.feed_into(piece, &mut |event| shown += event.kind()).unwrap();
         rest = after;
     }
     let finished = parser.finish().unwrap();
@@ -128,7 +128,7 @@ fn each_problem_is_told_and_read_by_its_policy() {
             TAGS,
             "<call=add><arg=a>1\n<arg=b>2</arg></call>".into(),
             r#"{"calls": [{"function": {"name": "add", "arguments": {"a": "1\n<arg=b>2"}}}]}"#,
-            "argument-absorbed[10..34]=unclosed-tags".into(),
+            "argument-absorbed[10..33]=unclosed-tags".into(),
             r#"{"calls": [{"function": {"name": "add", "arguments": {"a": 1, "b": "2"}}}]}"#,
         ),
         (
