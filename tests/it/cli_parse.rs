@@ -315,7 +315,10 @@ fn what_makes_an_answer_doubtful_is_said_beside_it() {
     {"id": 5, "error": {"stage": "load", "message": "no-such.json: cannot read the file: No such file or directory (os error 2)"}}
     {"id": 6, "message": {"role": "assistant", "content": "Hi"}}
     "#);
-    assert_eq!(stderr(&output), "note: 1 of 6 rows failed\nnote: of 6 rows, 1 have malformed regions, 1 have other problems, 3 have notes\n");
+    assert_eq!(
+        stderr(&output),
+        "note: 1 of 6 rows failed\nnote: of 6 rows, 1 have malformed regions, 1 have other problems, 3 have notes\n"
+    );
     for (number, exit) in [(0, 1), (1, 1), (2, 1), (3, 1), (5, 0)] {
         let (_, output) = rows(&input[number], "doubtful.json", &["--strict"]);
         assert_eq!(code(&output), exit, "{}", input[number]);
