@@ -838,8 +838,7 @@ impl Parser {
             }
         }
         let number = count(&mut self.ended, region.field);
-        // A delimiter is never empty at the end of the text unless it is the end that it takes.
-        let at_end = span.start == span.end && span.end == self.buffer.end();
+        let at_end = self.ends_with_text(region.field, span);
         let is_stable = self.mode == Mode::Stable;
         let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
         let facts = Known { plan: &plan, template: &self.template, tools };
@@ -1027,6 +1026,18 @@ impl Parser {
         if let Ok(value) = self.message.insert(field, Value::from(text.as_str())) {
             sink(EventRef::Close { field: &name, value: &value, span: end, body });
         }
+    }
+
+    /// Whether the end of the text ended a region: without a delimiter, or by one that more text would have undone.
+    fn ends_with_text(&self, field: usize, span: Span) -> bool {
+        // A delimiter is never empty at the end of the text unless it is the end that it takes.
+        if span.start == span.end {
+            return span.end == self.buffer.end();
+        }
+        // `$` matches before a newline that ends the text, too.
+        let is_last = matches!(self.buffer.slice(span.end, self.buffer.end()), "" | "\n");
+        let closer = || self.plan.delimiters.iter().find(|closer| closer.closes && closer.field == field);
+        is_last && closer().is_some_and(|closer| Scan::needs_end(closer, &self.buffer, span.start))
     }
 
     fn has_value(&self, field: usize) -> bool {

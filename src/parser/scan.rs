@@ -213,6 +213,19 @@ impl Scan {
             && search.resume(&plan.pattern, text, buffer.base, true) == Ok(Found::Match { start: place, end: place })
     }
 
+    /// Whether a delimiter that matches at a place does so only because the text ends, as `\}(?:<end>|$)` may. A match
+    /// before a noncharacter, which no marker spells, would be there in a longer text, too.
+    pub fn needs_end(plan: &DelimiterPlan, buffer: &Buffer, place: usize) -> bool {
+        if !plan.pattern.asks_for_end() {
+            return false;
+        }
+        let longer = format!("{}\u{10FFFF}", buffer.text);
+        let mut search = Search::default();
+        search.begin(&plan.pattern, place, false);
+        let found = search.resume(&plan.pattern, &longer, buffer.base, true);
+        !matches!(found, Ok(Found::Match { start, .. }) if start == place)
+    }
+
     /// Passes over a match of nothing: what the delimiter matches next is what counts.
     pub fn pass_over(&mut self, plan: &Plan, passed: Delimited) {
         if let (Some(search), Some(plan)) =

@@ -123,6 +123,8 @@ impl Compiler {
             }
             Node::Assert(assertion) => {
                 self.program.depends_on_search_start |= *assertion == Assertion::SearchStart;
+                self.program.asks_for_end |=
+                    matches!(assertion, Assertion::End | Assertion::EndOrFinalNewline | Assertion::LineEnd);
                 self.push(Inst::Assert(*assertion));
             }
             Node::Group { index, node } => {

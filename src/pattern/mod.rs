@@ -232,6 +232,11 @@ impl Pattern {
         self.parts.can_be_empty
     }
 
+    /// Whether a match at the end of a text may be undone by more text, as that of `</call>|$` is.
+    pub(crate) fn asks_for_end(&self) -> bool {
+        self.program().asks_for_end
+    }
+
     /// How many characters before a match it may have to see; `None` if there is no bound.
     pub fn reach_behind(&self) -> Option<usize> {
         self.parts.reach_behind

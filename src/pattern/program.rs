@@ -127,6 +127,8 @@ pub(super) struct Program {
     pub spans: usize,
     /// Whether what fails at a place also fails there in a search that began elsewhere.
     pub depends_on_search_start: bool,
+    /// Whether a match may depend on where the text ends.
+    pub asks_for_end: bool,
     /// The starts of the groups that can be called.
     pub entries: Vec<usize>,
 }
@@ -142,6 +144,7 @@ impl Program {
             extents: 0,
             spans: 0,
             depends_on_search_start: false,
+            asks_for_end: false,
             entries: vec![0; slots / 2],
         }
     }

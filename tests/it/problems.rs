@@ -16,7 +16,11 @@ const TEMPLATE: &str = r#"{"start_anchor": "<bot>", "fields": {
 
 /// The problems of a text, as its events and its end tell them, fed by this many bytes.
 fn problems(text: &str, size: usize, mode: Mode) -> (Vec<Problem>, Vec<Event>) {
-    let template = Template::load(TEMPLATE).unwrap().template;
+    problems_by(TEMPLATE, text, size, mode)
+}
+
+fn problems_by(template: &str, text: &str, size: usize, mode: Mode) -> (Vec<Problem>, Vec<Event>) {
+    let template = Template::load(template).unwrap().template;
     let mut parser = Parser::new(&template, "<bot>", Options::default().mode(mode)).unwrap();
     let mut events = Vec::new();
     for piece in text.as_bytes().chunks(size) {
@@ -65,6 +69,37 @@ fn what_ends_without_its_own_closer_is_told() {
         }
     }
     assert_eq!(problems("<t>Hm", 1, Mode::Reference).0, [], "the reference knows none");
+}
+
+#[test]
+fn a_closer_that_takes_the_end_of_the_text_closes_nothing_that_more_text_would_go_on_with() {
+    let of = |close: &str, content: &str| {
+        format!(
+            r#"{{"start_anchor": "<bot>", "fields": {{"content": {{"close": "<end>"}},
+            "calls": {{"open": "<call>{{", "close_pattern": "{close}", "repeats": true, "content": "{content}",
+                "transform": {{"function": {{"name": "f", "arguments": "{{content}}"}}}}}}}}}}"#
+        )
+    };
+    let (json, text) = ("json", "text");
+    for (close, content, output, told) in [
+        // Cut after an inner brace, which the end makes the last.
+        (r"\\}\\s*(?:<end>|\\Z)", json, r#"<call>{{"a": {}"#, &[("malformed", true)][..]),
+        (r"\\}(?:<end>|$)", json, "<call>{{\"a\": {}\n", &[("malformed", true)]),
+        (r"\\}\\s*(?:<end>|\\Z)", json, r#"<call>{{"a": 1}}"#, &[]),
+        (r"\\}\\s*(?:<end>|\\Z)", text, "<call>{a}", &[("unclosed", true)]),
+        // The mark is there: it is no cut, whatever the body is.
+        (r"\\}\\s*(?:<end>|\\Z)", json, r#"<call>{{"a": {}<end>"#, &[("malformed", false)]),
+        (r"\\}\\s*(?:<end>|\\Z)", text, "<call>{a}<end>", &[]),
+        // More text would not undo this one.
+        (r"\\}\\s*", text, "<call>{a}", &[]),
+        (r"\\}\\s*", json, r#"<call>{{"a": {}"#, &[("malformed", false)]),
+    ] {
+        for size in [1, 2, output.len()] {
+            let (found, _) = problems_by(&of(close, content), output, size, Mode::Stable);
+            let found: Vec<_> = found.iter().map(|problem| (problem.kind.as_str(), problem.at_end)).collect();
+            assert_eq!(found, told, "{close}: {output:?}, by {size}");
+        }
+    }
 }
 
 #[test]
