@@ -78,7 +78,7 @@ pub enum Event {
     },
     /// Something went wrong with a region: it comes after the [`Malformed`](Event::Malformed), or before the
     /// [`Close`](Event::Close), that it is about. Not in reference mode.
-    Problem(Problem),
+    Problem(Box<Problem>),
 }
 
 /// An [`Event`] that borrows its texts and values.
@@ -212,7 +212,7 @@ impl EventRef<'_> {
             EventRef::Malformed { field, text, reason, span, body } => {
                 Event::Malformed { field: field.clone(), text: text.to_owned(), reason: reason.to_owned(), span, body }
             }
-            EventRef::Problem(problem) => Event::Problem(problem.clone()),
+            EventRef::Problem(problem) => Event::Problem(Box::new(problem.clone())),
         }
     }
 }

@@ -7,135 +7,23 @@ use super::error::{Cause, ParseError, Stage};
 use super::event::{Event, EventRef};
 use super::events::Events;
 use super::finished::Finished;
-use super::message::{self, Message};
+use super::message::Message;
+use super::options::{ClosersInStrings, Options, Reasoning};
 use super::part::part;
 use super::plan::{DelimiterPlan, FieldPlan, Glance, Plan, Watch};
 use super::problem::Problem;
-use super::recovery::{Ending, Flow, Gate, Known, LaterCloser, Ledger, Stretch};
+use super::recovery::{Ending, Flow, Gate, Known, Ledger};
+use super::region::{Ended, Origin, Region};
 use super::scan::{Buffer, Delimited, Exhausted, Scan, Scanned};
-use super::signals::{Malformed, Signals};
+use super::signals::Signals;
 use super::span::Span;
-use super::strings::Strings;
 use super::token_feed::{Prompt, TokenFeed};
 use super::token_template::TokenTemplate;
 use crate::content::coerce::Tools;
-use crate::content::recovery::{self, Deviation, Policies, ProblemKind, RecoveryPolicy, Request};
-use crate::content::{self, Capture, Mode};
+use crate::content::recovery::{ProblemKind, RecoveryPolicy};
+use crate::content::{Capture, Mode};
 use crate::json::{Object, Value};
-use crate::template::{ContentSpec, Field, Regions, Template};
-
-/// How to parse: `Options::default().grow_calls(true)`.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    pub(crate) mode: Mode,
-    pub(crate) tools: Option<Arc<Tools>>,
-    pub(crate) closers_in_strings: ClosersInStrings,
-    pub(crate) grow_calls: bool,
-    pub(crate) reasoning: Reasoning,
-    pub(crate) tools_off: bool,
-    pub(crate) stop_ids: Option<Arc<[u32]>>,
-    pub(crate) recover: Policies,
-    pub(crate) validate: bool,
-}
-
-impl Options {
-    /// Whose answer to give where the reference's depends on how the text is cut.
-    #[must_use]
-    pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// The tools whose JSON schemas say what types the arguments of calls have.
-    #[must_use]
-    pub fn tools(mut self, tools: impl Into<Option<Arc<Tools>>>) -> Self {
-        self.tools = tools.into();
-        self
-    }
-
-    /// The meaning of a closing mark inside a JSON string.
-    #[must_use]
-    pub fn closers_in_strings(mut self, meaning: ClosersInStrings) -> Self {
-        self.closers_in_strings = meaning;
-        self
-    }
-
-    /// The policies that read what departs from the format, in stable mode; see [`RecoveryPolicy`]. Each acts at a problem of its
-    /// kind, which stays in the list; a text without problems is read the same with all of them.
-    #[must_use]
-    pub fn recover(mut self, policies: Policies) -> Self {
-        self.recover = policies;
-        self
-    }
-
-    /// Whether the arguments of calls are checked against the schemas of their tools.
-    #[must_use]
-    pub fn validate(mut self, validate: bool) -> Self {
-        self.validate = validate;
-        self
-    }
-
-    /// What becomes of the reasoning: the fields `reasoning_content`, `reasoning` and `thinking`.
-    #[must_use]
-    pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
-        self.reasoning = reasoning;
-        self
-    }
-
-    /// Whether calls stay in the content, as the model wrote them.
-    #[must_use]
-    pub fn tools_off(mut self, off: bool) -> Self {
-        self.tools_off = off;
-        self
-    }
-
-    /// The ids that end the answer of a parser of ids: what follows the first of them is not read.
-    #[must_use]
-    pub fn stop_ids(mut self, ids: impl Into<Arc<[u32]>>) -> Self {
-        self.stop_ids = Some(ids.into());
-        self
-    }
-
-    /// What a parser does with the regions of a field.
-    fn regions_of(&self, field: &Field) -> Regions {
-        match (field.name.as_str(), self.reasoning) {
-            ("tool_calls", _) if self.tools_off => Regions::AsWritten,
-            ("reasoning_content" | "reasoning" | "thinking", Reasoning::InContent) => Regions::AsWritten,
-            ("reasoning_content" | "reasoning" | "thinking", Reasoning::Dropped) => Regions::Dropped,
-            _ => Regions::Read,
-        }
-    }
-
-    /// Whether events report calls as they grow, in stable mode: the name as soon as it is certain, then the arguments
-    /// piece by piece. A call that cannot be reported early comes whole, before its region closes.
-    #[must_use]
-    pub fn grow_calls(mut self, grow: bool) -> Self {
-        self.grow_calls = grow;
-        self
-    }
-}
-
-/// The meaning of a closing marker inside a string of a region read as JSON, as in `{"text": "</call>"}`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum ClosersInStrings {
-    /// It ends the region, as in transformers.
-    #[default]
-    Ends,
-    /// It is part of the string.
-    Text,
-}
-
-/// What becomes of the model's reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reasoning {
-    /// It is a field of the message.
-    #[default]
-    Kept,
-    /// It is part of the content, as the model wrote it, with its delimiters.
-    InContent,
-    /// It is in neither the message nor the events.
-    Dropped,
-}
+use crate::template::{ContentSpec, Regions, Template};
 
 /// Reads one message of a model, piece by piece.
 #[derive(Clone, Debug)]
@@ -152,7 +40,7 @@ pub struct Parser {
     /// What text is held back for, if a policy may hold any.
     pub(super) gate: Option<Box<Gate>>,
     /// What is known of the fields that have had a region.
-    ended: Vec<Ended>,
+    pub(super) ended: Vec<Ended>,
     pub(super) buffer: Buffer,
     pub(super) scan: Scan,
     /// The first byte that is neither shown nor part of a delimiter.
@@ -174,55 +62,6 @@ pub struct Parser {
     pub(super) initial_events: Vec<Event>,
     /// The ids, if that is what the parser reads; absent while they are being read.
     pub(super) ids: Option<Box<TokenFeed>>,
-}
-
-/// The regions of one field that have ended.
-#[derive(Clone, Copy, Debug)]
-struct Ended {
-    field: usize,
-    count: usize,
-    /// Whether one of them gave a value that is not empty, which another could replace, and its body.
-    has_value: bool,
-    body: Span,
-}
-
-/// The region the parser is in.
-#[derive(Clone, Debug)]
-pub(super) struct Region {
-    pub field: usize,
-    /// Where its body begins.
-    pub body: usize,
-    pub origin: Origin,
-    captures: Vec<Capture>,
-    strings: Strings,
-    /// Its calls, if they are reported as they grow.
-    growth: Option<Box<Growth>>,
-    opener: Span,
-}
-
-/// What a policy did to a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Nothing: a delimiter opened it, and the first that can closes it.
-    Opened,
-    /// It has no opener.
-    Bare,
-    /// It was not closed by the first closer, which begins here.
-    ClosedLater { first: usize },
-}
-
-impl Region {
-    pub fn new(field: usize, body: usize, origin: Origin) -> Self {
-        Self {
-            field,
-            body,
-            origin,
-            captures: Vec::new(),
-            strings: Strings::default(),
-            growth: None,
-            opener: Span::new(body, body),
-        }
-    }
 }
 
 /// The text a parser holds back, and why.
@@ -719,22 +558,6 @@ impl Parser {
             && region.strings.is_open_after(self.buffer.slice(region.body, self.position), &field.content)
     }
 
-    /// Whether a region is white space at whose start the implicit field's close matched nothing, as `<end>|$` does
-    /// before a newline that ends the text: it must not take the place of a value that is there.
-    fn is_left_over(&self, region: &Region, field: &Field, body: Span, end: usize) -> bool {
-        let closes = |delimiter: &&DelimiterPlan| delimiter.closes && delimiter.field == region.field;
-        self.plan.implicit == Some(region.field)
-            && !field.repeats
-            && self.has_value(region.field)
-            && self.buffer.slice(body.start, body.end).trim().is_empty()
-            && self
-                .plan
-                .delimiters
-                .iter()
-                .find(closes)
-                .is_some_and(|delimiter| Scan::matches_nothing(delimiter, &self.buffer, body.start, end))
-    }
-
     /// The reader of the calls of a region that begins, if it may have calls.
     fn growth_of(&self, field: usize, captures: &[Capture]) -> Option<Box<Growth>> {
         if !self.grow_calls || self.skims {
@@ -807,188 +630,6 @@ impl Parser {
         growth.grow(field, body, text, self.tools.as_deref(), &mut self.calls, &mut report);
     }
 
-    /// Closes the region the parser is in, if any; `span` is the delimiter that closes it.
-    pub(super) fn close(&mut self, span: Span, sink: &mut impl FnMut(EventRef<'_>)) -> Result<(), ParseError> {
-        let Some(region) = self.region.take().filter(|_| !self.skims) else { return Ok(()) };
-        let plan = self.plan.clone();
-        let (Some(field), Some(known)) = (self.template.fields().get(region.field), plan.fields.get(region.field))
-        else {
-            return Ok(());
-        };
-        let is_left_out = match known.regions {
-            Regions::Read => false,
-            // The model did not write the prompt.
-            Regions::AsWritten => self.stage == Stage::Prefix,
-            Regions::Dropped => true,
-        };
-        if is_left_out {
-            return Ok(());
-        }
-        let body = Span::new(region.body, self.position);
-        let text = self.buffer.slice(body.start, body.end);
-        let is_implicit = plan.implicit == Some(region.field);
-        if is_implicit && plan.may_close(text) {
-            self.signals.look_for_marks(&plan, text);
-        }
-        if self.mode == Mode::Stable && self.is_left_over(&region, field, body, span.end) {
-            // The reference reads nothing from here on. The events hold the text, and the message keeps its value.
-            if let Ok(value) = content::region_value(field, text, &region.captures, self.mode) {
-                sink(EventRef::Close { field: &known.name, value: &value, span, body });
-                return Ok(());
-            }
-        }
-        let number = count(&mut self.ended, region.field);
-        let at_end = self.ends_with_text(region.field, span);
-        let is_stable = self.mode == Mode::Stable;
-        let tools = self.tools.as_deref().filter(|tools| !tools.is_empty());
-        let facts = Known { plan: &plan, template: &self.template, tools };
-        let mut unclosed =
-            self.unclosed(known, field, span, body, at_end).map(|problem| Problem { region: Some(number), ..problem });
-        if is_stable && is_implicit {
-            let stretch = Stretch { body, closer: span, has_false_opener: false };
-            self.ledger.end_stretch(stretch, self.buffer.view(true), &facts, sink);
-        } else if is_stable {
-            self.ledger.go_on();
-            if plan.roles.reasoning == Some(region.field) {
-                self.ledger.end_reasoning(body, span, &mut unclosed, self.buffer.view(true), &facts);
-            }
-        }
-        let before = match self.has_value(region.field) && !field.repeats {
-            true => self.message.value(field).cloned(),
-            false => None,
-        };
-        let mut told = Vec::new();
-        let mut later = None;
-        let mut unfinished = unclosed.as_ref().is_some_and(|problem| problem.at_end);
-        let read = match plan.roles.call(region.field).filter(|_| is_stable) {
-            Some(call) => {
-                let request = Request {
-                    tools,
-                    policies: self.ledger.policies,
-                    validate: self.ledger.validate,
-                    is_delimited: !at_end,
-                    is_cut: unfinished,
-                    is_bare: region.origin == Origin::Bare,
-                };
-                let read = recovery::read(field, call.paths.as_ref(), text, &region.captures, request);
-                unfinished = read.is_unfinished;
-                told = read.deviations;
-                // After an opener that nothing can follow the rest is no body.
-                let begin = self.buffer.slice(body.start, span.end).trim_start();
-                if region.origin == Origin::Opened && region.opener.end == body.start && !call.can_begin_with(begin) {
-                    told.clear();
-                    told.push(Deviation::of_opener());
-                } else if call.is_json && !at_end && read.value.is_err() {
-                    later = LaterCloser::of(region.field, text, span.start);
-                }
-                read.value.map_err(Into::into)
-            }
-            None => message::value_of(field, text, &region.captures, self.tools.as_deref(), self.mode).map(Some),
-        };
-        let first_call =
-            self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats).map_or(0, <[_]>::len);
-        let problem_of = |found: Deviation| {
-            let span = found.range.map_or(body, |range| Span::new(body.start + range.start, body.start + range.end));
-            Problem {
-                span: if found.kind == ProblemKind::FalseOpener { region.opener } else { span },
-                call: found.call.map(|call| first_call + call),
-                region: Some(number),
-                path: found.path,
-                reason: found.reason,
-                policies: found.fix,
-                is_recovered: found.is_fixed,
-                ..Problem::of(found.kind, span, &field.name)
-            }
-        };
-        let read = match read {
-            Ok(Some(value)) => self.message.insert(field, value),
-            Ok(None) => {
-                // The text's end cut the call, and a policy drops it.
-                let reason = "the end of the text cuts the call, which is dropped";
-                sink(EventRef::Malformed { field: &known.name, text, reason, span, body });
-                let problem = unclosed.map(|problem| Problem { call: None, ..problem });
-                problem.into_iter().for_each(|problem| {
-                    self.ledger.tell(problem.read_by(RecoveryPolicy::DropUnfinished, true), sink);
-                });
-                return Ok(());
-            }
-            Err(failure) => Err(failure),
-        };
-        match read {
-            Ok(value) => {
-                let is_false = told.first().is_some_and(|found| found.kind == ProblemKind::FalseOpener);
-                told.into_iter().for_each(|found| self.ledger.tell(problem_of(found), sink));
-                match region.origin {
-                    Origin::Opened => {}
-                    Origin::Bare => {
-                        let problem =
-                            Problem { call: Some(first_call), ..Problem::of(ProblemKind::BareCall, body, &field.name) };
-                        self.ledger.tell(problem.read_by(RecoveryPolicy::MissingCallOpener, true), sink);
-                    }
-                    Origin::ClosedLater { first } => {
-                        let span = Span::new(body.start, first);
-                        let problem = Problem {
-                            call: Some(first_call),
-                            ..Problem::of(ProblemKind::Malformed, span, &field.name)
-                        };
-                        self.ledger.tell(problem.read_by(RecoveryPolicy::ClosersInStrings, true), sink);
-                    }
-                }
-                let lost = before.filter(|before| !before.is_empty() && *before != *value);
-                let replaced = ended_of(&mut self.ended, region.field);
-                if let Some(before) = lost {
-                    self.signals.note_lost(region.field, &before);
-                    if let Some(Ended { body, .. }) = replaced.as_deref().filter(|_| is_stable) {
-                        self.ledger.tell(Problem::of(ProblemKind::ValueReplaced, *body, &field.name), sink);
-                    }
-                }
-                if let Some(ended) = replaced.filter(|_| !field.repeats && !value.is_empty()) {
-                    (ended.has_value, ended.body) = (true, body);
-                }
-                if let Some(problem) = unclosed.filter(|_| !is_false) {
-                    let call = last_call(&value).map(|last| problem.call.unwrap_or(0) + last);
-                    let problem = Problem { call, ..problem };
-                    self.ledger.tell(
-                        match unfinished && call.is_some() {
-                            true => problem.read_by(RecoveryPolicy::DropUnfinished, false),
-                            false => problem,
-                        },
-                        sink,
-                    );
-                }
-                if let Some(growth) = region.growth {
-                    growth.finish(&value, &mut self.calls, &mut |news| sink(news.event(&known.name)));
-                }
-                sink(EventRef::Close { field: &known.name, value: &value, span, body });
-            }
-            Err(failure) if self.mode == Mode::Reference || failure.exhausted => {
-                let (field, text) = (field.name.clone(), text.to_owned());
-                self.fail();
-                return Err(self.error(Cause::Malformed { field, text, reason: failure.reason }));
-            }
-            Err(failure) => {
-                sink(EventRef::Malformed { field: &known.name, text, reason: &failure.reason, span, body });
-                let (name, text) = (field.name.clone(), text.to_owned());
-                let first = told.into_iter().find(|found| !found.is_fixed);
-                let problem = match first
-                    .filter(|found| matches!(found.kind, ProblemKind::Malformed | ProblemKind::FalseOpener))
-                {
-                    Some(found) => Problem { call: None, ..problem_of(found) },
-                    None => Problem { region: Some(number), ..Problem::of(ProblemKind::Malformed, body, &name) },
-                };
-                let is_false = problem.kind == ProblemKind::FalseOpener;
-                let problem = match is_false {
-                    true => problem,
-                    false => Problem { at_end, reason: Some(failure.reason.clone()), ..problem },
-                };
-                self.signals.malformed.push(Malformed { field: name, text, reason: failure.reason });
-                let later = later.filter(|_| !is_false && problem.policies.is_empty());
-                self.ledger.tell_or_wait(problem, later, sink);
-            }
-        }
-        Ok(())
-    }
-
     /// Text outside of all regions is over, if there was any.
     fn end_outside(&mut self) {
         if self.signals.end_outside(&self.plan, self.template.start_anchor().pattern()) {
@@ -1028,75 +669,15 @@ impl Parser {
         }
     }
 
-    /// Whether the end of the text ended a region: without a delimiter, or by one that more text would have undone.
-    fn ends_with_text(&self, field: usize, span: Span) -> bool {
-        // A delimiter is never empty at the end of the text unless it is the end that it takes.
-        if span.start == span.end {
-            return span.end == self.buffer.end();
-        }
-        // `$` matches before a newline that ends the text, too.
-        let is_last = matches!(self.buffer.slice(span.end, self.buffer.end()), "" | "\n");
-        let closer = || self.plan.delimiters.iter().find(|closer| closer.closes && closer.field == field);
-        is_last && closer().is_some_and(|closer| Scan::needs_end(closer, &self.buffer, span.start))
-    }
-
-    fn has_value(&self, field: usize) -> bool {
-        self.ended.iter().any(|ended| ended.field == field && ended.has_value)
-    }
-
-    /// The problem of a region that ends without one of its field's own closers; its call is the first that the region
-    /// would add to the message.
-    fn unclosed(&self, plan: &FieldPlan, field: &Field, span: Span, body: Span, at_end: bool) -> Option<Problem> {
-        if !plan.needs_closer || self.mode == Mode::Reference {
-            return None;
-        }
-        let closer = self.buffer.slice(span.start, span.end).trim();
-        let is_turn_mark = || self.plan.turn_marks.iter().any(|mark| mark == closer);
-        let calls = self.message.value(field).and_then(Value::as_list).filter(|_| field.repeats);
-        (at_end || is_turn_mark()).then(|| Problem {
-            call: Some(calls.map_or(0, <[Value]>::len)),
-            at_end,
-            ..Problem::of(ProblemKind::Unclosed, body, &field.name)
-        })
-    }
-
     /// Makes the parser unusable: `step` refuses, and no text is skipped any more.
-    fn fail(&mut self) {
+    pub(super) fn fail(&mut self) {
         self.failed = true;
         self.scan.wake();
     }
 
-    fn error(&self, cause: Cause) -> ParseError {
+    pub(super) fn error(&self, cause: Cause) -> ParseError {
         ParseError { stage: self.stage, cause }
     }
-}
-
-/// Counts a region of the field that ends; gives its number.
-fn count(all: &mut Vec<Ended>, field: usize) -> usize {
-    match all.iter_mut().find(|ended| ended.field == field) {
-        Some(ended) => {
-            ended.count += 1;
-            ended.count - 1
-        }
-        None => {
-            all.push(Ended { field, count: 1, has_value: false, body: Span::default() });
-            0
-        }
-    }
-}
-
-/// What is known of a field that has had a region.
-fn ended_of(all: &mut [Ended], field: usize) -> Option<&mut Ended> {
-    all.iter_mut().find(|ended| ended.field == field)
-}
-
-/// The last call among those of a region's value, if it has calls.
-fn last_call(value: &Value) -> Option<usize> {
-    let (last, place) = match value {
-        Value::List(calls) => (calls.last()?, calls.len() - 1),
-        one => (one, 0),
-    };
-    last.get("function").map(|_| place)
 }
 
 /// The delimiters watched for in a region, or outside of all.

@@ -29,6 +29,7 @@ mod anchor;
 mod calls;
 mod chunk_text;
 mod chunks;
+mod close;
 mod closers;
 mod error;
 mod event;
@@ -36,6 +37,7 @@ mod events;
 mod finished;
 mod machine;
 mod message;
+mod options;
 mod outside;
 mod part;
 mod plan;
@@ -43,6 +45,7 @@ mod problem;
 #[cfg(test)]
 mod reading_less;
 mod recovery;
+mod region;
 mod roles;
 mod scan;
 mod signals;
@@ -65,7 +68,8 @@ pub use error::{ParseError, ParseErrorKind};
 pub use event::{Event, EventRef};
 pub use events::Events;
 pub use finished::Finished;
-pub use machine::{ClosersInStrings, Options, Parser, Reasoning};
+pub use machine::Parser;
+pub use options::{ClosersInStrings, Options, Reasoning};
 // What the workbench shows of a parser at work.
 #[doc(hidden)]
 pub use machine::{Held, Pending};

@@ -1,6 +1,6 @@
 //! What the fields of a template are to recovery: which hold calls, which the reasoning, and what a body can begin with.
 
-use crate::content::recovery::CallPaths;
+use crate::content::recovery::CallForm;
 use crate::parser::closers;
 use crate::pattern::{Part, Pattern};
 use crate::template::{ContentSpec, Field, Regions, Shape};
@@ -18,8 +18,8 @@ pub(in crate::parser) struct Roles {
 #[derive(Clone, Debug)]
 pub(in crate::parser) struct CallField {
     pub field: usize,
-    /// Where the parts of a call are.
-    pub paths: Option<CallPaths>,
+    /// How they are written.
+    pub form: CallForm,
     /// Whether it has closers that do not end every field.
     pub has_own_closer: bool,
     /// Whether bodies are plain JSON.
@@ -41,7 +41,7 @@ impl Roles {
         let calls = fields.iter().enumerate().filter(|(_, field)| field.regions == Regions::Read && holds_calls(field));
         let calls = calls.map(|(place, field)| CallField {
             field: place,
-            paths: CallPaths::of(field),
+            form: CallForm::of(field),
             has_own_closer: closers::has_own(field, turn_marks),
             is_json: matches!(&field.content, ContentSpec::Json(args)
                 if !args.allow_non_json && !args.unquoted_keys && args.string_delims.is_empty()),

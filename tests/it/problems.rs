@@ -62,7 +62,7 @@ fn what_ends_without_its_own_closer_is_told() {
                 |problem: &Problem| format!("{}..{} {}", problem.span.start, problem.span.end, problem.to_value());
             assert_eq!(found.iter().map(shown).collect::<Vec<_>>(), told, "{text}, by {size}");
             let in_events = events.iter().filter_map(|event| match event {
-                Event::Problem(problem) => Some(problem.clone()),
+                Event::Problem(problem) => Some((**problem).clone()),
                 _ => None,
             });
             assert_eq!(in_events.collect::<Vec<_>>(), found, "{text}, by {size}");

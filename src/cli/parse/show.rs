@@ -153,7 +153,7 @@ pub fn unclosed(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic
 /// The findings about other problems, and about what a policy recovered. Notes tell of those that are left out.
 pub fn problems(recording: &Recording, text: &str, file: &str) -> Vec<Diagnostic> {
     let found = recording.events().filter_map(|event| match event {
-        Event::Problem(problem) => Some(problem),
+        Event::Problem(problem) => Some(&**problem),
         _ => None,
     });
     let told = found.filter_map(|problem| {

@@ -1,18 +1,20 @@
 //! What is wrong with the body of a call, and what policies make of it. A policy acts only where the strict reading
 //! fails or a problem is found: a body without problems is read the same with every policy.
 
+mod call_form;
 mod call_keys;
 mod call_paths;
 mod json_prefix;
 mod kind;
 mod policy;
 mod reading;
+mod tag_head;
 mod tags;
 mod tolerant;
 mod tool_name;
 mod validate;
 
-pub(crate) use call_paths::CallPaths;
+pub(crate) use call_form::CallForm;
 pub(crate) use json_prefix::{JsonPrefix, Progress};
 pub use kind::ProblemKind;
 pub use policy::{Policies, RecoveryPolicy, UnknownPolicy};

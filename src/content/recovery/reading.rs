@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::call_form::CallForm;
 use super::call_keys;
-use super::call_paths::CallPaths;
 use super::kind::ProblemKind;
 use super::policy::{Policies, RecoveryPolicy};
 use super::tags::{self, Tags};
@@ -82,21 +82,15 @@ struct Content {
 }
 
 /// Reads the body of a region of calls.
-pub(crate) fn read(
-    field: &Field,
-    paths: Option<&CallPaths>,
-    body: &str,
-    captures: &[Capture],
-    request: Request<'_>,
-) -> Reading {
-    let mut reader = Reader { field, paths, body, captures, request, deviations: Vec::new(), is_unfinished: false };
+pub(crate) fn read(field: &Field, form: &CallForm, body: &str, captures: &[Capture], request: Request<'_>) -> Reading {
+    let mut reader = Reader { field, form, body, captures, request, deviations: Vec::new(), is_unfinished: false };
     let value = reader.read();
     Reading { value, deviations: reader.deviations, is_unfinished: reader.is_unfinished }
 }
 
 struct Reader<'r> {
     field: &'r Field,
-    paths: Option<&'r CallPaths>,
+    form: &'r CallForm,
     body: &'r str,
     captures: &'r [Capture],
     request: Request<'r>,
@@ -161,7 +155,7 @@ impl Reader<'_> {
     }
 
     fn listed(&self, value: Value) -> Value {
-        let is_list = self.paths.is_some_and(|paths| paths.each);
+        let is_list = self.form.paths.as_ref().is_some_and(|paths| paths.each);
         match value {
             one @ Value::Object(_) if self.request.is_bare && is_list => Value::List(vec![one]),
             value => value,
@@ -203,7 +197,7 @@ impl Reader<'_> {
         if let Ok(value) = self.shaped(content.clone()) {
             return Some(Content { value, used, duplicates });
         }
-        let paths = self.paths.filter(|_| policies.contains(RecoveryPolicy::CallKeys))?;
+        let paths = self.form.paths.as_ref().filter(|_| policies.contains(RecoveryPolicy::CallKeys))?;
         if !call_keys::rename(&mut content, paths, self.request.tools) {
             return None;
         }
@@ -214,11 +208,11 @@ impl Reader<'_> {
 
     fn tell_duplicates(&mut self, duplicates: &[Vec<String>]) {
         for keys in duplicates {
-            let (place, inside) = match (self.paths.is_some_and(|paths| paths.each), keys.as_slice()) {
+            let (place, inside) = match (self.form.paths.as_ref().is_some_and(|paths| paths.each), keys.as_slice()) {
                 (true, [place, inside @ ..]) => (place.parse().unwrap_or(0), inside),
                 (_, inside) => (0, inside),
             };
-            let arguments = self.paths.and_then(|paths| paths.arguments.as_deref());
+            let arguments = self.form.paths.as_ref().and_then(|paths| paths.arguments.as_deref());
             let path = arguments.and_then(|arguments| inside.strip_prefix(arguments));
             let path = path.map(|keys| keys.iter().fold(String::new(), |path, key| below(&path, key)));
             self.deviations.push(Deviation { path, ..Deviation::new(ProblemKind::DuplicateKey, Some(place)) });
@@ -235,7 +229,7 @@ impl Reader<'_> {
     }
 
     fn read_tags(&mut self, args: &XmlInlineArgs) -> Result<Value, Reason> {
-        let strictly = tags::Reading { tool: None, unclosed: false };
+        let strictly = tags::Reading { tool: None, head: None };
         let mut tags = tags::read(self.body, args, strictly)?;
         let Request { tools, policies, is_delimited, is_cut, .. } = self.request;
         if !tags.is_bare || is_cut || tags.may_hold && tools.is_some() {
@@ -245,7 +239,8 @@ impl Reader<'_> {
                 let known = if tools.has(name) { Some(name) } else { tool_name::meant(name, tools) };
                 Some((tools, known?))
             });
-            let tolerant = tags::read(self.body, args, tags::Reading { tool, unclosed: true })?;
+            let head = self.form.head(self.field);
+            let tolerant = tags::read(self.body, args, tags::Reading { tool, head })?;
             self.tell_tags(&tolerant);
             // The end of the text ends no value.
             if policies.contains(RecoveryPolicy::UnclosedTags) && (is_delimited || tolerant.ignored.is_empty()) {

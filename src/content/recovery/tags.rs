@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use super::tag_head::TagHead;
 use crate::content::coerce::Tools;
 use crate::content::{Mode, Reason, insert_tag, tagged_value};
 use crate::json::Object;
-use crate::pattern::{Part, Pattern, source_of};
 use crate::template::XmlInlineArgs;
 
 /// What a body of tags holds.
@@ -36,8 +36,8 @@ struct Tag<'t> {
 pub(super) struct Reading<'r> {
     /// The tool, if its arguments are known.
     pub tool: Option<(&'r Tools, &'r str)>,
-    /// Whether the value of a tag without its closer ends at the next head, or at the end.
-    pub unclosed: bool,
+    /// The beginning of a tag, where the value of a tag without its closer ends at the next one, or at the end.
+    pub head: Option<&'r TagHead>,
 }
 
 /// Reads every tag of a body.
@@ -50,22 +50,17 @@ pub(super) fn read(body: &str, args: &XmlInlineArgs, reading: Reading<'_>) -> Re
         found.push(Tag { key: tag.name("key"), value, span: tag.span().0..tag.span().1 });
     }
     let may_hold = found.iter().any(|tag| tag.value.is_some_and(|value| may_hold_tag(args, value)));
-    let head = if reading.unclosed || reading.tool.is_some() { Head::of(args) } else { None };
     let mut tags = Tags { is_bare: true, may_hold, ..Tags::default() };
     let given: Vec<&str> = found.iter().filter_map(|tag| tag.key).collect();
     let mut at = 0;
     for tag in &found {
-        tags.read_gap(body, at..tag.span.start, args, head.as_ref(), reading)?;
+        tags.read_gap(body, at..tag.span.start, args, reading.head)?;
         at = tag.span.end;
-        let inside = head.as_ref().and_then(|head| head.absorbed(tag, &given, reading.tool));
-        let is_split = inside.is_some() && reading.unclosed;
-        if inside.is_some() {
-            tags.absorbed.push((tag.key.unwrap_or_default().to_owned(), tag.span.clone()));
-        }
-        let Some(inside) = inside.filter(|_| is_split) else {
+        let Some(inside) = reading.absorbed(tag, &given) else {
             tags.add(args, tag.key, tag.value)?;
             continue;
         };
+        tags.absorbed.push((tag.key.unwrap_or_default().to_owned(), tag.span.clone()));
         let value = tag.value.unwrap_or_default();
         let first = inside.first().map_or(value.len(), |(_, span)| span.start);
         tags.add(args, tag.key, value.get(..first).map(str::trim_end))?;
@@ -76,7 +71,7 @@ pub(super) fn read(body: &str, args: &XmlInlineArgs, reading: Reading<'_>) -> Re
             tags.add(args, Some(key), if is_last { text } else { text.map(str::trim_end) })?;
         }
     }
-    tags.read_gap(body, at..body.len(), args, head.as_ref(), reading)?;
+    tags.read_gap(body, at..body.len(), args, reading.head)?;
     Ok(tags)
 }
 
@@ -96,8 +91,7 @@ impl Tags {
         body: &str,
         gap: Range<usize>,
         args: &XmlInlineArgs,
-        head: Option<&Head>,
-        reading: Reading<'_>,
+        head: Option<&TagHead>,
     ) -> Result<(), Reason> {
         let text = body.get(gap.clone()).unwrap_or_default();
         self.is_bare &= text.trim().is_empty();
@@ -105,7 +99,7 @@ impl Tags {
             return Ok(());
         }
         self.ignored.push((gap, false));
-        let Some(head) = head.filter(|_| reading.unclosed) else { return Ok(()) };
+        let Some(head) = head else { return Ok(()) };
         let heads = head.heads(text)?;
         // Text before the first head belongs to no tag: then nothing is certain.
         if !heads.first().is_some_and(|(_, span)| text.get(..span.start).is_some_and(|text| text.trim().is_empty())) {
@@ -128,43 +122,11 @@ fn may_hold_tag(args: &XmlInlineArgs, value: &str) -> bool {
     pairs.into_iter().any(|pair| matches!(pair, [one, next] if args.tag_pattern.can_tell_with(*one, *next)))
 }
 
-/// The part of a tag up to its value.
-struct Head {
-    pattern: Pattern,
-}
-
-impl Head {
-    fn of(args: &XmlInlineArgs) -> Option<Self> {
-        let parts = args.tag_pattern.outline();
-        let is_value = |part: &Part| matches!(part, Part::Group { name: Some(name), .. } if name == "value");
-        let before = parts.get(..parts.iter().position(is_value)?)?;
-        let source = source_of(before, &|_, name| name.map(str::to_owned))?;
-        let pattern = Pattern::new(&source).ok().filter(|pattern| !pattern.can_be_empty())?;
-        let has_key = pattern.names().any(|name| name == "key");
-        has_key.then_some(Self { pattern })
-    }
-
-    /// The heads in a text, with their keys.
-    fn heads<'t>(&self, text: &'t str) -> Result<Vec<(&'t str, Range<usize>)>, Reason> {
-        let mut heads = Vec::new();
-        for found in self.pattern.matches(text) {
-            let found = found.map_err(|error| Reason::Pattern(error.to_string()))?;
-            let (start, end) = found.span();
-            heads.extend(found.name("key").map(|key| (key, start..end)));
-        }
-        Ok(heads)
-    }
-
+impl Reading<'_> {
     /// The heads in a tag's value, if they are of other arguments of the tool, each of which the call does not give.
-    fn absorbed<'t>(
-        &self,
-        tag: &Tag<'t>,
-        given: &[&str],
-        tool: Option<(&Tools, &str)>,
-    ) -> Option<Vec<(&'t str, Range<usize>)>> {
-        let (tools, name) = tool?;
-        let value = tag.value?;
-        let heads = self.heads(value).ok().filter(|heads| !heads.is_empty())?;
+    fn absorbed<'t>(&self, tag: &Tag<'t>, given: &[&str]) -> Option<Vec<(&'t str, Range<usize>)>> {
+        let (tools, name) = self.tool?;
+        let heads = self.head?.heads(tag.value?).ok().filter(|heads| !heads.is_empty())?;
         let are_distinct = heads.iter().enumerate().all(|(place, (key, _))| {
             let is_new = !given.contains(key) && !heads.iter().take(place).any(|(other, _)| other == key);
             is_new && tools.has_argument(name, key)

@@ -87,14 +87,14 @@ impl BareCall {
 
 /// Whether calls of a field can come without their opener: the name must be in their JSON.
 pub(super) fn has_bare_calls(call: &CallField) -> bool {
-    call.is_json && call.paths.as_ref().is_some_and(|paths| paths.name.is_some() && paths.arguments.is_some())
+    call.is_json && call.form.paths.as_ref().is_some_and(|paths| paths.name.is_some() && paths.arguments.is_some())
 }
 
 /// Whether JSON is a call, or calls, of known tools with objects for arguments.
 fn is_call(body: &str, call: &CallField, known: &Known<'_>) -> bool {
     let Some(field) = known.template.fields().get(call.field).filter(|_| has_bare_calls(call)) else { return false };
     let request = Request { is_bare: true, ..strict_request(known.tools) };
-    let read = recovery::read(field, call.paths.as_ref(), body, &[], request);
+    let read = recovery::read(field, &call.form, body, &[], request);
     let is_harmless = |kind| kind == ProblemKind::DuplicateKey;
     let Ok(Some(value)) = read.value else { return false };
     read.deviations.iter().all(|found| is_harmless(found.kind)) && has_objects(&value)

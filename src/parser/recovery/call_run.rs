@@ -209,7 +209,7 @@ fn is_complete(opening: &str, body: &str, call: &CallField, known: &Known<'_>) -
             Some(Capture { name: name.clone(), text })
         })
         .collect();
-    let read = recovery::read(field, call.paths.as_ref(), body, &captures, strict_request(known.tools));
+    let read = recovery::read(field, &call.form, body, &captures, strict_request(known.tools));
     let is_harmless = |kind| matches!(kind, ProblemKind::DuplicateKey | ProblemKind::ArgumentAbsorbed);
     matches!(read.value, Ok(Some(_))) && read.deviations.iter().all(|found| is_harmless(found.kind))
 }

@@ -168,13 +168,10 @@ impl Ledger {
         view: View<'_>,
         known: &Known<'_>,
     ) {
-        let text = view.slice(body.start, body.end);
-        if known.plan.roles.calls.is_empty() || !known.plan.may_open_calls(text) {
-            return;
-        }
-        let closed_by = view.slice(closer.start, closer.end);
-        let is_closed = markers::is_own(known.plan, closed_by);
-        if is_closed && known.tools.is_none() {
+        let is_closed = markers::is_own(known.plan, view.slice(closer.start, closer.end));
+        let is_excused = known.plan.roles.calls.is_empty() || is_closed && known.tools.is_none();
+        // Only what is left is worth a look at the whole text.
+        if is_excused || !known.plan.may_open_calls(view.slice(body.start, body.end)) {
             return;
         }
         let inside = view.up_to(body.end);

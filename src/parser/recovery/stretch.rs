@@ -16,6 +16,8 @@ pub(in crate::parser) struct Stretch {
     pub body: Span,
     /// The delimiter that ended it.
     pub closer: Span,
+    /// Whether the body may have a closer of an explicit field.
+    pub may_close: bool,
     /// Whether an opener in it was read as text: then closers of calls in it are mentioned as well.
     pub has_false_opener: bool,
 }
@@ -46,10 +48,8 @@ impl Stretch {
     /// Looks at the whole stretch.
     pub fn look(self, view: View<'_>, known: &Known<'_>) -> StretchEnd {
         let view = view.up_to(self.closer.end);
-        let text = view.slice(self.body.start, self.body.end);
         let bare = self.bare_call(view, known);
-        let consumed = view.slice(self.closer.start, self.closer.end);
-        let may_close = known.plan.may_close(text) || known.plan.may_close(consumed);
+        let may_close = self.may_close || known.plan.may_close(view.slice(self.closer.start, self.closer.end));
         let mut strays = Vec::new();
         let calls = known.plan.roles.calls.iter().map(|call| (call.field, true));
         for (field, closes_calls) in calls.chain(known.plan.roles.reasoning.map(|field| (field, false))) {
