@@ -10,7 +10,7 @@ use super::finished::Finished;
 use super::message::Message;
 use super::options::{ClosersInStrings, Options, Reasoning};
 use super::part::part;
-use super::plan::{DelimiterPlan, FieldPlan, Glance, Plan, Watch};
+use super::plan::{FieldPlan, Glance, Plan, Watch};
 use super::problem::Problem;
 use super::recovery::{Ending, Flow, Gate, Known, Ledger};
 use super::region::{Ended, Origin, Region};

@@ -31,8 +31,8 @@ pub(super) struct Plan {
     /// Which fields hold calls, and which the reasoning.
     pub roles: Roles,
     /// The closers of explicit fields, and the openers of calls: where none of them can be, nothing is stray.
-    closers: Watch,
-    call_openers: Watch,
+    closers: Vec<usize>,
+    call_openers: Vec<usize>,
 }
 
 /// How the text of a field is shown.
@@ -240,7 +240,7 @@ impl Plan {
         let shown = fields.iter().take_while(|field| field.regions != Regions::Dropped);
         let chosen = |is: &dyn Fn(&DelimiterPlan) -> bool| {
             let places = delimiters.iter().enumerate().filter(|(_, delimiter)| is(delimiter)).map(|(place, _)| place);
-            Watch::new(places.collect(), &delimiters)
+            places.collect()
         };
         let roles = Roles::of(template.fields(), &turn_marks);
         Self {
@@ -262,12 +262,17 @@ impl Plan {
 impl Plan {
     /// Whether a text may have a closer of an explicit field.
     pub fn may_close(&self, text: &str) -> bool {
-        self.closers.look_closely(text) == Glance::Sign
+        self.may_have(&self.closers, text)
     }
 
     /// Whether a text may have an opener of calls.
     pub fn may_open_calls(&self, text: &str) -> bool {
-        self.call_openers.look_closely(text) == Glance::Sign
+        self.may_have(&self.call_openers, text)
+    }
+
+    fn may_have(&self, delimiters: &[usize], text: &str) -> bool {
+        let mut chosen = delimiters.iter().filter_map(|&place| self.delimiters.get(place));
+        chosen.any(|delimiter| delimiter.pattern.may_match_in(text))
     }
 }
 

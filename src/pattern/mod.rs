@@ -249,6 +249,12 @@ impl Pattern {
         self.complete(&mut search, text)
     }
 
+    /// Whether a text may have a match with a character. Most texts have none, which is seen without a search.
+    pub(crate) fn may_match_in(&self, text: &str) -> bool {
+        let whole = Haystack { text, base: 0, edge: Edge::End };
+        self.parts.prefilter.next(whole, 0, &mut 0).is_some_and(|place| place < text.len())
+    }
+
     /// The matches from left to right, as `finditer` gives them: none overlaps another, and one of nothing may follow
     /// right after another match.
     pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
