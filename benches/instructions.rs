@@ -19,9 +19,9 @@ const FIGURES: [(&str, &str, &str, f64); 8] = [
     ("borrowed", "qwen3", "prose", 190.0),
     ("borrowed", "gpt_oss", "prose", 190.0),
     ("borrowed", "glm_4_6", "prose", 190.0),
-    ("owned", "headline", "answer", 420.0),
-    ("whole", "headline", "answer", 6180.0),
-    ("whole", "headline", "prose", 7820.0),
+    ("owned", "headline", "answer", 365.0),
+    ("whole", "headline", "answer", 4980.0),
+    ("whole", "headline", "prose", 6540.0),
 ];
 
 fn main() -> ExitCode {

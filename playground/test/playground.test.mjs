@@ -36,8 +36,8 @@ const onPage = (name, where, options, act) =>
     await page.close();
   });
 
-test("the page is at most 1,300 KB of gzip", () => {
-  assert.ok(gzipSync(readFileSync(file)).length <= 1300 * 1024);
+test("the page is at most 1,150 KB of gzip", () => {
+  assert.ok(gzipSync(readFileSync(file)).length <= 1150 * 1024);
 });
 
 onPage("the example is derived, proved and parsed", () => address, {}, async (page) => {
