@@ -11,7 +11,7 @@ from backchat._backchat import Grammar, ResponseParser, Template, parse_batch, p
 #: What is imported where it is used, by its module.
 _MODULES = {
     "_stream": "aopenai_chunks astream openai_chunks openai_completion stream",
-    "_workbench": "add_generation_blocks check convert derive doctor grammar lint mask prove render unrender",
+    "_workbench": "add_generation_blocks check convert derive doctor grammar input_schema lint mask prove render unrender",
     "_types": "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked ParseError Patched Proof Rendered "
     "TemplateError UnknownKey",
 }

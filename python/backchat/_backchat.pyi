@@ -15,6 +15,7 @@ __all__ = [
     "convert",
     "derive",
     "doctor",
+    "input_schema",
     "lint",
     "main",
     "mask",
@@ -162,6 +163,7 @@ def mask(
     variables: _Variables = None,
 ) -> dict[str, Any]: ...
 def doctor(chat_template: _ChatTemplate, *, variables: _Variables = None) -> dict[str, Any]: ...
+def input_schema(chat_template: _ChatTemplate, *, variables: _Variables = None) -> dict[str, Any]: ...
 def unrender(chat_template: _ChatTemplate, text: str, *, variables: _Variables = None) -> dict[str, Any]: ...
 def add_generation_blocks(
     chat_template: _ChatTemplate, *, variables: _Variables = None

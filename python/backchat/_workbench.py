@@ -149,6 +149,16 @@ def doctor(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] |
     return _backchat.doctor(chat_template, variables=variables)
 
 
+def input_schema(chat_template: str | os.PathLike[str], *, variables: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Say what a chat template takes, as a JSON Schema of its messages, tools and variables.
+
+    >>> schema = input_schema("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}")
+    >>> schema["properties"]["tools"]
+    {'anyOf': [{'type': 'array', 'maxItems': 0}, {'type': 'null'}]}
+    """
+    return _backchat.input_schema(chat_template, variables=variables)
+
+
 def unrender(chat_template: str | os.PathLike[str], text: str, *, variables: dict[str, Any] | None = None) -> Chat:
     """Read the messages of a rendered conversation back; raises `ValueError` where the template renders no such text.
 

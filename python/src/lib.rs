@@ -24,6 +24,6 @@ mod _backchat {
     use super::template::PyTemplate;
     #[pymodule_export]
     use super::workbench::{
-        add_generation_blocks, check, convert, derive, doctor, lint, main, mask, prove, render, unrender,
+        add_generation_blocks, check, convert, derive, doctor, input_schema, lint, main, mask, prove, render, unrender,
     };
 }

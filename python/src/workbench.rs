@@ -226,6 +226,19 @@ pub fn doctor<'py>(
 }
 
 #[pyfunction]
+#[pyo3(signature = (chat_template, *, variables=None))]
+pub fn input_schema<'py>(
+    py: Python<'py>,
+    chat_template: &Bound<'py, PyAny>,
+    variables: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let model = Model::of(chat_template, variables)?;
+    let template = model.compiled(py)?;
+    let options = backchat::doctor::Options::default().variables(model.variables).now(answers::NOW.to_owned());
+    to_python(py, &py.detach(|| backchat::doctor::input_schema(&template, &options)))
+}
+
+#[pyfunction]
 #[pyo3(signature = (chat_template, text, *, variables=None))]
 pub fn unrender<'py>(
     py: Python<'py>,

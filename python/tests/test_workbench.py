@@ -28,6 +28,7 @@ def test_the_command_says_the_same(name):
     file = TEMPLATES / f"{name}.jinja"
     assert backchat.derive(file).report == json.loads(command("derive", "--format", "json", file))
     assert backchat.doctor(file) == json.loads(command("doctor", "--format", "json", file))
+    assert backchat.input_schema(file) == json.loads(command("doctor", "--format", "json-schema", file))
     rendered = backchat.render(file, MESSAGES, tools=TOOLS, add_generation_prompt=True).text
     options = ("--messages", ROOT / "examples/weather/messages.json", "--tools", ROOT / "examples/weather/tools.json")
     assert rendered == command("render", file, *options, "--add-generation-prompt")

@@ -24,7 +24,7 @@ use crate::report::{self, Examined};
   backchat doctor --jsonl rows.jsonl
 
 A row is {\"id\", \"template\": path, \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer
-is {\"id\", \"capabilities\": {…}} or {\"id\", \"error\"}.
+is {\"id\", \"capabilities\": {…}}, with `--format json-schema` {\"id\", \"schema\": {…}}, or {\"id\", \"error\"}.
 
 Exit codes: 0 examined, 1 a required fact does not hold, 2 could not run.")]
 pub struct Doctor {
@@ -33,7 +33,7 @@ pub struct Doctor {
     #[arg(required_unless_present = "jsonl")]
     source: Option<String>,
     /// Select the output: a screen of text, the facts as JSON, or a JSON Schema of the template's input
-    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "jsonl")]
+    #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Show the renders that decided a fact, or every fact if none is named
     #[arg(long, value_name = "FACT", num_args = 0.., conflicts_with_all = ["jsonl", "format"])]
@@ -151,8 +151,14 @@ impl Doctor {
                     let template = templates.of_row(row, None, self.template_name.as_deref(), true)?;
                     let variables = chat_rows::variables(row, &self.set)?;
                     let now = chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned();
-                    let report = doctor::examine(&template, &Options { variables, now: Some(now) });
-                    Ok(Object::from_iter([("capabilities".to_owned(), report.capabilities())]))
+                    let options = Options { variables, now: Some(now) };
+                    let entry = match self.format {
+                        Format::Text | Format::Json => {
+                            ("capabilities".to_owned(), doctor::examine(&template, &options).capabilities())
+                        }
+                        Format::JsonSchema => ("schema".to_owned(), doctor::input_schema(&template, &options)),
+                    };
+                    Ok(Object::from_iter([entry]))
                 })
             }
         })?;

@@ -10,6 +10,8 @@ use super::schema::{Reader, Schema};
 use super::style::{Space, Style};
 use crate::diagnostic::Diagnostic;
 use crate::json::Value;
+use crate::wire::structure::WireFormat;
+use crate::wire::written::{JSON_ANSWER, Written};
 
 /// The schema that the content is JSON of.
 #[derive(Clone, Debug)]
@@ -75,6 +77,22 @@ impl<'r> AnswerFormat<'r> {
         Ok(Some(Self { schema, is_open, place: format!("{place}/schema") }))
     }
 
+    /// Why this wire cannot carry an answer that is JSON, if it cannot.
+    pub fn refused(wire: &WireFormat, written: &Written, clear: &Clear) -> Option<Diagnostic> {
+        if let Some(turn) = &written.changed_json {
+            let message =
+                format!("the chat template changes an answer that is JSON: it writes {JSON_ANSWER:?} as {turn:?}");
+            let help = "remove the filter from the assistant's content in the chat template";
+            return Some(Diagnostic::error("grammar-format", message).help(help));
+        }
+        let is_whole = wire.content.is_json || clear.content.accepts(JSON_ANSWER);
+        (!is_whole).then(|| {
+            let message = format!("the response template does not read all of {JSON_ANSWER:?} as `content`");
+            let help = "a delimiter of the template matches inside JSON, or at its beginning";
+            Diagnostic::error("grammar-format", message).help(help)
+        })
+    }
+
     /// The rules of the content: one JSON value, in whose strings no marker is.
     pub fn node(
         &self,
@@ -93,8 +111,13 @@ impl<'r> AnswerFormat<'r> {
         let node = reader.value(&Schema::new(&self.schema, String::new()), &style, "answer");
         let own = std::mem::take(&mut reader.notes);
         let most_blanks = rules.blanks();
-        let native =
-            native::json_schema(&self.schema, &style, open || self.is_open, rules.excludes(&clear.answer), most_blanks);
+        let native = native::json_schema(
+            &self.schema,
+            &style,
+            open || self.is_open,
+            rules.excludes_in_json(&clear.answer),
+            most_blanks,
+        );
         let failed = |path: &str, message: &str| {
             wrong(&format!("{}{path}", self.place), &format!("cannot be written: {message}"))
         };

@@ -175,7 +175,7 @@ fn arguments<'r>(
         nodes.push(reader.object(shape, &style, &tool.name, reading.order)?);
     }
     let excludes =
-        reader.rules.excludes(reader.clear).filter(|_| tool.input.is_none() && reading.order == Order::Schema);
+        reader.rules.excludes_in_json(reader.clear).filter(|_| tool.input.is_none() && reading.order == Order::Schema);
     let most_blanks = reader.rules.blanks();
     let native = native::json_schema(&tool.parameters, &style, reading.open, excludes, most_blanks);
     let node = reader.rules.add_native(&format!("{}-arguments", tool.name), Node::choice(nodes), native);

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use super::automaton::{Automaton, Edge, LAST, except};
+use super::automaton::{Automaton, Edge};
+use super::char_class::bracketed;
 use super::rules::{Node, Rules};
 use super::{Grammar, Trigger};
 
@@ -280,7 +281,7 @@ fn run(automaton: &Automaton, from: usize) -> (String, usize) {
 }
 
 /// Regular text that is one character.
-pub(super) fn one_class(automaton: &Automaton, state: usize) -> Option<String> {
+fn one_class(automaton: &Automaton, state: usize) -> Option<String> {
     let own = automaton.state(state)?;
     let to = own.edges.first()?.to;
     let end = automaton.state(to)?;
@@ -289,24 +290,8 @@ pub(super) fn one_class(automaton: &Automaton, state: usize) -> Option<String> {
 }
 
 /// A class of characters in brackets.
-pub(super) fn class(ranges: &[(u32, u32)]) -> String {
-    let is_rest = ranges.last().is_some_and(|(_, high)| *high == LAST);
-    let shown = if is_rest { except(0, LAST, ranges) } else { ranges.to_vec() };
-    let mut out = String::from(if is_rest { "[^" } else { "[" });
-    if is_rest && shown.is_empty() {
-        return "[^\\u0000]".to_owned();
-    }
-    for (low, high) in shown {
-        sign(&mut out, low);
-        if high > low {
-            if high > low + 1 {
-                out.push('-');
-            }
-            sign(&mut out, high);
-        }
-    }
-    out.push(']');
-    out
+fn class(ranges: &[(u32, u32)]) -> String {
+    bracketed(ranges, sign).unwrap_or_else(|| "[^\\u0000]".to_owned())
 }
 
 fn sign(out: &mut String, c: u32) {

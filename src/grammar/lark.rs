@@ -4,11 +4,12 @@
 //! lexemes. Here every lexeme is one character, and regular text is written from its end: the text allowed before a
 //! character. Both obey the rules in every sequence. A special token has no characters there: it is named.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use super::Grammar;
-use super::automaton::{LAST, except};
+use super::automaton::Automaton;
+use super::char_class::bracketed;
 use super::rules::{Node, Rules};
 use super::special::{SpecialToken, at_start, begun_mark};
 use crate::text::slice;
@@ -36,11 +37,15 @@ impl Grammar {
     }
 }
 
-/// From which places characters of which ranges lead here, and which special tokens.
-#[derive(Clone, Debug, Default)]
-struct Ways {
-    characters: Vec<(usize, Vec<(u32, u32)>)>,
-    tokens: Vec<(usize, String)>,
+/// How many steps a regular text may have to be written from its end. All of them are expected at once where it begins,
+/// and llguidance holds 2,000 at most.
+const MOST_EXPECTED: usize = 200;
+
+/// From one place in a regular text to the next, by a character of a class or by a special token.
+struct Step {
+    from: usize,
+    to: usize,
+    label: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -157,51 +162,96 @@ impl LarkWriter<'_> {
         if state == 0 { name(own) } else { format!("{}_from_{state}", name(own)) }
     }
 
-    /// Regular text as rules of the text allowed before each of its positions.
+    /// Regular text as rules of the text allowed before each of its positions or, if it is large and has an end, after
+    /// each of them: what goes on without end must not end in as many rules as it has characters.
     fn text(&mut self, text: usize, start: usize) {
         let Some(automaton) = self.rules.texts.get(text).map(|text| &text.automaton) else { return };
         let own = self.text_name(text, start);
         let place = |at: usize| format!("{own}_at_{at}");
-        // The states that are reached from the start, and their predecessors.
-        let mut before: Vec<Ways> = vec![Ways::default(); automaton.len()];
+        let (reached, steps) = self.steps(automaton, start);
+        let is_forward = steps.len() > MOST_EXPECTED && is_finite(&reached, &steps);
+        let mut ways: Vec<Vec<String>> = vec![Vec::new(); automaton.len()];
+        let mut add = |at: usize, way: String| {
+            if let Some(ways) = ways.get_mut(at) {
+                ways.push(way);
+            }
+        };
+        let ends: Vec<usize> = reached.iter().copied().filter(|at| automaton.ends_in(*at)).collect();
+        let root = if is_forward {
+            for Step { from, to, label } in &steps {
+                add(*from, format!("{label} {}", place(*to)));
+            }
+            ends.iter().for_each(|at| add(*at, "\"\"".to_owned()));
+            place(start)
+        } else {
+            add(start, "\"\"".to_owned());
+            for Step { from, to, label } in &steps {
+                add(*to, format!("{} {label}", place(*from)));
+            }
+            ends.iter().map(|at| place(*at)).collect::<Vec<_>>().join(" | ")
+        };
+        let _ = writeln!(self.out, "{own}: {root}");
+        for at in reached {
+            let ways = ways.get(at).map(|ways| ways.join(" | ")).unwrap_or_default();
+            let _ = writeln!(self.out, "{}: {ways}", place(at));
+        }
+    }
+
+    /// The places that are reached from a start, and all steps between them.
+    fn steps(&self, automaton: &Automaton, start: usize) -> (Vec<usize>, Vec<Step>) {
         let mut reached = vec![start];
+        let (mut characters, mut tokens) = (Vec::new(), Vec::new());
         let mut next = 0;
-        while let Some(at) = reached.get(next).copied() {
+        while let Some(from) = reached.get(next).copied() {
             next += 1;
-            for edge in automaton.state(at).map_or(&[][..], |state| state.edges) {
-                let Some(ways) = before.get_mut(edge.to) else { continue };
-                match ways.characters.iter_mut().find(|(from, _)| *from == at) {
+            let mut ways: Vec<(usize, Vec<(u32, u32)>)> = Vec::new();
+            for edge in automaton.state(from).map_or(&[][..], |state| state.edges) {
+                match ways.iter_mut().find(|(to, _)| *to == edge.to) {
                     Some((_, ranges)) => ranges.push((edge.low, edge.high)),
-                    None => ways.characters.push((at, vec![(edge.low, edge.high)])),
+                    None => ways.push((edge.to, vec![(edge.low, edge.high)])),
                 }
-                if !reached.contains(&edge.to) {
-                    reached.push(edge.to);
+            }
+            for (to, ranges) in ways {
+                characters.push(Step { from, to, label: class(&ranges) });
+                if !reached.contains(&to) {
+                    reached.push(to);
                 }
             }
             for token in self.special {
-                let to = automaton.after(at, &token.text).and_then(|to| before.get_mut(to));
-                if let (Some(ways), Some(name)) = (to, token.in_lark()) {
-                    ways.tokens.push((at, name));
+                if let (Some(to), Some(label)) = (automaton.after(from, &token.text), token.in_lark()) {
+                    tokens.push(Step { from, to, label });
                 }
             }
         }
-        let ends = reached.iter().filter(|at| automaton.ends_in(**at));
-        let ends: Vec<String> = ends.map(|at| place(*at)).collect();
-        let _ = writeln!(self.out, "{own}: {}", ends.join(" | "));
-        for at in &reached {
-            let mut ways: Vec<String> = Vec::new();
-            if *at == start {
-                ways.push("\"\"".to_owned());
+        characters.append(&mut tokens);
+        (reached, characters)
+    }
+}
+
+/// Whether no place is reached from itself.
+fn is_finite(reached: &[usize], steps: &[Step]) -> bool {
+    let mut left: HashMap<usize, usize> = reached.iter().map(|at| (*at, 0)).collect();
+    for step in steps {
+        *left.entry(step.to).or_default() += 1;
+    }
+    let mut after: HashMap<usize, Vec<usize>> = HashMap::new();
+    for step in steps {
+        after.entry(step.from).or_default().push(step.to);
+    }
+    let mut free: Vec<usize> = reached.iter().copied().filter(|at| left.get(at) == Some(&0)).collect();
+    let mut seen = 0;
+    while let Some(at) = free.pop() {
+        seen += 1;
+        for to in after.get(&at).into_iter().flatten() {
+            if let Some(count) = left.get_mut(to) {
+                *count -= 1;
+                if *count == 0 {
+                    free.push(*to);
+                }
             }
-            if let Some(found) = before.get(*at) {
-                ways.extend(
-                    found.characters.iter().map(|(from, ranges)| format!("{} {}", place(*from), class(ranges))),
-                );
-                ways.extend(found.tokens.iter().map(|(from, name)| format!("{} {name}", place(*from))));
-            }
-            let _ = writeln!(self.out, "{}: {}", place(*at), ways.join(" | "));
         }
     }
+    seen == reached.len()
 }
 
 /// A rule's name in the syntax of Lark.
@@ -211,21 +261,7 @@ fn name(name: &str) -> String {
 
 /// A class of characters as a regular expression.
 fn class(ranges: &[(u32, u32)]) -> String {
-    let is_rest = ranges.last().is_some_and(|(_, high)| *high == LAST);
-    let shown = if is_rest { except(0, LAST, ranges) } else { ranges.to_vec() };
-    if is_rest && shown.is_empty() {
-        return "/(?s:.)/".to_owned();
-    }
-    let mut out = String::from(if is_rest { "/[^" } else { "/[" });
-    for (low, high) in shown {
-        sign(&mut out, low);
-        if high > low {
-            out.push('-');
-            sign(&mut out, high);
-        }
-    }
-    out.push_str("]/");
-    out
+    bracketed(ranges, sign).map_or_else(|| "/(?s:.)/".to_owned(), |class| format!("/{class}/"))
 }
 
 fn sign(out: &mut String, c: u32) {

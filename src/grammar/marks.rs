@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::automaton::Automaton;
 use super::bans;
+use super::excluded::{Excluded, Forbidden, openings, without};
 use super::notes::{Effect, Note};
 use crate::derive;
 use crate::pattern::{Regular, of_delimiter};
@@ -45,18 +46,8 @@ pub(crate) struct Quoted {
     pub other: Automaton,
 }
 
-/// Text that is clear of marks, and the marks as plain texts.
-#[derive(Clone, Debug)]
-pub(crate) struct Excluded {
-    pub clear: Automaton,
-    pub texts: Vec<String>,
-}
-
 /// The field that holds calls.
 pub(crate) const CALLS: &str = "tool_calls";
-
-/// A pattern that a text must not match, and whether it matches at the beginning alone.
-type Forbidden = (Regular, bool);
 
 /// Finds what each kind of text must not hold: the opens and closes of the template, and the stops of the wire.
 pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -> Clear {
@@ -113,7 +104,7 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     let mut excluded: Vec<Excluded> = Vec::new();
     let mut automaton = |patterns: &[&Forbidden]| {
         if let Some(clear) = without(patterns) {
-            excluded.extend(plain_texts(patterns, &clear).map(|texts| Excluded { clear: clear.clone(), texts }));
+            excluded.extend(Excluded::find(patterns, &clear));
             return clear;
         }
         without(patterns).unwrap_or_else(|| {
@@ -125,10 +116,11 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     };
     let mut shapes = written.groups.iter().flat_map(|group| &group.shapes);
     let thinks = wire.reasoning.is_some() || shapes.any(|shape| shape.has(&Part::Reasoning));
-    // The mark by which a call is known is one even where the template needs more of it.
+    // The marks by which a call is known are marks even where the template needs more of them.
     let calls: Vec<Forbidden> = bans::find(wire, written, thought.as_ref()).iter().map(|mark| text(mark)).collect();
+    let openings: Vec<Forbidden> = content.iter().flat_map(|pattern| opening_marks(wire, pattern)).collect();
     let inside = content.iter().copied().filter(|(_, is_at_start)| !is_at_start);
-    let inside: Vec<&Forbidden> = inside.chain(&calls).collect();
+    let inside: Vec<&Forbidden> = inside.chain(&calls).chain(&openings).collect();
     let answer = automaton(&inside);
     let (content, reasoning) = (automaton(&content), thinks.then(|| automaton(&reasoning)));
     let value = automaton(&value);
@@ -138,80 +130,14 @@ pub(crate) fn clear(template: &Template, wire: &WireFormat, written: &Written) -
     Clear { content, answer, reasoning, value, bare, nested, quoted, thought, excluded: Arc::new(excluded), notes }
 }
 
-/// The shortest texts that forbid the same as the patterns, if texts can.
-fn plain_texts(patterns: &[&Forbidden], clear: &Automaton) -> Option<Vec<String>> {
-    let own = |(pattern, is_at_start): &&&Forbidden| if *is_at_start { None } else { shortest_texts(pattern) };
-    let found: Vec<Vec<String>> = patterns.iter().filter_map(|pattern| own(&pattern)).collect();
-    let mut texts = found.concat();
-    texts.sort();
-    texts.dedup();
-    // What the other patterns forbid holds one of the texts anyway, or this is not the same.
-    if found.len() < patterns.len() {
-        let plain: Vec<Forbidden> = texts.iter().map(|text| (Regular::text(text), false)).collect();
-        without(&plain.iter().collect::<Vec<_>>()).filter(|plain| plain == clear)?;
-    }
-    Some(texts)
-}
-
-/// How many texts a pattern may stand for.
-const MOST_TEXTS: usize = 16;
-
-/// The texts of which every match of a pattern holds one, each a match up to what may be left out at the ends.
-fn shortest_texts(pattern: &Regular) -> Option<Vec<String>> {
-    let items = match pattern {
-        Regular::Concat(items) => items.as_slice(),
-        other => std::slice::from_ref(other),
+/// The marks that matches of a pattern begin with.
+fn opening_marks(wire: &WireFormat, (pattern, is_at_start): &Forbidden) -> Vec<Forbidden> {
+    let is_mark = |text: &String| {
+        let first = wire.segmentation.marks(text).first().map(|mark| mark.trim().to_owned());
+        first.is_some_and(|mark| wire.segmentation.is_distinctive(&mark))
     };
-    // What may be empty at the ends adds nothing.
-    let from = items.iter().position(|item| item.least() > 0)?;
-    let to = items.iter().rposition(|item| item.least() > 0)?;
-    let mut texts = vec![String::new()];
-    for item in items.get(from..=to)? {
-        let own = match item {
-            Regular::Empty => continue,
-            Regular::Class(ranges) => {
-                let size: u32 = ranges.iter().map(|(low, high)| high - low + 1).fold(0, u32::saturating_add);
-                if size > 8 {
-                    return None;
-                }
-                let all = ranges.iter().flat_map(|(low, high)| (*low..=*high).filter_map(char::from_u32));
-                all.map(String::from).collect()
-            }
-            Regular::Concat(_) => exact_texts(item)?,
-            Regular::Alternate(_) => exact_texts(item)?,
-            Regular::Never | Regular::Repeat { .. } => return None,
-        };
-        texts = texts.iter().flat_map(|text| own.iter().map(move |own| format!("{text}{own}"))).collect();
-        if texts.len() > MOST_TEXTS {
-            return None;
-        }
-    }
-    Some(texts)
-}
-
-/// All texts of a pattern, if they are few.
-fn exact_texts(pattern: &Regular) -> Option<Vec<String>> {
-    match pattern {
-        Regular::Empty => Some(vec![String::new()]),
-        Regular::Alternate(items) => {
-            let all = items.iter().map(exact_texts).collect::<Option<Vec<_>>>()?.concat();
-            (all.len() <= MOST_TEXTS).then_some(all)
-        }
-        Regular::Concat(items) if items.iter().all(|item| item.least() > 0) => match items.is_empty() {
-            true => Some(vec![String::new()]),
-            false => shortest_texts(pattern),
-        },
-        Regular::Class(_) => shortest_texts(pattern),
-        Regular::Concat(_) | Regular::Never | Regular::Repeat { .. } => None,
-    }
-}
-
-/// The texts without these patterns; nothing if there are too many states.
-fn without(patterns: &[&Forbidden]) -> Option<Automaton> {
-    let pick = |at_start: bool| -> Vec<&Regular> {
-        patterns.iter().filter(|(_, anchored)| *anchored == at_start).map(|(pattern, _)| pattern).collect()
-    };
-    Automaton::without(&pick(false), &pick(true))
+    let texts = if *is_at_start { Vec::new() } else { openings(pattern) };
+    texts.iter().filter(|text| is_mark(text)).map(|text| (Regular::text(text), false)).collect()
 }
 
 /// The arguments of a wire that are written one by one.

@@ -10,9 +10,12 @@ mod automaton;
 mod bans;
 mod body;
 mod calls;
+mod char_class;
 mod choice;
 mod custom;
+mod excluded;
 mod gbnf;
+mod json_text;
 mod lark;
 mod machine;
 mod marks;
@@ -53,6 +56,7 @@ use crate::diagnostic::Diagnostic;
 use crate::json::{Object, Value};
 use crate::template::Template;
 use crate::wire::{Wire, structure};
+use answer::AnswerFormat;
 use calls::Reading;
 use machine::Machine;
 use marks::Clear;
@@ -201,6 +205,9 @@ impl Builder {
                 None
             }
             Some(format) => {
+                if let Some(problem) = AnswerFormat::refused(structure, written, clear) {
+                    return Err(vec![problem]);
+                }
                 let (is_json, open) = (structure.content.is_json, request.open_properties);
                 let node = format.node(&mut rules, clear, is_json, open, request.wire_space, &mut notes);
                 Some(node.map_err(|problem| vec![problem])?)

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::automaton::{Automaton, LAST, except};
+use super::automaton::Automaton;
+use super::char_class::bracketed;
 
 /// How many states an automaton may have, and how long its expression may become.
 const MOST_STATES: usize = 40;
@@ -122,7 +123,6 @@ pub(super) fn of_automaton(automaton: &Automaton, start: usize) -> Option<String
 
 /// One character of these ranges.
 fn class(ranges: &[(u32, u32)]) -> String {
-    let is_rest = ranges.last().is_some_and(|(_, high)| *high == LAST);
     if let [(low, high)] = ranges
         && low == high
     {
@@ -130,22 +130,7 @@ fn class(ranges: &[(u32, u32)]) -> String {
         sign(&mut out, *low);
         return out;
     }
-    let shown = if is_rest { except(0, LAST, ranges) } else { ranges.to_vec() };
-    if is_rest && shown.is_empty() {
-        return r"[\s\S]".to_owned();
-    }
-    let mut out = String::from(if is_rest { "[^" } else { "[" });
-    for (low, high) in shown {
-        sign(&mut out, low);
-        if high > low {
-            if high > low + 1 {
-                out.push('-');
-            }
-            sign(&mut out, high);
-        }
-    }
-    out.push(']');
-    out
+    bracketed(ranges, sign).unwrap_or_else(|| r"[\s\S]".to_owned())
 }
 
 fn sign(out: &mut String, c: u32) {

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashTable};
 use indexmap::IndexSet;
 
 use super::automaton::Automaton;
-use super::marks::Excluded;
+use super::excluded::Excluded;
 use super::strings::Strings;
 use crate::json::Value;
 
@@ -210,7 +210,16 @@ impl Rules {
 
     /// The plain texts that a text is clear of, if these are all.
     pub fn excludes(&self, clear: &Automaton) -> Option<&[String]> {
-        self.excluded.iter().find(|known| known.clear == *clear).map(|known| known.texts.as_slice())
+        self.excluded(clear).filter(|known| !known.in_json_only).map(|known| known.texts.as_slice())
+    }
+
+    /// The same for the text of JSON strings.
+    pub fn excludes_in_json(&self, clear: &Automaton) -> Option<&[String]> {
+        self.excluded(clear).map(|known| known.texts.as_slice())
+    }
+
+    fn excluded(&self, clear: &Automaton) -> Option<&Excluded> {
+        self.excluded.iter().find(|known| known.clear == *clear)
     }
 
     /// How much white space two tokens may have between them.

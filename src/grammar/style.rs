@@ -1,9 +1,8 @@
 //! How values are spelled inside a call: JSON, the same as Python prints it, or a dialect with marks for quotes.
 
-use std::sync::LazyLock;
-
 use super::automaton::{Automaton, except};
 use super::custom::ContextFree;
+use super::json_text::{ANY_JSON, json_text};
 use super::rules::{FreeString, Node, Rules};
 use super::strings::Strings;
 use crate::json::Value;
@@ -64,17 +63,6 @@ impl Spelling {
         }
     }
 }
-
-const JSON_ESCAPES: [(char, &str); 8] = [
-    ('"', "\\\""),
-    ('\\', "\\\\"),
-    ('/', "\\/"),
-    ('\u{8}', "\\b"),
-    ('\u{c}', "\\f"),
-    ('\n', "\\n"),
-    ('\r', "\\r"),
-    ('\t', "\\t"),
-];
 
 const PYTHON_ESCAPES: [(char, &str); 6] =
     [('\'', "\\'"), ('"', "\\\""), ('\\', "\\\\"), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
@@ -320,16 +308,6 @@ impl Style {
         self.value(&Value::from(key), &Automaton::anything())
     }
 }
-
-/// The texts of JSON strings without their quotes.
-fn json_text(text: &Automaton) -> Option<Automaton> {
-    let plain = |low, high| except(low, high, &[(0, 31), (34, 34), (92, 92)]);
-    text.spelled(&plain, &JSON_ESCAPES)
-}
-
-/// Those of any string.
-static ANY_JSON: LazyLock<Automaton> =
-    LazyLock::new(|| json_text(&Automaton::anything()).unwrap_or_else(Automaton::nothing));
 
 impl Rules {
     /// A rule that several places share under one name.

@@ -103,10 +103,13 @@ impl Turn<'_> {
             let mut behind: Vec<Parts> = Vec::new();
             let mut kinds: Vec<(bool, bool)> = Vec::new();
             let mut others: Vec<&Shape> = Vec::new();
+            let thinks = self.start(group, &tail).inside.is_some();
             for shape in shapes {
                 let parts = self.parts(shape, &content, &thought);
                 let whole = Node::sequence(parts.iter().cloned());
-                if !whole.is_never() && after(rules, &whole, &tail).is_some() {
+                // A render may put the answer after the prompt as it is, inside the thought that the prompt opened.
+                let is_read = !thinks || self.leaves_thought(shape);
+                if is_read && !whole.is_never() && after(rules, &whole, &tail).is_some() {
                     behind.extend(self.behind_thought(shape, &parts));
                     alive.push(parts);
                     kinds.push(kind(shape));
@@ -116,7 +119,6 @@ impl Turn<'_> {
             }
             // Renders of some kinds of turns may lack what the prompt writes. In a thought that the prompt opened, the
             // other renders show what may follow its bare close.
-            let thinks = self.start(group, &tail).inside.is_some();
             others.retain(|shape| thinks || !kinds.contains(&kind(shape)));
             let is_outside = self.reasoning == Reasoning::Outside;
             let own = match is_outside && !behind.is_empty() {
@@ -267,6 +269,12 @@ impl Turn<'_> {
             .collect()
     }
 
+    /// Whether a shape shows a thought, if only as an empty one.
+    fn leaves_thought(&self, shape: &Shape) -> bool {
+        let lead = |close: &str| matches!(shape.parts.first(), Some(Part::Text(lead)) if lead.contains(close));
+        shape.has(&Part::Reasoning) || self.clear.thought.as_ref().is_some_and(|(_, close)| lead(close))
+    }
+
     /// The parts of a shape after the mark that ends its thought.
     fn behind_thought(&self, shape: &Shape, parts: &Parts) -> Option<Parts> {
         let (_, close) = self.clear.thought.as_ref()?;
@@ -315,7 +323,7 @@ impl Turn<'_> {
                             None => rest.trim_start(),
                         }
                     }
-                    None => rest,
+                    None => rest.strip_prefix(begun).unwrap_or(rest),
                 });
                 *first = Node::literal(rest);
             }

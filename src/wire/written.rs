@@ -37,7 +37,12 @@ pub(crate) struct Written {
     pub widest: usize,
     /// The ids of calls that the template takes, if it shows them.
     pub ids: Ids,
+    /// The turn that says [`JSON_ANSWER`], if the template changes it.
+    pub changed_json: Option<String>,
 }
+
+/// An answer that is JSON, with what templates replace in texts.
+pub(crate) const JSON_ANSWER: &str = r#"{"qza": ["Qz <b> & 'c'", 1.5, null]}"#;
 
 /// One way a prompt can end, and the turns that can follow.
 #[derive(Clone, Debug)]
@@ -98,6 +103,7 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
         }
         group.shapes = known;
     }
+    written.changed_json = changed_json(prober, wire);
     let Some(calls) = &wire.calls else { return written };
     let prober = wire.prober(prober).with_shape(calls.request_shape);
     let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
@@ -130,6 +136,14 @@ pub(crate) fn find(prober: &Prober, wire: &WireFormat) -> Written {
         _ => {}
     }
     written
+}
+
+/// The turn of an answer that is JSON, if the JSON is not in it as it is; content that is a JSON string is not asked.
+fn changed_json(prober: &Prober, wire: &WireFormat) -> Option<String> {
+    let prober = wire.prober(prober);
+    let turns = Turns { prober: &prober, segmentation: wire.segmentation, trailing: &wire.trailing };
+    let trace = turns.trace(History::User, &Answer::content(JSON_ANSWER), &Setting::new())?;
+    (!wire.content.is_json && !trace.text.contains(JSON_ANSWER)).then_some(trace.text)
 }
 
 /// The turns after each end of a prompt.

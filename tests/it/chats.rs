@@ -8,6 +8,8 @@ use backchat::chats::{Part, Unrenderer, add_generation_blocks, mask};
 use backchat::doctor::{self, Options};
 use backchat::json::{self, Object, Value};
 
+use crate::support::{backchat, backchat_in, path_text, root, text};
+
 const TURNS: &str = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>\n{% endfor %}\
                      {% if add_generation_prompt %}<|assistant|>{% endif %}";
 
@@ -214,6 +216,17 @@ fn the_schema_of_the_input_takes_what_the_template_shows_and_nothing_that_it_ref
         }
     }
     assert!(taken > 150 && refused > 10, "{taken} taken, {refused} refused");
+}
+
+#[test]
+fn rows_hold_the_schema_that_the_command_prints() {
+    let file = root().join("chat_templates/hermes.jinja");
+    let row = format!(r#"{{"id": 7, "template": {}}}"#, Value::from(path_text(&file)));
+    let rows = backchat_in(root(), &["doctor", "--jsonl", "-", "--format", "json-schema"], row);
+    let answer = json::read(text(&rows.stdout)).unwrap();
+    let printed = backchat(&["doctor", path_text(&file), "--format", "json-schema"]);
+    assert_eq!(answer.get("id").map(ToString::to_string).as_deref(), Some("7"));
+    assert_eq!(answer.get("schema"), Some(&json::read(text(&printed.stdout)).unwrap()));
 }
 
 #[test]

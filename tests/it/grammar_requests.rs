@@ -2,10 +2,12 @@
 //! beside the grammar.
 #![cfg(feature = "derive")]
 
-use backchat::chat::RenderOptions;
+use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::grammar::{self, Choice, Effect, Fed, Grammar, Presence, Reasoning, Request};
 use backchat::json::{Object, Value};
 use backchat::parser::parse;
+use backchat::template::Template;
+use backchat::wire::Wire;
 
 use crate::grammar::{Model, call, templates, tools, value, verdict};
 
@@ -167,6 +169,38 @@ fn a_body_that_cannot_be_followed_is_refused_by_its_pointer() {
         let body = body(fields);
         let problems = grammar::build(&model.template, &model.wire, &Request::from_body(&body).unwrap()).unwrap_err();
         assert!(problems[0].message.contains(problem), "{fields}: {}", problems[0].message);
+    }
+}
+
+#[test]
+fn a_wire_that_changes_json_or_ends_inside_it_takes_no_format() {
+    let turns = |content: &str| {
+        format!(
+            "{{% for m in messages %}}<|{{{{ m.role }}}}|>{{{{ {content} }}}}<|end|>{{% endfor %}}\
+             {{% if add_generation_prompt %}}<|assistant|>{{% endif %}}"
+        )
+    };
+    let plain = r#"{"start_anchor": "<|assistant|>", "fields": {"content": {"close": "<|end|>"}}}"#;
+    let braces = r#"{"start_anchor": "<|assistant|>", "fields": {"content": {"close": ["<|end|>", "}"]}}}"#;
+    for (content, template, expected) in [
+        ("m.content", plain, None),
+        ("m.content | replace('&', 'and')", plain, Some("the chat template changes an answer that is JSON")),
+        ("m.content", braces, Some("the response template does not read all of")),
+    ] {
+        let chat = ChatTemplate::compile(&turns(content)).unwrap();
+        let wire = Wire::find(&chat, &Object::new(), None).unwrap();
+        let template = Template::load(template).unwrap().template;
+        let format = body(&format!(r#""response_format": {ANSWER}"#));
+        let built = grammar::build(&template, &wire, &Request::from_body(&format).unwrap());
+        match expected {
+            None => assert!(built.is_ok(), "{content}"),
+            Some(start) => {
+                let problems = built.unwrap_err();
+                assert!(problems[0].message.starts_with(start), "{content}: {}", problems[0].message);
+            }
+        }
+        // Without a format any text is an answer.
+        assert!(grammar::build(&template, &wire, &Request::default()).is_ok(), "{content}");
     }
 }
 

@@ -66,25 +66,37 @@ impl<'p> Pattern<'p> {
 
     /// Follows the pattern from the start of a text.
     pub fn follow(&self, text: &str) -> Match {
-        let mut tries = MOST_TRIES;
-        self.literal(self.first, &self.rest, 0, text, &HashMap::new(), &mut tries)
+        let start = Place { rest: &self.rest, at: 0, bound: &HashMap::new() };
+        Walk { pattern: self, text, tries: MOST_TRIES }.literal(self.first, start)
     }
+}
 
-    fn literal(
-        &self,
-        literal: &str,
-        rest: &[(usize, &str)],
-        at: usize,
-        text: &str,
-        bound: &HashMap<usize, Range<usize>>,
-        tries: &mut usize,
-    ) -> Match {
-        let agreed = common_start(literal, slice(text, at..)).len();
+/// A place on the way along a pattern.
+#[derive(Clone, Copy)]
+struct Place<'w> {
+    /// What is left of the pattern.
+    rest: &'w [(usize, &'w str)],
+    /// The position in the text.
+    at: usize,
+    bound: &'w HashMap<usize, Range<usize>>,
+}
+
+/// A pattern followed along a text.
+struct Walk<'w> {
+    pattern: &'w Pattern<'w>,
+    text: &'w str,
+    tries: usize,
+}
+
+impl Walk<'_> {
+    fn literal(&mut self, literal: &str, place: Place<'_>) -> Match {
+        let Place { rest, at, bound } = place;
+        let agreed = common_start(literal, slice(self.text, at..)).len();
         let end = at + agreed;
-        let found = Match { score: number(agreed), is_complete: end == text.len(), bound: bound.clone() };
+        let found = Match { score: number(agreed), is_complete: end == self.text.len(), bound: bound.clone() };
         match rest.split_first() {
             Some((slot, rest)) if agreed == literal.len() && !found.is_complete => {
-                let next = self.slot(*slot, rest, end, text, bound, tries);
+                let next = self.slot(*slot, Place { rest, at: end, bound });
                 Match { score: next.score + found.score, ..next }
             }
             Some(_) => Match { is_complete: false, ..found },
@@ -92,21 +104,15 @@ impl<'p> Pattern<'p> {
         }
     }
 
-    fn slot(
-        &self,
-        (slot, literal): (usize, &str),
-        rest: &[(usize, &str)],
-        at: usize,
-        text: &str,
-        bound: &HashMap<usize, Range<usize>>,
-        tries: &mut usize,
-    ) -> Match {
+    fn slot(&mut self, (slot, literal): (usize, &str), place: Place<'_>) -> Match {
+        let Place { rest, at, bound } = place;
+        let text = self.text;
         let here = slice(text, at..);
         if let Some(known) = bound.get(&slot).and_then(|known| text.get(known.clone())) {
             if !here.starts_with(known) {
                 return Match { bound: bound.clone(), ..Match::default() };
             }
-            let found = self.literal(literal, rest, at + known.len(), text, bound, tries);
+            let found = self.literal(literal, Place { at: at + known.len(), ..place });
             return Match { score: found.score + number(known.len()), ..found };
         }
         let with = |end: usize| {
@@ -114,35 +120,36 @@ impl<'p> Pattern<'p> {
             bound.insert(slot, at..end);
             bound
         };
+        let kind = self.pattern.slots.get(slot);
         let mut best = Match { bound: bound.clone(), ..Match::default() };
-        if self.slots.get(slot) == Some(&Slot::Json) {
+        if kind == Some(&Slot::Json) {
             let end = json_end(text, at).filter(|end| crate::json::read(slice(text, at..*end)).is_ok());
             let Some(end) = end else { return best };
-            let found = self.literal(literal, rest, end, text, &with(end), tries);
+            let found = self.literal(literal, Place { rest, at: end, bound: &with(end) });
             return Match { score: found.score + number(end - at), ..found };
         }
         let Some(first) = literal.chars().next() else { return best };
-        let (ends, telling) = match self.slots.get(slot) {
+        let (ends, telling) = match kind {
             Some(Slot::Word) => (1..=here.find(|c: char| !is_name(c)).unwrap_or(here.len()), 1),
             Some(Slot::Choice) => (1..=here.find(ends_choice).unwrap_or(here.len()), 1),
             _ => (0..=LONGEST, TELLING),
         };
         let mut passed = 0;
         for (end, _) in here.match_indices(first).skip_while(|(end, _)| end < ends.start()) {
-            if end > *ends.end() || *tries == 0 {
+            if end > *ends.end() || self.tries == 0 {
                 break;
             }
             let agreed = common_start(literal, slice(here, end..)).len();
             if agreed < telling.min(literal.len()) {
                 continue;
             }
-            *tries -= 1;
-            let found = self.literal(literal, rest, at + end, text, &with(at + end), tries);
+            self.tries -= 1;
+            let found = self.literal(literal, Place { rest, at: at + end, bound: &with(at + end) });
             let score = found.score - passed * PASSED_END;
             if score > best.score {
                 best = Match { score, ..found };
             }
-            if best.is_complete || self.reach == Reach::Near {
+            if best.is_complete || self.pattern.reach == Reach::Near {
                 break;
             }
             passed += 1;

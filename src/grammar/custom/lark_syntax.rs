@@ -449,7 +449,7 @@ fn tokens(text: &str) -> Result<Vec<(Token, At)>> {
                 }
                 '/' => {
                     let (source, length) =
-                        regex_at(&chars, at).ok_or_else(|| place.wrong("this regular expression is not closed"))?;
+                        up_to(&chars, at, '/').ok_or_else(|| place.wrong("this regular expression is not closed"))?;
                     let flags: String = chars.iter().skip(at + length).take_while(|c| c.is_ascii_lowercase()).collect();
                     let all = length + flags.len();
                     (Token::Regex(source, flags), all)
@@ -481,48 +481,45 @@ fn tokens(text: &str) -> Result<Vec<(Token, At)>> {
 
 /// A text in quotes with its escapes read, and the number of its characters.
 fn quoted(chars: &[char], start: usize) -> Option<(String, usize)> {
+    let (source, length) = up_to(chars, start, '"')?;
     let mut text = String::new();
-    let mut at = start + 1;
-    loop {
-        match *chars.get(at)? {
-            '"' => return Some((text, at + 1 - start)),
-            '\\' => {
-                let sign = *chars.get(at + 1)?;
-                let digits = match sign {
-                    'x' => 2,
-                    'u' => 4,
-                    'U' => 8,
-                    _ => 0,
-                };
-                text.push(match sign {
-                    'n' => '\n',
-                    'r' => '\r',
-                    't' => '\t',
-                    'f' => '\u{c}',
-                    '\\' | '"' | '\'' | '/' => sign,
-                    'x' | 'u' | 'U' => {
-                        let code: String = chars.get(at + 2..at + 2 + digits)?.iter().collect();
-                        char::from_u32(u32::from_str_radix(&code, 16).ok()?)?
-                    }
-                    _ => return None,
-                });
-                at += 2 + digits;
-            }
-            c => {
-                text.push(c);
-                at += 1;
-            }
+    let mut rest = source.chars();
+    while let Some(c) = rest.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
         }
+        let sign = rest.next()?;
+        let digits = match sign {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
+        };
+        text.push(match sign {
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'f' => '\u{c}',
+            '\\' | '"' | '\'' | '/' => sign,
+            'x' | 'u' | 'U' => {
+                let code: String = rest.by_ref().take(digits).collect();
+                char::from_u32(u32::from_str_radix(&code, 16).ok().filter(|_| code.len() == digits)?)?
+            }
+            _ => return None,
+        });
     }
+    Some((text, length))
 }
 
-/// A regular expression between slashes, and the number of its characters with them.
-fn regex_at(chars: &[char], start: usize) -> Option<(String, usize)> {
+/// The text after the sign at a place up to the one that closes it, escapes as they are, and the number of its
+/// characters with both.
+fn up_to(chars: &[char], start: usize, close: char) -> Option<(String, usize)> {
     let mut source = String::new();
     let mut at = start + 1;
     loop {
         match *chars.get(at)? {
-            '/' => return Some((source, at + 1 - start)),
+            c if c == close => return Some((source, at + 1 - start)),
             '\\' => {
                 source.extend(['\\', *chars.get(at + 1)?]);
                 at += 2;

@@ -188,7 +188,7 @@ impl<'r> Reader<'r> {
             node = self.rules.add(name, node);
         }
         if schema.all.is_empty() {
-            let native = native::free(false, style, self.rules.excludes(self.clear), self.rules.blanks());
+            let native = native::free(false, style, self.rules.excludes_in_json(self.clear), self.rules.blanks());
             node = self.rules.add_native(name, node, native);
         }
         self.known.insert(key, Known::Done(node.clone()));

@@ -155,7 +155,7 @@ impl Reader<'_> {
             if !is_free {
                 return Ok(node);
             }
-            let native = native::free(true, style, self.rules.excludes(self.clear), self.rules.blanks());
+            let native = native::free(true, style, self.rules.excludes_in_json(self.clear), self.rules.blanks());
             let node = self.rules.shared(style.string_name(), node);
             return Ok(self.rules.add_native(name, node, native));
         }
