@@ -24,7 +24,8 @@ use crate::report::{self, Examined};
   backchat doctor --jsonl rows.jsonl
 
 A row is {\"id\", \"template\": path, \"bos_token\"?, \"eos_token\"?, \"now\"?, \"set\"?: {…}}; the answer
-is {\"id\", \"capabilities\": {…}}, with `--format json-schema` {\"id\", \"schema\": {…}}, or {\"id\", \"error\"}.
+is {\"id\", \"capabilities\": {…}}, with `--format json-schema` {\"id\", \"schema\": {…}},
+or {\"id\", \"error\"}.
 
 Exit codes: 0 examined, 1 a required fact does not hold, 2 could not run.")]
 pub struct Doctor {
