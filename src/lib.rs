@@ -76,6 +76,7 @@
 //! | `chat` | rendering chat templates |
 //! | `derive` | deriving response templates from chat templates; includes `chat` |
 //! | `workbench` | linting, checking, replaying, and writing into model files; includes `derive` |
+//! | `tokenizer` | encoding text with a `tokenizer.json` |
 //! | `cli` | the `backchat` command; includes `workbench` and `serde` |
 //! | `tui` | the terminal workbench of `backchat replay`; includes `cli` |
 //! | `serve` | the chat server of `backchat serve`; includes `cli` |
@@ -85,6 +86,8 @@
 // The parser's rooms keep what only the workbench asks for, such as what a pattern is made of.
 #![cfg_attr(not(feature = "workbench"), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "derive")]
+pub mod bridge;
 #[cfg(feature = "chat")]
 pub mod chat;
 #[cfg(feature = "derive")]

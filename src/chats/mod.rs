@@ -11,10 +11,12 @@ mod script;
 #[cfg(test)]
 mod tests;
 mod text;
+mod token_mask;
 mod unrender;
 mod walk;
 
 pub use chat::{Ambiguity, Chat, NotRendered, Offset};
 pub use generation::{NotPatched, Patched, add_generation_blocks, check_generation_blocks};
 pub use mask::{Masked, Part, PartSpan, mask};
+pub use token_mask::{MaskPart, MaskRule, NotTheRender, TokenMask};
 pub use unrender::{Unrenderer, unrender};

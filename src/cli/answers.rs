@@ -3,9 +3,10 @@
 use clap::ValueEnum;
 
 pub use super::chat_options::NOW;
-use super::mask::MaskPart;
+pub use super::mask::Tokenized;
+use crate::bridge::{Bridged, Refused};
 use crate::chat::{ChatTemplate, RenderOptions};
-use crate::chats::{Unrenderer, check_generation_blocks};
+use crate::chats::{MaskPart, Unrenderer, check_generation_blocks};
 use crate::doctor;
 use crate::grammar::SpecialToken;
 use crate::input::Problem;
@@ -32,17 +33,22 @@ pub fn special_tokens(model: &str) -> Result<Vec<SpecialToken>, Problem> {
 ///
 /// # Errors
 ///
-/// An unknown part, a render that fails, malformed offsets.
+/// An unknown part, a render that fails, malformed offsets, ids of another text.
 pub fn mask(
     template: &ChatTemplate,
     context: &Object,
     options: &RenderOptions,
     parts: &[String],
-    offsets: Option<&Value>,
+    tokenized: Tokenized<'_>,
 ) -> Result<Object, String> {
     let part = |name: &String| MaskPart::from_str(name, false).map_err(|_| format!("unknown part `{name}`"));
     let parts = parts.iter().map(part).collect::<Result<Vec<_>, _>>()?;
-    super::mask::answer(template, context, options, &parts, offsets)
+    super::mask::answer(template, context, options, &parts, tokenized)
+}
+
+/// The answer of `backchat bridge --jsonl` to a row.
+pub fn bridged(answer: &Result<Bridged, Refused>) -> Object {
+    super::bridge::entries(answer)
 }
 
 /// The output of `backchat unrender --format json`.

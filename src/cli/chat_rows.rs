@@ -19,6 +19,11 @@ impl Templates {
     pub fn of_row(&self, row: &Object, otherwise: Option<&str>, name: Option<&str>, for_tools: bool) -> Compiled {
         let place = text(row, "template")?.or(otherwise);
         let place = place.ok_or("the row has no `template`, and neither has the command line")?;
+        self.named(place, name, for_tools)
+    }
+
+    /// The template at a place; of several there the one that `name` says, or that is `for_tools`.
+    pub fn named(&self, place: &str, name: Option<&str>, for_tools: bool) -> Compiled {
         let key = (place.to_owned(), for_tools);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         known.unwrap_or_else(|| {

@@ -1,50 +1,95 @@
-//! `render --mask`: the spans that were asked for, as JSON, and the mask of given tokens.
+//! `render --mask`: the spans that were asked for, as JSON, and the mask of tokens.
+
+use std::sync::Arc;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use crate::chat::{ChatTemplate, RenderOptions};
-use crate::chats::{self, Masked, Part};
+use crate::chats::{self, MaskPart, MaskRule, Masked};
 use crate::json::{Object, Value};
+use crate::tokens::{Tokenizer, Tokens};
 
-/// Which part of the assistant's turns counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum MaskPart {
-    /// Everything the assistant wrote
-    Assistant,
-    /// Everything in its last turn only
-    Last,
-    /// Its content
-    Content,
-    /// Its reasoning
-    Reasoning,
-    /// Its calls, with their markers
-    Calls,
-    /// The text in the template's own generation blocks
-    Tags,
+impl ValueEnum for MaskPart {
+    fn value_variants<'v>() -> &'v [Self] {
+        &[Self::Assistant, Self::Last, Self::Content, Self::Reasoning, Self::Calls, Self::Tags]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Assistant => ("assistant", "Everything the assistant wrote"),
+            Self::Last => ("last", "Everything in its last turn only"),
+            Self::Content => ("content", "Its content"),
+            Self::Reasoning => ("reasoning", "Its reasoning"),
+            Self::Calls => ("calls", "Its calls, with their markers"),
+            Self::Tags => ("tags", "The text in the template's own generation blocks"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
-/// Renders and masks; the answer's entries are `text`, `assistant_spans`, `parts`, and `mask` if there are offsets.
+impl ValueEnum for MaskRule {
+    fn value_variants<'v>() -> &'v [Self] {
+        &[Self::Overlap, Self::Reference]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Overlap => ("overlap", "Those with a character in the span"),
+            Self::Reference => ("reference", "Those that transformers takes"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+/// The tokens that a mask is asked for.
+#[derive(Clone)]
+pub enum Tokenized<'t> {
+    /// None.
+    None,
+    /// Those of the caller, by their offsets.
+    Offsets(&'t Value),
+    /// Those that the tokenizer makes.
+    By(Arc<Tokenizer>, MaskRule),
+    /// Those of the caller, by their ids.
+    Ids(Arc<Tokens>, Vec<u32>, MaskRule),
+}
+
+/// Renders and masks; the answer's entries are `text`, `assistant_spans`, `parts`, and `mask` if there are offsets, or
+/// `token_ids` and `token_mask` if there is a tokenizer.
 pub(super) fn answer(
     template: &ChatTemplate,
     context: &Object,
     options: &RenderOptions,
     wanted: &[MaskPart],
-    offsets: Option<&Value>,
+    tokenized: Tokenized<'_>,
 ) -> Result<Object, String> {
     let masked = chats::mask(template, context, options).map_err(|error| error.to_string())?;
-    let spans = spans(&masked, wanted);
     let mut answer = Object::new();
-    if let Some(offsets) = offsets {
-        answer.insert("mask".to_owned(), tokens(&masked.text, &spans, offsets)?);
+    match tokenized {
+        Tokenized::None => {}
+        Tokenized::Offsets(offsets) => {
+            let offsets = bounds(&masked, offsets)?;
+            answer.insert("mask".to_owned(), bits(&masked.mask_of(&offsets, wanted, MaskRule::Overlap)));
+        }
+        Tokenized::By(tokenizer, rule) => {
+            let masked = masked.token_mask(&tokenizer, wanted, rule).map_err(|error| error.to_string())?;
+            add_tokens(&mut answer, &masked.ids, &masked.mask);
+        }
+        Tokenized::Ids(tokens, ids, rule) => {
+            let mask = masked.mask_of_ids(&tokens, &ids, wanted, rule).map_err(|error| error.to_string())?;
+            add_tokens(&mut answer, &ids, &mask);
+        }
     }
-    let list = spans.iter().map(|(start, end)| Value::List(vec![number(*start), number(*end)])).collect();
+    let spans = masked.spans_of(wanted);
+    let list = spans.iter().map(|(start, end)| Value::List(vec![(*start).into(), (*end).into()])).collect();
     answer.insert("assistant_spans".to_owned(), Value::List(list));
     let parts = masked.parts.iter().map(|part| {
         Value::from([
-            ("message", number(part.message)),
+            ("message", part.message.into()),
             ("part", part.part.name().into()),
-            ("start", number(part.start)),
-            ("end", number(part.end)),
+            ("start", part.start.into()),
+            ("end", part.end.into()),
         ])
     });
     answer.insert("parts".to_owned(), Value::List(parts.collect()));
@@ -56,68 +101,30 @@ pub(super) fn answer(
     Ok(answer)
 }
 
-/// The spans that count, in order and without overlaps.
-fn spans(masked: &Masked, wanted: &[MaskPart]) -> Vec<(usize, usize)> {
-    let of = |part: Part| {
-        let chosen = masked.parts.iter().filter(move |span| span.part == part);
-        chosen.map(|span| (span.start, span.end)).collect::<Vec<_>>()
-    };
-    let mut all: Vec<(usize, usize)> = wanted
-        .iter()
-        .flat_map(|part| match part {
-            MaskPart::Assistant => masked.spans.clone(),
-            MaskPart::Last => masked.spans.last().copied().into_iter().collect(),
-            MaskPart::Content => of(Part::Content),
-            MaskPart::Reasoning => of(Part::Reasoning),
-            MaskPart::Calls => of(Part::Call),
-            MaskPart::Tags => masked.tags.clone(),
-        })
-        .collect();
-    all.sort_unstable();
-    let mut joined: Vec<(usize, usize)> = Vec::new();
-    for (start, end) in all {
-        match joined.last_mut() {
-            Some((_, before)) if start < *before => *before = end.max(*before),
-            _ => joined.push((start, end)),
-        }
-    }
-    joined
+fn add_tokens(answer: &mut Object, ids: &[u32], mask: &[bool]) {
+    answer.insert("token_ids".to_owned(), Value::List(ids.iter().map(|id| i64::from(*id).into()).collect()));
+    answer.insert("token_mask".to_owned(), bits(mask));
 }
 
-/// One for each token that is in a span: any of its characters is, and not merely white space the span ends with.
-fn tokens(text: &str, spans: &[(usize, usize)], offsets: &Value) -> Result<Value, String> {
+fn bits(mask: &[bool]) -> Value {
+    Value::List(mask.iter().map(|is_in| i64::from(*is_in).into()).collect())
+}
+
+/// Offsets as a caller writes them.
+fn bounds(masked: &Masked, offsets: &Value) -> Result<Vec<(usize, usize)>, String> {
     let malformed = || "`offsets` should be a list of [start, end] pairs in code points".to_owned();
-    let characters: Vec<char> = text.chars().collect();
-    let spans: Vec<(usize, usize)> = spans
-        .iter()
-        .map(|(start, end)| {
-            let inside = characters.get(*start..*end);
-            debug_assert!(inside.is_some(), "a span counts characters of the text it was found in");
-            let inside = inside.unwrap_or_default();
-            let kept = inside.iter().rposition(|character| !character.is_whitespace()).map_or(0, |last| last + 1);
-            (*start, start + kept)
-        })
-        .collect();
-    let mut mask = Vec::new();
+    let length = masked.text.chars().count();
+    let mut bounds = Vec::new();
     for offset in offsets.as_list().ok_or_else(malformed)? {
         let bound = |index: usize| {
             let value = offset.as_list()?.get(index)?.as_i64()?;
             usize::try_from(value).ok()
         };
         let (start, end) = bound(0).zip(bound(1)).ok_or_else(malformed)?;
-        if start > end || end > characters.len() {
-            return Err(format!(
-                "the offset [{start}, {end}] is outside of the render ({} code points)",
-                characters.len()
-            ));
+        if start > end || end > length {
+            return Err(format!("the offset [{start}, {end}] is outside of the render ({length} code points)"));
         }
-        let next = spans.partition_point(|(_, span_end)| *span_end <= start);
-        let is_in = spans.get(next).is_some_and(|(span_start, _)| *span_start < end);
-        mask.push(i64::from(is_in && start < end).into());
+        bounds.push((start, end));
     }
-    Ok(Value::List(mask))
-}
-
-fn number(value: usize) -> Value {
-    i64::try_from(value).unwrap_or(i64::MAX).into()
+    Ok(bounds)
 }

@@ -13,6 +13,7 @@ use say;
 
 #[doc(hidden)]
 pub mod answers;
+mod bridge;
 mod case_selection;
 mod chat_options;
 mod chat_rows;
@@ -45,6 +46,8 @@ mod schema;
 mod serve;
 mod signals;
 mod special_tokens;
+mod token_ids;
+mod tokenizers;
 mod unrender;
 
 use std::borrow::Cow;
@@ -107,6 +110,7 @@ enum Command {
     Check(check::Check),
     Review(review::Review),
     Schema(schema::Schema),
+    Bridge(Box<bridge::Bridging>),
     #[cfg(feature = "serve")]
     Serve(Box<serve::Serve>),
     Unrender(unrender::Unrender),
@@ -175,6 +179,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Grammar(command) => command.run(&cli.global),
         Command::Doctor(command) => command.run(&cli.global),
         Command::Init(command) => command.run(&cli.global),
+        Command::Bridge(command) => command.run(&cli.global),
         Command::Unrender(command) => command.run(&cli.global),
         Command::Schema(command) => command.run(&cli.global),
         #[cfg(feature = "serve")]

@@ -2,14 +2,21 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::ValueEnum;
 
 use super::chat_options::{assignment, source_failure, template_name, time};
-use super::mask::{self, MaskPart};
+use super::mask::{self, Tokenized};
+use super::token_ids;
+use super::tokenizers::Tokenizers;
 use super::{Failure, Global, chat_rows, colored_chat, input, rows};
 use crate::chat::source::{self, Source, SourceError};
 use crate::chat::{self, ChatTemplate, RenderError, RenderOptions};
+use crate::chats::{MaskPart, MaskRule};
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
 use crate::json::{Object, Value};
+use crate::tokens::{Tokenizer, Tokens};
 
 /// Render conversations with a chat template, byte for byte as transformers does
 #[derive(Debug, clap::Args)]
@@ -20,8 +27,9 @@ use crate::json::{Object, Value};
   backchat render chat_template.jinja --jsonl rows.jsonl
 
 A row is {\"id\", \"template\"?: path, \"context\": {\"messages\", \"tools\", …}, \"now\"?}; the answer
-is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. A row's context gets no default
-variables unless an option asks for them.
+is {\"id\", \"text\", \"assistant_spans\"} or {\"id\", \"error\"}. With --mask it may have \"offsets\",
+or \"tokenizer\", \"mask_rule\" and \"token_ids\", for \"token_ids\" and \"token_mask\". A row's
+context gets no default variables unless an option asks for them.
 
 Exit codes: 0 rendered, 2 could not run.
 With --jsonl: 0 if every row has an answer; an error is one.")]
@@ -60,6 +68,12 @@ pub struct Render {
     /// Read the offsets of the render's tokens, [[start, end], …] in code points, and add a mask for them
     #[arg(long, value_name = "FILE", requires_all = ["mask", "messages"])]
     offsets: Option<String>,
+    /// Encode the render with this tokenizer.json, or the one in a model folder, and add its ids and a mask for them
+    #[arg(long, value_name = "FILE", requires = "mask", conflicts_with = "offsets")]
+    tokenizer: Option<String>,
+    /// Select the tokens that a span takes: each that overlaps with it, or those that transformers takes
+    #[arg(long, value_name = "RULE", value_enum, default_value = "overlap", hide_possible_values = true)]
+    mask_rule: MaskRule,
     /// Show who wrote what: with colors on a terminal, else as the assistant's spans on stderr
     #[arg(long, conflicts_with = "jsonl")]
     show_spans: bool,
@@ -116,7 +130,13 @@ impl Render {
         let mut out = io::stdout().lock();
         if !self.mask.is_empty() {
             let offsets = self.offsets.as_deref().map(input::json).transpose()?;
-            let answer = mask::answer(&template, &context, &options, &self.mask, offsets.as_ref());
+            let tokenizer = self.tokenizer.as_deref().map(input::tokenizer).transpose()?;
+            let tokenized = match (tokenizer, &offsets) {
+                (Some(tokenizer), _) => Tokenized::By(Arc::new(tokenizer), self.mask_rule),
+                (None, Some(offsets)) => Tokenized::Offsets(offsets),
+                (None, None) => Tokenized::None,
+            };
+            let answer = mask::answer(&template, &context, &options, &self.mask, tokenized);
             let answer = answer.map_err(|message| Diagnostic::error("cannot-mask", message))?;
             if let Some(Value::List(problems)) = answer.get("problems").filter(|_| !global.is_quiet()) {
                 for problem in problems.iter().filter_map(Value::as_str) {
@@ -185,14 +205,17 @@ impl Render {
             self.announce(&self.open(source).map_err(source_failure)?, global);
         }
         let templates = chat_rows::Templates::default();
+        let known = Known::default();
         let tally = rows::answer(file, global, || {
-            |line: rows::Line, out: &mut String| chat_rows::answer(&line.bytes, out, |row| self.answer(row, &templates))
+            |line: rows::Line, out: &mut String| {
+                chat_rows::answer(&line.bytes, out, |row| self.answer(row, &templates, &known))
+            }
         })?;
         chat_rows::report(tally, global);
         Ok(ExitCode::SUCCESS)
     }
 
-    fn answer(&self, row: &Object, templates: &chat_rows::Templates) -> Result<Object, String> {
+    fn answer(&self, row: &Object, templates: &chat_rows::Templates, known: &Known) -> Result<Object, String> {
         let Some(Value::Object(context)) = row.get("context") else {
             return Err("the row has no `context`, or it is not an object".to_owned());
         };
@@ -203,7 +226,8 @@ impl Render {
         let now = chat_rows::text(row, "now")?.map(str::to_owned).or_else(|| self.now.clone());
         let options = RenderOptions::default().now(now);
         if !self.mask.is_empty() {
-            return mask::answer(&template, &context, &options, &self.mask, row.get("offsets"));
+            let tokenized = self.tokenized(row, known)?;
+            return mask::answer(&template, &context, &options, &self.mask, tokenized);
         }
         let rendered = template.render(&context, &options).map_err(|error| error.to_string())?;
         let bound = |place: usize| Value::from(i64::try_from(place).unwrap_or(i64::MAX));
@@ -214,4 +238,35 @@ impl Render {
             ("assistant_spans".to_owned(), Value::List(spans)),
         ]))
     }
+
+    /// The tokens that a row asks a mask for.
+    fn tokenized<'r>(&self, row: &'r Object, known: &Known) -> Result<Tokenized<'r>, String> {
+        let name = chat_rows::text(row, "tokenizer")?.or(self.tokenizer.as_deref());
+        let rule = match chat_rows::text(row, "mask_rule")? {
+            None => self.mask_rule,
+            Some(name) => MaskRule::from_str(name, false)
+                .map_err(|_| format!("`mask_rule` must be `overlap` or `reference`, not `{name}`"))?,
+        };
+        let ids = row.get("token_ids").map(|ids| token_ids::of_value("token_ids", ids)).transpose()?;
+        Ok(match (name, ids, row.get("offsets")) {
+            (Some(name), Some(ids), None) => Tokenized::Ids(known.tokens.get(name, input::tokens)?, ids, rule),
+            (Some(name), None, None) => Tokenized::By(known.tokenizers.get(name, input::tokenizer)?, rule),
+            (None, None, Some(offsets)) => Tokenized::Offsets(offsets),
+            (None, None, None) => Tokenized::None,
+            (None, Some(_), _) => {
+                return Err("`token_ids` need a `tokenizer`; add one to the row, or pass --tokenizer".to_owned());
+            }
+            (Some(_), _, Some(_)) => {
+                return Err("the row has both `tokenizer` and `offsets`; give one of them".to_owned());
+            }
+        })
+    }
+}
+
+/// The tokenizers that rows name.
+#[derive(Default)]
+struct Known {
+    /// Those whose ids the rows have: nothing is encoded.
+    tokens: Tokenizers<Tokens>,
+    tokenizers: Tokenizers<Tokenizer>,
 }

@@ -15,7 +15,7 @@ use crate::diagnostic::{self, Diagnostic, LARGEST_FILE, NotText, Place, Sources}
 use crate::json::{self, Value};
 use crate::schema;
 use crate::template::source::{self, Opened, SourceError};
-use crate::tokens::Tokens;
+use crate::tokens::{Tokenizer, Tokens, TokensError};
 
 /// The largest tokenizer.json that is read; those of large vocabularies are larger than any other file here.
 const LARGEST_TOKENIZER: u64 = 256 << 20;
@@ -139,6 +139,20 @@ pub fn is_cached(name: &str) -> bool {
 
 /// The decode side of a tokenizer: of a tokenizer.json, or of the one in a model folder.
 pub fn tokens(name: &str) -> Result<Tokens, Problem> {
+    tokenizer_of(name, Tokens::load)
+}
+
+/// A tokenizer that encodes: a tokenizer.json, or the one in a model folder.
+pub fn tokenizer(name: &str) -> Result<Tokenizer, Problem> {
+    tokenizer_of(name, Tokenizer::load)
+}
+
+/// The text of a tokenizer.json, or of the one in a model folder.
+pub fn tokenizer_json(name: &str) -> Result<String, Problem> {
+    tokenizer_of(name, |text| Ok(text.to_owned()))
+}
+
+fn tokenizer_of<T>(name: &str, load: impl Fn(&str) -> Result<T, TokensError>) -> Result<T, Problem> {
     let path = tokenizer_file(name)?;
     let bytes = bytes_up_to(&path, LARGEST_TOKENIZER)?;
     let refused = |message: String| {
@@ -153,11 +167,11 @@ pub fn tokens(name: &str) -> Result<Tokens, Problem> {
             "the tokenizer is not text; if it is a model of SentencePiece, convert it to a tokenizer.json".to_owned(),
         ));
     };
-    Tokens::load(text).map_err(|error| refused(error.to_string()))
+    load(text).map_err(|error| refused(error.to_string()))
 }
 
 /// The tokenizer.json that a name means.
-pub fn tokenizer_file(name: &str) -> Result<String, Problem> {
+fn tokenizer_file(name: &str) -> Result<String, Problem> {
     let place = place(name)?;
     let path = Path::new(&place);
     Ok(if path.is_dir() { path.join("tokenizer.json").to_string_lossy().into_owned() } else { place })

@@ -1,7 +1,7 @@
-//! The decode side of a `tokenizer.json`: which text each id of a model stands for, and the text of a stream of ids.
+//! A `tokenizer.json`: which text each id of a model stands for, and the text of a stream of ids.
 //!
-//! Nothing here encodes. An id that the tokenizer lacks has no text; text that was given is never taken back, however the
-//! ids are cut into feeds.
+//! An id that the tokenizer lacks has no text; text that was given is never taken back, however the ids are cut into feeds.
+//! Encoding takes the feature `tokenizer`; nothing else here needs a dependency.
 //!
 //! ```
 //! use backchat::tokens::Tokens;
@@ -15,12 +15,16 @@
 //! ```
 
 mod decoder;
+mod encode;
 mod error;
 mod load;
+mod placed;
 mod reader;
 mod stream;
 mod table;
 
+pub use encode::{Encoded, Tokenizer};
 pub use error::TokensError;
+pub(crate) use placed::Placed;
 pub(crate) use stream::{Sink, TextStream};
 pub use table::Tokens;

@@ -78,6 +78,11 @@ impl TextStream {
         true
     }
 
+    /// Whether the bytes so far are the beginning of a character.
+    pub fn is_inside_character(&self) -> bool {
+        self.pending_length > 0
+    }
+
     /// The text ends, or goes on with what is not made of bytes: an incomplete character is U+FFFD.
     pub fn end(&mut self, tokens: &Tokens, sink: &mut impl Sink) {
         let length = std::mem::take(&mut self.pending_length);
@@ -158,28 +163,6 @@ impl TextStream {
         if !text.is_empty() {
             sink.text(text);
         }
-    }
-}
-
-impl Tokens {
-    /// The text of ids that follow each other, from the start of a text. Ids that the tokenizer lacks have none.
-    pub fn decode(&self, ids: &[u32]) -> String {
-        struct Plain<'t>(&'t Tokens, String);
-        impl Sink for Plain<'_> {
-            fn text(&mut self, text: &str) {
-                self.1.push_str(text);
-            }
-            fn added(&mut self, token: usize) {
-                self.1.push_str(self.0.added_content(token));
-            }
-        }
-        let mut stream = TextStream::new(self);
-        let mut plain = Plain(self, String::new());
-        for id in ids {
-            stream.push(self, *id, &mut plain);
-        }
-        stream.end(self, &mut plain);
-        plain.1
     }
 }
 

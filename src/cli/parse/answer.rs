@@ -9,9 +9,9 @@ use super::ids::Ids;
 use super::output::{Beginning, Piece};
 use super::row::Row;
 use super::row_error::RowError;
-use super::tokenizers::Tokenizers;
 use crate::cli::input;
 use crate::cli::rows::{Line, Outcome};
+use crate::cli::tokenizers::Tokenizers;
 use crate::content::Mode;
 use crate::content::coerce::Tools;
 use crate::diagnostic::Diagnostic;
@@ -23,6 +23,7 @@ use crate::parser::{
 use crate::schema::source::Source;
 use crate::schema::{self, Schema};
 use crate::template::Template;
+use crate::tokens::Tokens;
 
 /// The options that hold for every row.
 #[derive(Default)]
@@ -54,7 +55,7 @@ pub struct AskedIds {
     pub policy: Policy,
     pub stop_ids: Vec<u32>,
     /// Those that were read.
-    pub tokenizers: Tokenizers,
+    pub tokenizers: Tokenizers<Tokens>,
 }
 
 /// What is read of an output, and what stays in its content.
@@ -379,9 +380,11 @@ pub fn token_template(
     template: &Template,
     tokenizer: &str,
     policy: Policy,
-    tokenizers: &Tokenizers,
+    tokenizers: &Tokenizers<Tokens>,
 ) -> Result<TokenTemplate, RowError> {
-    let tokens = tokenizers.get(tokenizer).map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
+    let tokens = tokenizers
+        .get(tokenizer, input::tokens)
+        .map_err(|problem| RowError::load(format!("`tokenizer`: {problem}")))?;
     TokenTemplate::new(template, &tokens, policy).map_err(|error| RowError::load(error.to_string()))
 }
 

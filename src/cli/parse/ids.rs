@@ -1,7 +1,8 @@
-//! An output that is token ids: the keys of a row, and the file of a command line.
+//! An output that is token ids: the keys of a row.
 
+use super::super::token_ids::of_value;
 use super::row_error::RowError;
-use crate::json::{self, Object, Value};
+use crate::json::{Object, Value};
 use crate::parser::Policy;
 
 /// What a row says of its ids.
@@ -60,40 +61,5 @@ fn policy(value: &Value) -> Result<Policy, RowError> {
         Some("exact") => Ok(Policy::Exact),
         Some("either") => Ok(Policy::Either),
         _ => Err(RowError::load(format!("`policy` must be `exact` or `either`, not {value}"))),
-    }
-}
-
-/// The ids of a list.
-pub fn of_value(key: &str, value: &Value) -> Result<Vec<u32>, String> {
-    let list = value.as_list().ok_or_else(|| format!("`{key}` must be a list of token ids, not {}", value.kind()))?;
-    let id = |(place, value): (usize, &Value)| {
-        let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-        id.ok_or_else(|| format!("`{key}[{place}]` must be a whole number from 0 to 4294967295, and is {value}"))
-    };
-    list.iter().enumerate().map(id).collect()
-}
-
-/// The ids in a file: a list of JSON, or numbers with white space between them.
-pub fn of_text(text: &str) -> Result<Vec<u32>, String> {
-    if text.trim_start().starts_with('[') {
-        let value = json::read(text).map_err(|error| format!("not valid JSON: {}", error.message))?;
-        return of_value("ids", &value);
-    }
-    let id = |word: &str| word.parse().map_err(|_| format!("{word:?} is not a token id"));
-    text.split_whitespace().map(id).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_in_a_file() {
-        assert_eq!(of_text("[1, 2]\n"), Ok(vec![1, 2]));
-        assert_eq!(of_text(" 1\n4294967295 "), Ok(vec![1, u32::MAX]));
-        assert_eq!(of_text(""), Ok(vec![]));
-        for wrong in ["[1.5]", "[-1]", "[true]", "1,2", "x", "[1"] {
-            assert!(of_text(wrong).is_err(), "{wrong}");
-        }
     }
 }

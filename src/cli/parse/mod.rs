@@ -10,7 +10,6 @@ mod schema;
 mod show;
 mod stream;
 mod table;
-mod tokenizers;
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -20,11 +19,11 @@ use std::sync::Arc;
 use self::answer::{Answerer, Asked, AskedIds, Doubts, Keeping, Reader, Recording};
 use self::arriving::Arriving;
 use self::output::{Beginning, Piece};
-use self::tokenizers::Tokenizers;
 use super::rows::Tally;
-use super::{Failure, Global, input, note, rows};
+use super::tokenizers::Tokenizers;
+use super::{Failure, Global, input, note, rows, token_ids};
 use crate::content::Mode;
-use crate::diagnostic::{Diagnostic, Place, Sources};
+use crate::diagnostic::{Diagnostic, Sources};
 use crate::json::Value;
 use crate::parser::{Chunks, ClosersInStrings, Finished, Policies, Policy, Reasoning, TokenTemplate};
 use crate::schema::source::Source;
@@ -327,15 +326,8 @@ impl Parse {
         let tokens = TokenTemplate::new(template, &tokens, policy).map_err(|error| {
             Diagnostic::error("marker-in-pattern", error.to_string()).help("use `--policy either` to match text")
         })?;
-        let read = |path: &str| {
-            ids::of_text(&input::text(path)?).map_err(|message| {
-                let place = Place::file(input::name(path));
-                let help = "write the ids as a JSON list, or as numbers with spaces between them";
-                Failure::from(Diagnostic::error("invalid-ids", message).at(place).help(help))
-            })
-        };
-        let prompt_ids = self.prompt_ids.as_deref().map(read).transpose()?;
-        Ok(GivenIds { tokens, prompt_ids, ids: read(path)? })
+        let prompt_ids = self.prompt_ids.as_deref().map(token_ids::of_file).transpose()?;
+        Ok(GivenIds { tokens, prompt_ids, ids: token_ids::of_file(path)? })
     }
 }
 

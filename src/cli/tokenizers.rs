@@ -3,19 +3,24 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cli::input;
-use crate::tokens::Tokens;
+use crate::input::Problem;
 
 /// How many tokenizers are kept: a table of one takes some megabytes.
 const REMEMBERED: usize = 8;
 
 /// Tokenizers by their names, and why those that could not be read were not.
-#[derive(Debug, Default)]
-pub struct Tokenizers(Mutex<HashMap<String, Result<Arc<Tokens>, String>>>);
+#[derive(Debug)]
+pub struct Tokenizers<T>(Mutex<HashMap<String, Result<Arc<T>, String>>>);
 
-impl Tokenizers {
+impl<T> Default for Tokenizers<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Tokenizers<T> {
     /// The tokenizer of a name, or one line that says what is wrong with it.
-    pub fn get(&self, name: &str) -> Result<Arc<Tokens>, String> {
+    pub fn get(&self, name: &str, read: impl Fn(&str) -> Result<T, Problem>) -> Result<Arc<T>, String> {
         // Whoever asks for the same one waits rather than reads it too.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(name) {
@@ -24,7 +29,7 @@ impl Tokenizers {
         let read = if name == "-" {
             Err("a row cannot read its tokenizer from standard input".to_owned())
         } else {
-            input::tokens(name).map(Arc::new).map_err(|problem| problem.line())
+            read(name).map(Arc::new).map_err(|problem| problem.line())
         };
         if known.len() >= REMEMBERED {
             known.clear();

@@ -1,0 +1,227 @@
+//! `bridge`: sampled ids and new messages in, the ids to append out; exits with 1 if they are refused.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::chat_options::{NOW, assignment, source_failure, time};
+use super::doctor::compile;
+use super::tokenizers::Tokenizers;
+use super::{Failure, Global, chat_rows, input, rows, token_ids};
+use crate::bridge::{Bridge, Bridged, Edit, Refused, Sample};
+use crate::chat::{RenderOptions, source};
+use crate::diagnostic::{Diagnostic, escape};
+use crate::json::{Object, Value};
+use crate::template::Template;
+use crate::tokens::Tokenizer;
+
+/// Continue sampled token ids with new messages, without changing a sampled id
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  backchat bridge models/mine --tokenizer models/mine --template models/mine --messages chat.json \\
+    --prompt-ids prompt.json --sampled-ids sampled.json --new results.json
+  backchat bridge --jsonl rows.jsonl
+
+The answer is {\"append_ids\", \"text\", \"exact\", \"edits\", \"closed\", \"message\"}: the ids between the
+sample and the place where the model writes again, their text, whether all ids are those of the
+template's render, and where they are not. What cannot be proved is {\"refused\": {\"kind\", \"reason\"}}.
+
+A row is {\"id\", \"chat_template\": path, \"tokenizer\": path, \"template\": path, \"messages\",
+\"prompt_ids\", \"sampled_ids\", \"new_messages\", \"tools\"?, \"set\"?: {…}, \"stop_ids\"?, \"edits\"?:
+\"refuse\", \"now\"?}.
+
+Exit codes: 0 continued, 1 refused, 2 could not run.
+With --jsonl: 0 if every row has an answer; an error or a refusal is one.")]
+pub struct Bridging {
+    /// A .jinja file, tokenizer_config.json, chat_template.json, model folder, .gguf file, or ORG/NAME in the Hugging
+    /// Face cache
+    #[arg(required_unless_present = "jsonl")]
+    source: Option<String>,
+    /// Encode and decode with this tokenizer.json, or the one in a model folder
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    tokenizer: Option<String>,
+    /// Read the sample with this response template
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    template: Option<String>,
+    /// Read the conversation up to the prompt: a list of messages, or an object with `messages` and `tools`
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    messages: Option<String>,
+    /// Read the ids that the model was given
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    prompt_ids: Option<String>,
+    /// Read the ids that it wrote
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    sampled_ids: Option<String>,
+    /// Read the new messages: a list
+    #[arg(long, value_name = "FILE", required_unless_present = "jsonl")]
+    new: Option<String>,
+    /// Read the tools of the prompt
+    #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
+    tools: Option<String>,
+    /// Name an id at which the engine stops; may be repeated
+    #[arg(long = "stop-id", value_name = "ID", conflicts_with = "jsonl")]
+    stop_ids: Vec<u32>,
+    /// Refuse if the template would write the history otherwise
+    #[arg(long, conflicts_with = "jsonl")]
+    exact: bool,
+    /// Read the rows of a JSON Lines file, one sample per row
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["source", "tokenizer", "template", "messages", "prompt_ids", "sampled_ids", "new"]
+    )]
+    jsonl: Option<String>,
+    /// Set a template variable; the value is JSON, or else text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    set: Vec<(String, Value)>,
+    /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
+    now: String,
+}
+
+impl Bridging {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        match &self.jsonl {
+            Some(file) => self.rows(file, global),
+            None => self.one(global),
+        }
+    }
+
+    fn one(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let name = |given: &Option<String>| given.clone().unwrap_or_default();
+        let source = source::open(&name(&self.source), None).map_err(source_failure)?.for_tools();
+        let mut variables = source.special_tokens.clone();
+        variables.extend(self.set.iter().cloned());
+        let template = input::template(&name(&self.template))?.loaded.template;
+        let tokenizer = input::tokenizer(&name(&self.tokenizer))?;
+        let options = RenderOptions::default().now(self.now.clone());
+        let bridge = Bridge::new(Arc::new(compile(&source)?), variables, options, &tokenizer, &template);
+        let bridge = bridge.map_err(|error| Diagnostic::error("marker-in-pattern", error.to_string()))?;
+        let given = input::json(&name(&self.messages))?;
+        let list = |key: &str, value: &Value| {
+            let listed = value.as_list().map(<[Value]>::to_vec);
+            listed.ok_or_else(|| Diagnostic::error("invalid-messages", format!("`{key}` must be a list of messages")))
+        };
+        let messages = list("messages", given.get("messages").unwrap_or(&given))?;
+        let tools = self.tools.as_deref().map(input::tools).transpose()?;
+        let new = list("new", &input::json(&name(&self.new))?)?;
+        let (prompt_ids, sampled_ids) =
+            (token_ids::of_file(&name(&self.prompt_ids))?, token_ids::of_file(&name(&self.sampled_ids))?);
+        let answer = bridge.next(&Sample {
+            messages: &messages,
+            tools: tools.as_ref().or_else(|| given.get("tools").filter(|tools| !tools.is_null())),
+            prompt_ids: &prompt_ids,
+            sampled_ids: &sampled_ids,
+            new_messages: &new,
+            stop_ids: &self.stop_ids,
+            refuses_edits: self.exact,
+        });
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", Value::Object(entries(&answer)))?;
+        out.flush()?;
+        if let Err(refused) = &answer
+            && !global.is_quiet()
+        {
+            super::say!("refused: {}", escape(&refused.to_string()));
+        }
+        Ok(ExitCode::from(u8::from(answer.is_err())))
+    }
+
+    fn rows(&self, file: &str, global: &Global) -> Result<ExitCode, Failure> {
+        let known = Known::default();
+        let tally = rows::answer(file, global, || {
+            |line: rows::Line<'_>, out: &mut String| chat_rows::answer(&line.bytes, out, |row| self.answer(row, &known))
+        })?;
+        chat_rows::report(tally, global);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn answer(&self, row: &Object, known: &Known) -> Result<Object, String> {
+        let needed = |key: &str| chat_rows::text(row, key)?.ok_or_else(|| format!("the row has no `{key}`"));
+        let list = |key: &str| {
+            let value = row.get(key).and_then(Value::as_list);
+            value.ok_or_else(|| format!("`{key}` must be a list of messages"))
+        };
+        let ids = |key: &str| match row.get(key).filter(|ids| !ids.is_null()) {
+            Some(ids) => token_ids::of_value(key, ids),
+            None => Ok(Vec::new()),
+        };
+        for key in ["prompt_ids", "sampled_ids"] {
+            if !row.contains_key(key) {
+                return Err(format!("the row has no `{key}`"));
+            }
+        }
+        let refuses_edits = match chat_rows::text(row, "edits")? {
+            None | Some("report") => false,
+            Some("refuse") => true,
+            Some(other) => return Err(format!("`edits` must be `report` or `refuse`, not `{other}`")),
+        };
+        let tools = row.get("tools").filter(|tools| !tools.is_null());
+        let bridge = Bridge::new(
+            known.chats.named(needed("chat_template")?, None, tools.is_some())?,
+            chat_rows::variables(row, &self.set)?,
+            RenderOptions::default().now(chat_rows::text(row, "now")?.unwrap_or(&self.now).to_owned()),
+            known.tokenizers.get(needed("tokenizer")?, input::tokenizer)?.as_ref(),
+            &known.template(needed("template")?)?,
+        );
+        let bridge = bridge.map_err(|error| error.to_string())?;
+        let (prompt_ids, sampled_ids, stop_ids) = (ids("prompt_ids")?, ids("sampled_ids")?, ids("stop_ids")?);
+        Ok(entries(&bridge.next(&Sample {
+            messages: list("messages")?,
+            tools,
+            prompt_ids: &prompt_ids,
+            sampled_ids: &sampled_ids,
+            new_messages: list("new_messages")?,
+            stop_ids: &stop_ids,
+            refuses_edits,
+        })))
+    }
+}
+
+/// What rows name, read once.
+#[derive(Default)]
+struct Known {
+    chats: chat_rows::Templates,
+    tokenizers: Tokenizers<Tokenizer>,
+    templates: Mutex<HashMap<String, Result<Template, String>>>,
+}
+
+impl Known {
+    fn template(&self, name: &str) -> Result<Template, String> {
+        let mut known = self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(name) {
+            return known.clone();
+        }
+        let read = input::template(name).map(|opened| opened.loaded.template).map_err(|error| error.to_string());
+        known.insert(name.to_owned(), read.clone());
+        read
+    }
+}
+
+/// The answer as rows have it.
+pub(super) fn entries(answer: &Result<Bridged, Refused>) -> Object {
+    match answer {
+        Ok(bridged) => Object::from_iter([
+            ("append_ids".to_owned(), Value::List(bridged.ids.iter().map(|id| i64::from(*id).into()).collect())),
+            ("text".to_owned(), bridged.text.as_str().into()),
+            ("exact".to_owned(), bridged.is_exact().into()),
+            ("edits".to_owned(), Value::List(bridged.edits.iter().map(edit).collect())),
+            ("closed".to_owned(), bridged.closed.into()),
+            ("message".to_owned(), Value::Object(bridged.message.clone())),
+        ]),
+        Err(Refused { kind, reason }) => {
+            let refused = Value::from([("kind", kind.as_str().into()), ("reason", reason.as_str().into())]);
+            Object::from_iter([("refused".to_owned(), refused)])
+        }
+    }
+}
+
+fn edit(edit: &Edit) -> Value {
+    Value::from([
+        ("start", edit.start.into()),
+        ("end", edit.end.into()),
+        ("text", edit.text.as_str().into()),
+        ("why", edit.why.as_str().into()),
+    ])
+}
