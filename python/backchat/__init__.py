@@ -6,10 +6,11 @@
 {'content': 'Hello'}
 """
 
-from backchat._backchat import Grammar, ResponseParser, Template, parse_batch, parse_response
+from backchat._backchat import Grammar, ResponseParser, Template, Tokenizer, parse_batch, parse_response
 
 #: What is imported where it is used, by its module.
 _MODULES = {
+    "_tokens": "Bridge Bridged Refused",
     "_stream": "aopenai_chunks astream openai_chunks openai_completion stream",
     "_workbench": "add_generation_blocks check convert derive doctor grammar input_schema lint mask prove render unrender",
     "_types": "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked ParseError Patched Proof Rendered "
@@ -17,7 +18,7 @@ _MODULES = {
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = ["Grammar", "ResponseParser", "Template", "parse_batch", "parse_response", *_LAZY]  # noqa: PLE0604
+__all__ = ["Grammar", "ResponseParser", "Template", "Tokenizer", "parse_batch", "parse_response", *_LAZY]  # noqa: PLE0604
 
 
 def __getattr__(name: str):

@@ -7,9 +7,11 @@ from typing_extensions import Self, disjoint_base
 from backchat._types import BatchResult, Diagnostic, Held
 
 __all__ = [
+    "Bridge",
     "Grammar",
     "ResponseParser",
     "Template",
+    "Tokenizer",
     "add_generation_blocks",
     "check",
     "convert",
@@ -75,6 +77,34 @@ class Grammar:
         format: str = "gbnf",
     ) -> dict[str, Any]: ...
 
+@final
+class Tokenizer:
+    """A tokenizer.json: read once, shared by any number of parsers and threads."""
+
+    def __new__(cls, source: str | PathLike[str]) -> Self: ...
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, ids: Sequence[int]) -> str: ...
+
+@disjoint_base
+class Bridge:
+    """What a model's turns are joined with, made ready once."""
+
+    def __new__(
+        cls, chat_template: _ChatTemplate, tokenizer: Any, template: _Spec, *, variables: _Variables = None
+    ) -> Self: ...
+    def read(self, prompt_ids: Sequence[int], sampled_ids: Sequence[int]) -> dict[str, Any]: ...
+    def _next(
+        self,
+        messages: Sequence[dict[str, Any]],
+        prompt_ids: Sequence[int],
+        sampled_ids: Sequence[int],
+        new_messages: Sequence[dict[str, Any]],
+        *,
+        tools: Iterable[Any] | None = None,
+        stop_ids: Sequence[int] = ...,
+        edits: str = "report",
+    ) -> dict[str, Any]: ...
+
 @disjoint_base
 class ResponseParser:
     """A stateful parser of one generation."""
@@ -82,7 +112,7 @@ class ResponseParser:
     def __new__(
         cls,
         template: _Spec,
-        prefix: str | None = None,
+        prefix: str | Sequence[int] | None = None,
         *,
         tools: Iterable[Any] | None = None,
         mode: _Mode = "stable",
@@ -92,10 +122,14 @@ class ResponseParser:
         reasoning: Literal["kept", "in-content", "dropped"] = "kept",
         tools_off: bool = False,
         grow_calls: bool = False,
+        tokenizer: Any = None,
+        policy: Literal["exact", "either"] = "exact",
+        stop_ids: Sequence[int] = ...,
     ) -> Self: ...
     @property
     def initial_events(self) -> list[dict[str, Any]]: ...
     def feed(self, text: str) -> list[dict[str, Any]]: ...
+    def feed_tokens(self, ids: Sequence[int]) -> list[dict[str, Any]]: ...
     def finalize(self) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
     def _coerce_tool_calls(self, value: Any) -> Any: ...
     @property
@@ -110,13 +144,16 @@ class ResponseParser:
     def input_text(self) -> str: ...
 
 def parse_response(
-    text: str,
+    text: str | Sequence[int],
     template: _Spec,
     *,
-    prefix: str | None = None,
+    prefix: str | Sequence[int] | None = None,
     tools: Iterable[Any] | None = None,
     mode: _Mode = "stable",
     errors: Literal["event", "raise"] = "raise",
+    tokenizer: Any = None,
+    policy: Literal["exact", "either"] = "exact",
+    stop_ids: Sequence[int] = ...,
 ) -> dict[str, Any]: ...
 def parse_batch(
     texts: Any,
@@ -160,6 +197,9 @@ def mask(
     tools: Sequence[Any] | None = None,
     parts: list[str] = ...,
     offsets: Sequence[Sequence[int]] | None = None,
+    tokenizer: Any = None,
+    token_ids: Sequence[int] | None = None,
+    rule: str = "overlap",
     variables: _Variables = None,
 ) -> dict[str, Any]: ...
 def doctor(chat_template: _ChatTemplate, *, variables: _Variables = None) -> dict[str, Any]: ...

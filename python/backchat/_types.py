@@ -99,13 +99,14 @@ class Rendered(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """A rendered conversation, the spans that count, in characters, and a mask of tokens where offsets were given."""
+    """A rendered conversation, the spans that count, in characters, and a mask of tokens if they are known."""
 
     text: str
     spans: list[tuple[int, int]]
     mask: list[int] | None
     parts: list[dict[str, Any]]
     problems: list[str]
+    token_ids: list[int] | None = None
 
 
 class Chat(NamedTuple):

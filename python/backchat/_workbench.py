@@ -114,11 +114,16 @@ def mask(
     tools: Sequence[Any] | None = None,
     parts: Sequence[str] = ("assistant",),
     offsets: Sequence[Sequence[int]] | None = None,
+    tokenizer: Any = None,
+    token_ids: Sequence[int] | None = None,
+    rule: str = "overlap",
     variables: dict[str, Any] | None = None,
 ) -> Masked:
     """Find what the assistant wrote in a rendered conversation, whether or not the template has generation blocks.
 
-    With `offsets` of tokens, in characters, the answer has a mask of them.
+    With a `tokenizer` the answer has the render's `token_ids` and a mask of them; with `token_ids` of the caller, which have
+    to be those of the render, a mask of these; with `offsets` of tokens, in characters, a mask of those. `rule="reference"`
+    takes the tokens that transformers takes.
 
     >>> chat_template = (
     ...     "{% for m in messages %}[{{ m.role }}]{{ m.content }}<end>{% endfor %}"
@@ -129,14 +134,23 @@ def mask(
     ['Yes.<end>']
     """
     answer = _backchat.mask(
-        chat_template, messages, tools=tools, parts=list(parts), offsets=offsets, variables=variables
+        chat_template,
+        messages,
+        tools=tools,
+        parts=list(parts),
+        offsets=offsets,
+        tokenizer=tokenizer,
+        token_ids=token_ids if token_ids is None else list(token_ids),
+        rule=rule,
+        variables=variables,
     )
     return Masked(
         text=answer["text"],
         spans=[(start, end) for start, end in answer["assistant_spans"]],
-        mask=answer.get("mask"),
+        mask=answer.get("token_mask", answer.get("mask")),
         parts=answer["parts"],
         problems=answer.get("problems", []),
+        token_ids=answer.get("token_ids"),
     )
 
 

@@ -1,11 +1,13 @@
 //! Backchat as a Python module: names and nothing else.
 
 mod batch;
+mod bridge;
 mod errors;
 mod grammar;
 mod parser;
 mod tape;
 mod template;
+mod tokens;
 mod value;
 mod workbench;
 
@@ -17,11 +19,15 @@ mod _backchat {
     #[pymodule_export]
     use super::batch::parse_batch;
     #[pymodule_export]
+    use super::bridge::PyBridge;
+    #[pymodule_export]
     use super::grammar::Grammar;
     #[pymodule_export]
     use super::parser::{ResponseParser, parse_response};
     #[pymodule_export]
     use super::template::PyTemplate;
+    #[pymodule_export]
+    use super::tokens::PyTokenizer;
     #[pymodule_export]
     use super::workbench::{
         add_generation_blocks, check, convert, derive, doctor, input_schema, lint, main, mask, prove, render, unrender,

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use backchat::json::Object;
-use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Mode, Options, Problem, Reasoning, Span, Tools};
+use backchat::parser::{
+    ClosersInStrings, Event, EventRef, Finished, Mode, Options, Problem, Reasoning, Span, TokenTemplate, Tools,
+};
 use backchat::{Parser, Template};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString};
 
 use crate::errors::not_read;
 use crate::template;
+use crate::tokens;
 use crate::value::{from_python, object, to_python, tools as read_tools};
 
 /// From how many bytes on text is parsed without the interpreter's lock.
@@ -225,12 +228,12 @@ fn missing(finished: &Finished) -> Option<String> {
 #[pymethods]
 impl ResponseParser {
     #[new]
-    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false, grow_calls=false))]
+    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false, grow_calls=false, tokenizer=None, policy="exact", stop_ids=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
         template: &Bound<'_, PyAny>,
-        prefix: Option<&Bound<'_, PyString>>,
+        prefix: Option<&Bound<'_, PyAny>>,
         tools: Option<&Bound<'_, PyAny>>,
         mode: &str,
         errors: &str,
@@ -239,9 +242,17 @@ impl ResponseParser {
         reasoning: &str,
         tools_off: bool,
         grow_calls: bool,
+        tokenizer: Option<&Bound<'_, PyAny>>,
+        policy: &str,
+        stop_ids: Vec<u32>,
     ) -> PyResult<Self> {
         let template = template::of(template)?;
-        let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?.to_str()?;
+        let ready = ready_for_ids(tokenizer, &template, policy)?;
+        if ready.is_some() && spans {
+            return Err(PyValueError::new_err("`spans` are places in text: leave them out with a `tokenizer`"));
+        }
+        let prefix = prefix.ok_or_else(|| needs_prefix("`ResponseParser`"))?;
+        let prompt = Prompt::read(prefix, ready.is_some())?;
         let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
         let options = Options::default().mode(mode).tools(tools.clone()).grow_calls(grow_calls);
         let options = options.closers_in_strings(match closers_in_strings {
@@ -262,8 +273,11 @@ impl ResponseParser {
             }
         });
         let raises = raises(errors)?;
-        let parser = Parser::new(&template, prefix, options).map_err(|error| not_read(py, &error.to_string()))?;
+        let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
+        let parser = prompt.begin(&template, ready.as_ref(), options);
+        let parser = parser.map_err(|error| not_read(py, &error.to_string()))?;
         let text = spans.then(|| {
+            let prefix = prompt.text();
             let from = prefix.len().saturating_sub(parser.prefix_length());
             Text { all: prefix.get(from..).unwrap_or("").to_owned(), ..Text::default() }
         });
@@ -305,6 +319,22 @@ impl ResponseParser {
         let events = PyList::empty(py);
         let mut failed: PyResult<()> = Ok(());
         let parsed = parser.feed_into(text, &mut |event| {
+            if failed.is_ok() {
+                failed = take(py, told, *raises, &events, event);
+            }
+        });
+        failed?;
+        parsed.map_err(|error| not_read(py, &error.to_string()))?;
+        Ok(events)
+    }
+
+    /// Takes the next ids of the model; gives what happened in them.
+    fn feed_tokens<'py>(&mut self, py: Python<'py>, ids: Vec<u32>) -> PyResult<Bound<'py, PyList>> {
+        let Self { parser, told, raises, .. } = self;
+        let parser = parser.as_mut().ok_or_else(|| finalized("feed_tokens"))?;
+        let events = PyList::empty(py);
+        let mut failed: PyResult<()> = Ok(());
+        let parsed = parser.feed_tokens_into(&ids, &mut |event| {
             if failed.is_ok() {
                 failed = take(py, told, *raises, &events, event);
             }
@@ -386,6 +416,58 @@ impl ResponseParser {
     }
 }
 
+/// A prompt as the caller has it.
+enum Prompt {
+    Text(String),
+    Ids(Vec<u32>),
+}
+
+impl Prompt {
+    fn read(given: &Bound<'_, PyAny>, may_be_ids: bool) -> PyResult<Self> {
+        match given.cast::<PyString>() {
+            Ok(text) => Ok(Self::Text(text.to_str()?.to_owned())),
+            Err(_) if may_be_ids => Ok(Self::Ids(given.extract()?)),
+            Err(_) => Err(PyTypeError::new_err("`prefix` is a str; ids are read with a `tokenizer`")),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Ids(_) => "",
+        }
+    }
+
+    fn begin(
+        &self,
+        template: &Template,
+        ready: Option<&TokenTemplate>,
+        options: Options,
+    ) -> Result<Parser, backchat::ParseError> {
+        match (self, ready) {
+            (Self::Ids(ids), Some(ready)) => Parser::with_tokens(ready, ids, options),
+            (Self::Text(text), Some(ready)) => Parser::with_tokens_after(ready, text, options),
+            (prompt, None) => Parser::new(template, prompt.text(), options),
+        }
+    }
+}
+
+/// The template ready for the ids of a tokenizer, if there is one.
+fn ready_for_ids(
+    tokenizer: Option<&Bound<'_, PyAny>>,
+    template: &Template,
+    policy: &str,
+) -> PyResult<Option<TokenTemplate>> {
+    let policy = tokens::policy(policy)?;
+    tokenizer.map(|tokenizer| tokens::of(tokenizer)?.get().template(template, policy)).transpose()
+}
+
+/// An output as the caller has it.
+enum Output<'t> {
+    Text(&'t str),
+    Ids(Vec<u32>),
+}
+
 /// Whether a region without a value raises.
 fn raises(errors: &str) -> PyResult<bool> {
     match errors {
@@ -429,9 +511,22 @@ pub struct Reading<'t> {
 impl Reading<'_> {
     /// Reads a text: its message, and what went wrong in it. The error is its message.
     pub fn read(&self, prefix: &str, text: &str) -> Result<(Object, Vec<Problem>), String> {
-        let options = Options::default().mode(self.mode).tools(self.tools.clone());
+        let parser = Parser::new(self.template, prefix, self.options());
+        self.read_with(parser, &Output::Text(text))
+    }
+
+    fn options(&self) -> Options {
+        Options::default().mode(self.mode).tools(self.tools.clone())
+    }
+
+    /// Reads an output with a parser that has just begun.
+    fn read_with(
+        &self,
+        parser: Result<Parser, backchat::ParseError>,
+        output: &Output<'_>,
+    ) -> Result<(Object, Vec<Problem>), String> {
         let told = |error: backchat::ParseError| error.to_string();
-        let mut parser = Parser::new(self.template, prefix, options).map_err(told)?;
+        let mut parser = parser.map_err(told)?;
         let mut first: Option<String> = None;
         let mut note = |event: EventRef<'_>| {
             if let EventRef::Malformed { field, reason, .. } = event {
@@ -439,7 +534,10 @@ impl Reading<'_> {
             }
         };
         parser.initial_events().iter().for_each(|event| note(event.borrowed()));
-        parser.feed_into(text, &mut note).map_err(told)?;
+        match output {
+            Output::Text(text) => parser.feed_into(text, &mut note).map_err(told)?,
+            Output::Ids(ids) => parser.feed_tokens_into(ids, &mut note).map_err(told)?,
+        }
         let finished = parser.finish().map_err(told)?;
         finished.events.iter().for_each(|event| note(event.borrowed()));
         match first.filter(|_| self.raises).or_else(|| missing(&finished)) {
@@ -451,22 +549,45 @@ impl Reading<'_> {
 
 /// Reads a whole output. One call, no events.
 #[pyfunction]
-#[pyo3(signature = (text, template, *, prefix=None, tools=None, mode="stable", errors="raise"))]
+#[pyo3(signature = (text, template, *, prefix=None, tools=None, mode="stable", errors="raise", tokenizer=None, policy="exact", stop_ids=Vec::new()))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn parse_response<'py>(
     py: Python<'py>,
-    text: &Bound<'py, PyString>,
+    text: &Bound<'py, PyAny>,
     template: &Bound<'py, PyAny>,
-    prefix: Option<&Bound<'py, PyString>>,
+    prefix: Option<&Bound<'py, PyAny>>,
     tools: Option<&Bound<'py, PyAny>>,
     mode: &str,
     errors: &str,
+    tokenizer: Option<&Bound<'py, PyAny>>,
+    policy: &str,
+    stop_ids: Vec<u32>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?.to_str()?;
+    let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?;
     let template = template::of(template)?;
+    let ready = ready_for_ids(tokenizer, &template, policy)?;
+    let prompt = Prompt::read(prefix, ready.is_some())?;
     let (tools, mode, raises) = (self::tools(tools)?, self::mode(mode)?, raises(errors)?);
     let reading = Reading { template: &template, tools, mode, raises };
-    let text = text.to_str()?;
-    let read = if text.len() > LONG { py.detach(|| reading.read(prefix, text)) } else { reading.read(prefix, text) };
+    let (output, length) = match (text.cast::<PyString>(), &ready) {
+        (Ok(text), None) => (Output::Text(text.to_str()?), text.to_str()?.len()),
+        (Err(_), Some(_)) => {
+            let ids: Vec<u32> = text.extract()?;
+            let length = ids.len();
+            (Output::Ids(ids), length)
+        }
+        (Ok(_), Some(_)) => {
+            return Err(PyTypeError::new_err("with a `tokenizer` the output is a list of ids, not text"));
+        }
+        (Err(_), None) => return Err(PyTypeError::new_err("the output is a str; ids are read with a `tokenizer`")),
+    };
+    let options = reading.options();
+    let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
+    let parser = prompt.begin(&template, ready.as_ref(), options);
+    let read = match length > LONG {
+        true => py.detach(|| reading.read_with(parser, &output)),
+        false => reading.read_with(parser, &output),
+    };
     let (message, _) = read.map_err(|message| not_read(py, &message))?;
     object(py, &message)
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use backchat::chat::source::{self, Source};
 use backchat::chat::{ChatTemplate, RenderOptions};
+use backchat::chats::MaskRule;
 use backchat::check::fixture::{self, FixtureFile};
 use backchat::check::{Entry, Loaded, Settings, Status};
-use backchat::cli::answers;
+use backchat::cli::answers::{self, Tokenized};
 use backchat::derive::{Options, Sample, Target};
 use backchat::diagnostic::Diagnostic;
 use backchat::json::{Object, Value};
@@ -20,6 +21,7 @@ use pyo3::types::{PyDict, PyString};
 
 use crate::errors::{not_loaded, problems};
 use crate::template;
+use crate::tokens;
 use crate::value::{from_python, to_python, tools as read_tools};
 
 /// Runs the command with these arguments, the program's name first; gives its exit code.
@@ -194,7 +196,8 @@ pub fn render<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (chat_template, messages, *, tools=None, parts=vec!["assistant".to_owned()], offsets=None, variables=None))]
+#[pyo3(signature = (chat_template, messages, *, tools=None, parts=vec!["assistant".to_owned()], offsets=None, tokenizer=None, token_ids=None, rule="overlap", variables=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn mask<'py>(
     py: Python<'py>,
     chat_template: &Bound<'py, PyAny>,
@@ -202,13 +205,32 @@ pub fn mask<'py>(
     tools: Option<&Bound<'py, PyAny>>,
     parts: Vec<String>,
     offsets: Option<&Bound<'py, PyAny>>,
+    tokenizer: Option<&Bound<'py, PyAny>>,
+    token_ids: Option<Vec<u32>>,
+    rule: &str,
     variables: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let model = Model::of(chat_template, variables)?;
     let template = model.compiled(py)?;
     let context = context(&model, messages, tools, false)?;
     let offsets = offsets.map(from_python).transpose()?;
-    let answer = py.detach(|| answers::mask(&template, &context, &RenderOptions::default(), &parts, offsets.as_ref()));
+    let rule = match rule {
+        "overlap" => MaskRule::Overlap,
+        "reference" => MaskRule::Reference,
+        _ => return Err(PyValueError::new_err(format!("`rule` is \"overlap\" or \"reference\", not {rule:?}"))),
+    };
+    let tokenizer = tokenizer.map(tokens::of).transpose()?;
+    let tokenized = match (&tokenizer, token_ids, &offsets) {
+        (Some(tokenizer), Some(ids), None) => Tokenized::Ids(tokenizer.get().tokens().clone(), ids, rule),
+        (Some(tokenizer), None, None) => Tokenized::By(tokenizer.get().encoder(py)?, rule),
+        (None, None, Some(offsets)) => Tokenized::Offsets(offsets),
+        (None, None, None) => Tokenized::None,
+        (None, Some(_), _) => return Err(PyValueError::new_err("`token_ids` need a `tokenizer`")),
+        (Some(_), _, Some(_)) => {
+            return Err(PyValueError::new_err("give a `tokenizer` or `offsets`, not both"));
+        }
+    };
+    let answer = py.detach(|| answers::mask(&template, &context, &RenderOptions::default(), &parts, tokenized));
     to_python(py, &Value::Object(answer.map_err(PyValueError::new_err)?))
 }
 

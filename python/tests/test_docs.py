@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import backchat
 import pytest
+from test_tokens import text_of_tokenizer
 
 ROOT = Path(__file__).parents[2]
 SNIPPETS = re.findall(r"(?ms)^```python\n(.*?)^```$", (ROOT / "docs/python.md").read_text(encoding="utf-8"))
@@ -22,6 +23,8 @@ def run(tmp_path, monkeypatch):
     spec = backchat.derive(CHAT_TEMPLATE).response_template
     config = {"chat_template": CHAT_TEMPLATE, "response_template": spec}
     (tmp_path / "model/tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "model/tokenizer.json").write_text(text_of_tokenizer(["<|im_start|>", "<|im_end|>"]), encoding="utf-8")
+    tokens = backchat.Tokenizer(tmp_path / "model")
     messages = [{"role": "user", "content": "Is it?"}, ANSWER]
     prompt = backchat.render(CHAT_TEMPLATE, messages[:1], add_generation_prompt=True).text
     whole = backchat.render(CHAT_TEMPLATE, messages).text
@@ -35,6 +38,9 @@ def run(tmp_path, monkeypatch):
         "texts": [output] * 3,
         "prompts": [prompt] * 3,
         "offsets": [[0, len(prompt)], [len(prompt), len(whole)]],
+        "prompt_ids": tokens.encode(prompt),
+        "ids": tokens.encode(output),
+        "eos": tokens.encode("<|im_end|>")[0],
         "tokenizer": SimpleNamespace(chat_template=CHAT_TEMPLATE),
     }
 

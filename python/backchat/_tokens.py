@@ -1,0 +1,84 @@
+"""Tokenizers of other libraries, and the ids from one turn of a model to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from backchat import _backchat
+from backchat._backchat import Tokenizer
+
+#: The tokenizers of transformers and tokenizers that were read, with their sizes: tokens may be added to them.
+_KNOWN: WeakKeyDictionary[Any, tuple[int, Tokenizer]] = WeakKeyDictionary()
+
+
+def tokenizer_of(given: Any) -> Tokenizer:
+    """A tokenizer from whatever says one: itself, a file or a folder, a fast tokenizer of transformers, one of tokenizers."""
+    if isinstance(given, Tokenizer):
+        return given
+    backend = getattr(given, "backend_tokenizer", given)
+    if not hasattr(backend, "to_str"):
+        return Tokenizer(given)
+    size = backend.get_vocab_size(with_added_tokens=True)
+    known = _KNOWN.get(given)
+    if known is None or known[0] != size:
+        known = (size, Tokenizer(backend.to_str()))
+        _KNOWN[given] = known
+    return known[1]
+
+
+class Refused(ValueError):
+    """Nothing is appended, as it could not be proved. `kind` is its name in `backchat bridge`."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(f"{kind}: {reason}")
+        self.kind = kind
+        self.reason = reason
+
+
+class Bridged(NamedTuple):
+    """The ids to append after a sample, their text, and what the template would have written otherwise."""
+
+    ids: list[int]
+    text: str
+    exact: bool
+    edits: list[dict[str, Any]]
+    closed: bool
+    message: dict[str, Any]
+
+
+class Bridge(_backchat.Bridge):
+    """Continues sampled ids with new messages, without changing an id: made once for a model.
+
+    The ids come from the chat template's own render of all messages, so that nothing is encoded by itself.
+    """
+
+    def next(
+        self,
+        messages: Sequence[dict[str, Any]],
+        prompt_ids: Sequence[int],
+        sampled_ids: Sequence[int],
+        new_messages: Sequence[dict[str, Any]],
+        *,
+        tools: Sequence[Any] | None = None,
+        stop_ids: Sequence[int] = (),
+        edits: str = "report",
+    ) -> Bridged:
+        """Give the ids between a sample and the place where the model writes again; raises `Refused`.
+
+        `edits="refuse"` refuses a history that the template would write otherwise.
+        """
+        answer = self._next(
+            list(messages),
+            list(prompt_ids),
+            list(sampled_ids),
+            list(new_messages),
+            tools=tools,
+            stop_ids=list(stop_ids),
+            edits=edits,
+        )
+        if refused := answer.get("refused"):
+            raise Refused(**refused)
+        answer["ids"] = answer.pop("append_ids")
+        return Bridged(**answer)

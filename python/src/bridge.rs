@@ -1,0 +1,86 @@
+//! The ids from a sample to the model's next turn.
+
+use std::sync::Arc;
+
+use backchat::bridge::{Bridge, Sample};
+use backchat::chat::RenderOptions;
+use backchat::json::{Object, Value};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::not_read;
+use crate::template;
+use crate::tokens;
+use crate::value::{from_python, object, to_python, tools as read_tools};
+use crate::workbench::Model;
+
+/// What a model's turns are joined with, made ready once.
+#[pyclass(frozen, name = "Bridge", module = "backchat", subclass)]
+pub struct PyBridge {
+    inner: Bridge,
+}
+
+#[pymethods]
+impl PyBridge {
+    #[new]
+    #[pyo3(signature = (chat_template, tokenizer, template, *, variables=None))]
+    fn new(
+        py: Python<'_>,
+        chat_template: &Bound<'_, PyAny>,
+        tokenizer: &Bound<'_, PyAny>,
+        template: &Bound<'_, PyAny>,
+        variables: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let model = Model::of(chat_template, variables)?;
+        let chat = Arc::new(model.compiled(py)?);
+        let tokenizer = tokens::of(tokenizer)?.get().encoder(py)?;
+        let template = template::of(template)?;
+        let options = RenderOptions::default();
+        let inner = Bridge::new(chat, model.variables, options, &tokenizer, &template);
+        Ok(Self { inner: inner.map_err(|error| PyValueError::new_err(error.to_string()))? })
+    }
+
+    /// What the model said after a prompt: a message.
+    fn read<'py>(&self, py: Python<'py>, prompt_ids: Vec<u32>, sampled_ids: Vec<u32>) -> PyResult<Bound<'py, PyDict>> {
+        let read = py.detach(|| self.inner.read(&prompt_ids, &sampled_ids));
+        object(py, &read.map_err(|error| not_read(py, &error.to_string()))?.message)
+    }
+
+    #[pyo3(signature = (messages, prompt_ids, sampled_ids, new_messages, *, tools=None, stop_ids=Vec::new(), edits="report"))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn _next<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        prompt_ids: Vec<u32>,
+        sampled_ids: Vec<u32>,
+        new_messages: &Bound<'py, PyAny>,
+        tools: Option<&Bound<'py, PyAny>>,
+        stop_ids: Vec<u32>,
+        edits: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let list = |given: &Bound<'_, PyAny>, what: &str| match from_python(given)? {
+            Value::List(messages) => Ok(messages),
+            other => Err(PyValueError::new_err(format!("`{what}` is a list of messages, not {}", other.kind()))),
+        };
+        let (messages, new) = (list(messages, "messages")?, list(new_messages, "new_messages")?);
+        let tools = read_tools(tools)?;
+        let refuses_edits = match edits {
+            "report" => false,
+            "refuse" => true,
+            _ => return Err(PyValueError::new_err(format!("`edits` is \"report\" or \"refuse\", not {edits:?}"))),
+        };
+        let sample = Sample {
+            messages: &messages,
+            tools: tools.as_ref(),
+            prompt_ids: &prompt_ids,
+            sampled_ids: &sampled_ids,
+            new_messages: &new,
+            stop_ids: &stop_ids,
+            refuses_edits,
+        };
+        let answer: Object = py.detach(|| backchat::cli::answers::bridged(&self.inner.next(&sample)));
+        to_python(py, &Value::Object(answer))
+    }
+}

@@ -1,0 +1,101 @@
+//! Tokenizers: read once, shared by parsers of ids, masks and bridges.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use backchat::Template;
+use backchat::input;
+use backchat::parser::{Policy, TokenTemplate};
+use backchat::tokens::{Tokenizer, Tokens};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// How many templates a tokenizer keeps that were made ready for its ids.
+const KEPT: usize = 16;
+
+/// The decode side of a tokenizer, and the other once something is encoded.
+#[pyclass(frozen, name = "Tokenizer", module = "backchat")]
+pub struct PyTokenizer {
+    json: String,
+    tokens: Arc<Tokens>,
+    encoder: OnceLock<Result<Arc<Tokenizer>, String>>,
+    templates: Mutex<VecDeque<(Template, Policy, TokenTemplate)>>,
+}
+
+#[pymethods]
+impl PyTokenizer {
+    /// Reads a tokenizer.json, the one in a model folder, or its text.
+    #[new]
+    fn new(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let source = source.str()?;
+        let source = source.to_str()?;
+        let is_text = source.trim_start().starts_with('{');
+        let read = py.detach(|| {
+            let json = match is_text {
+                true => source.to_owned(),
+                false => input::tokenizer_json(source).map_err(|problem| problem.line())?,
+            };
+            let tokens = Tokens::load(&json).map_err(|error| error.to_string())?;
+            Ok::<_, String>((json, Arc::new(tokens)))
+        });
+        let (json, tokens) = read.map_err(PyValueError::new_err)?;
+        Ok(Self { json, tokens, encoder: OnceLock::new(), templates: Mutex::default() })
+    }
+
+    /// The ids of a text, without special tokens that it does not spell.
+    fn encode(&self, py: Python<'_>, text: &str) -> PyResult<Vec<u32>> {
+        let encoder = self.encoder(py)?;
+        let encoded = py.detach(|| encoder.encode(text)).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(encoded.ids)
+    }
+
+    /// The text of ids.
+    fn decode(&self, ids: Vec<u32>) -> String {
+        self.tokens.decode(&ids)
+    }
+}
+
+impl PyTokenizer {
+    pub fn tokens(&self) -> &Arc<Tokens> {
+        &self.tokens
+    }
+
+    /// What encodes: read when it is first asked for, as that takes seconds for a large vocabulary.
+    pub fn encoder(&self, py: Python<'_>) -> PyResult<Arc<Tokenizer>> {
+        let read = || Tokenizer::load(&self.json).map(Arc::new).map_err(|error| error.to_string());
+        py.detach(|| self.encoder.get_or_init(read)).clone().map_err(PyValueError::new_err)
+    }
+
+    /// A template ready for the ids of the tokenizer.
+    pub fn template(&self, template: &Template, policy: Policy) -> PyResult<TokenTemplate> {
+        let lock = || self.templates.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |(known, other, _): &&(Template, Policy, TokenTemplate)| *other == policy && known == template;
+        if let Some((.., ready)) = lock().iter().find(is_known) {
+            return Ok(ready.clone());
+        }
+        let ready = TokenTemplate::new(template, &self.tokens, policy);
+        let ready = ready.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut templates = lock();
+        templates.push_front((template.clone(), policy, ready.clone()));
+        templates.truncate(KEPT);
+        Ok(ready)
+    }
+}
+
+/// The tokenizer that a caller means: one of these, a file, or an object of transformers or tokenizers.
+pub fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTokenizer>> {
+    if let Ok(known) = given.cast::<PyTokenizer>() {
+        return Ok(known.clone());
+    }
+    let known = given.py().import("backchat._tokens")?.getattr("tokenizer_of")?.call1((given,))?;
+    Ok(known.cast_into::<PyTokenizer>()?)
+}
+
+/// What makes a marker of ids.
+pub fn policy(name: &str) -> PyResult<Policy> {
+    match name {
+        "exact" => Ok(Policy::Exact),
+        "either" => Ok(Policy::Either),
+        _ => Err(PyValueError::new_err(format!("`policy` is \"exact\" or \"either\", not {name:?}"))),
+    }
+}

@@ -1,0 +1,138 @@
+"""Token ids from Python: outputs that are ids, masks of ids, and the ids of the next turn."""
+
+import json
+
+import backchat
+import pytest
+
+MARKERS = ["<user>", "<model>", "<tool>", "<end>", "<call>", "</call>", "<think>"]
+CHAT = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}<model>"
+    "{% if m.thinking and loop.last %}<think>{{ m.thinking }}<think>{% endif %}{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}<call>{{ c.function | tojson }}</call>{% endfor %}"
+    "{% else %}<{{ m.role }}>{{ m.content }}{% endif %}<end>{% endfor %}"
+    "{% if add_generation_prompt %}<model>{% endif %}"
+)
+TEMPLATE = {
+    "start_anchor": "<model>",
+    "defaults": {"role": "assistant"},
+    "fields": {
+        "thinking": {"open": "<think>", "close": "<think>"},
+        "tool_calls": {
+            "open": "<call>",
+            "close": "</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close": "<end>"},
+    },
+}
+USER = {"role": "user", "content": "Hi"}
+
+
+def text_of_tokenizer(markers=MARKERS):
+    """A tokenizer with a token for each byte and for each marker."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    name = {byte: chr(byte) for byte in shown} | {byte: chr(256 + place) for place, byte in enumerate(hidden)}
+    in_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return json.dumps(
+        {
+            "version": "1.0",
+            "added_tokens": [
+                {"id": 256 + place, "content": marker, "special": True, **flags}
+                for place, marker in enumerate(markers)
+            ],
+            "pre_tokenizer": in_bytes,
+            "decoder": in_bytes,
+            "model": {"type": "BPE", "vocab": {name[byte]: byte for byte in range(256)}, "merges": []},
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return backchat.Tokenizer(text_of_tokenizer())
+
+
+def test_a_tokenizer_encodes_and_decodes(tokenizer, tmp_path):
+    text = "<user>né 😀<end>"
+    ids = tokenizer.encode(text)
+    assert (ids[0], ids[-1], tokenizer.decode(ids)) == (256, 259, text)
+    (tmp_path / "tokenizer.json").write_text(text_of_tokenizer(), encoding="utf-8")
+    assert backchat.Tokenizer(tmp_path).encode(text) == ids
+    with pytest.raises(ValueError, match="tokenizer"):
+        backchat.Tokenizer("{}")
+
+
+def test_a_marker_is_its_token_and_not_its_letters(tokenizer):
+    prompt = tokenizer.encode("<user>Hi<end><model>")
+    written = [token for character in "Say </call>." for token in tokenizer.encode(character)]
+    ids = [*tokenizer.encode("<think>"), *written, *tokenizer.encode("<think>Yes.<end>")]
+    wanted = {"role": "assistant", "thinking": "Say </call>.", "content": "Yes."}
+    assert backchat.parse_response(ids, TEMPLATE, prefix=prompt, tokenizer=tokenizer) == wanted
+    assert backchat.parse_response(ids, TEMPLATE, prefix="<model>", tokenizer=tokenizer) == wanted
+    parser = backchat.ResponseParser(TEMPLATE, prompt, tokenizer=tokenizer)
+    events = [event for token in ids for event in parser.feed_tokens([token])]
+    message, last = parser.finalize()
+    assert message == wanted
+    told = [event["text"] for event in events + last if event["type"] == "region_chunk"]
+    assert "".join(told) == "Say </call>.Yes."
+    call = [token for character in '<call>{"name": "f"}</call>' for token in tokenizer.encode(character)]
+    either = backchat.parse_response(call, TEMPLATE, prefix=prompt, tokenizer=tokenizer, policy="either")
+    assert [call["function"]["name"] for call in either["tool_calls"]] == ["f"]
+    assert "tool_calls" not in backchat.parse_response(call, TEMPLATE, prefix=prompt, tokenizer=tokenizer)
+
+
+def test_ids_and_text_are_not_mixed_up(tokenizer):
+    with pytest.raises(TypeError, match="tokenizer"):
+        backchat.parse_response([1], TEMPLATE, prefix="")
+    with pytest.raises(TypeError, match="list of ids"):
+        backchat.parse_response("Yes.", TEMPLATE, prefix="", tokenizer=tokenizer)
+    with pytest.raises(ValueError, match="spans"):
+        backchat.ResponseParser(TEMPLATE, "", tokenizer=tokenizer, spans=True)
+
+
+def test_masks_of_ids(tokenizer):
+    messages = [USER, {"role": "assistant", "content": "né"}]
+    masked = backchat.mask(CHAT, messages, tokenizer=tokenizer)
+    own = [token for token, is_own in zip(masked.token_ids, masked.mask, strict=True) if is_own]
+    assert (masked.token_ids, tokenizer.decode(own)) == (tokenizer.encode(masked.text), "né<end>")
+    again = backchat.mask(CHAT, messages, tokenizer=tokenizer, token_ids=masked.token_ids)
+    assert again.mask == masked.mask
+    with pytest.raises(ValueError, match="not-the-render"):
+        backchat.mask(CHAT, messages, tokenizer=tokenizer, token_ids=masked.token_ids[:-1])
+
+
+def test_a_bridge_appends_what_the_template_has_in_between(tokenizer):
+    bridge = backchat.Bridge(CHAT, tokenizer, TEMPLATE)
+    prompt = tokenizer.encode("<user>Hi<end><model>")
+    sampled = tokenizer.encode('<call>{"name": "f", "arguments": {"a": 1}}</call><end>')
+    result = {"role": "tool", "name": "f", "content": "14"}
+    bridged = bridge.next([USER], prompt, sampled, [result])
+    assert (bridged.text, bridged.exact, bridged.closed) == ("<tool>14<end><model>", True, False)
+    assert bridged.ids == tokenizer.encode(bridged.text)
+    assert bridge.read(prompt, sampled) == bridged.message
+    thought = tokenizer.encode("<think>Hm.<think>Yes.<end>")
+    edited = bridge.next([USER], prompt, thought, [USER])
+    assert [edit["why"] for edit in edited.edits] == ["reasoning"]
+    with pytest.raises(backchat.Refused) as refused:
+        bridge.next([USER], prompt, thought, [USER], edits="refuse")
+    assert refused.value.kind == "history-edited"
+    with pytest.raises(backchat.Refused) as refused:
+        bridge.next([USER], prompt, sampled, [])
+    assert refused.value.kind == "no-messages"
+
+
+def test_tokenizers_of_others_are_read_once():
+    tokenizers = pytest.importorskip("tokenizers")
+    from backchat._tokens import tokenizer_of
+
+    given = tokenizers.Tokenizer.from_str(text_of_tokenizer())
+    known = tokenizer_of(given)
+    assert known.encode("Hi<end>") == given.encode("Hi<end>", add_special_tokens=False).ids
+    assert tokenizer_of(given) is known
+    given.add_special_tokens(["<more>"])
+    assert tokenizer_of(given).encode("<more>") == given.encode("<more>").ids
