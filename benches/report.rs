@@ -24,7 +24,8 @@ fn main() {
 /// From an output to its page, the recording included.
 fn replay(text: &str) -> String {
     let template = Template::load(TEMPLATE).unwrap().template;
-    let run = Run { template: &template, prefix: "<bot>", mode: Mode::Stable, tools: None };
+    let run =
+        Run { template: &template, prefix: "<bot>", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let chunks = Chunks::Every(text.chars().count().div_ceil(MOST_STEPS));
     let recording = Recording::new(&run, chunks.of(text)).unwrap();
     let sides = vec![Side { name: String::new(), recording }];

@@ -102,7 +102,7 @@ pub fn check_schema_case(case: &Case, text: &str, schema: &Schema, settings: &Se
     for finding in check.found.iter_mut().filter(|finding| case.allow.iter().any(|id| id == finding.id)) {
         finding.severity = Severity::Note;
     }
-    let meaning = Actual { message, error, events: Vec::new() };
+    let meaning = Actual { message, error, ..Actual::default() };
     Verdict { diagnostics: check.found, meaning, time: started.elapsed(), splits: check.splits }
 }
 
@@ -125,8 +125,10 @@ impl Check<'_> {
                 return None;
             }
         };
-        let parser =
-            |mode| Parser::new(template, &case.prefix, Options { mode, tools: tools.clone(), ..Options::default() });
+        let parser = |mode| {
+            let options = Options { mode, tools: tools.clone(), ..Options::default() };
+            Parser::new(template, &case.prefix, options.recover(case.recover).validate(case.validate))
+        };
         let stable = match parser(Mode::Stable) {
             Ok(parser) => parser,
             Err(error) => {
@@ -135,14 +137,16 @@ impl Check<'_> {
             }
         };
         let whole = Reading::new(stable.clone(), WHOLE.chunks(&case.output));
-        self.expectations(whole.message(), &whole.problems(), &whole.event_values());
+        self.expectations(whole.message(), &whole.errors(), &whole.event_values());
+        self.problems(&whole.problems);
         for note in &whole.notes {
             let found = self.diagnostic(Severity::Note, "check-doubtful", note.clone(), case.span.clone());
             self.found.push(found.help(self.open(WHOLE, 0, Mode::Stable)));
         }
         let in_time = self.cuts(&stable, &whole)
-            && self.truncations(&stable, &whole)
-            && self.stops(template, &stable, &whole)
+            // A policy may act at the end of a text only, or read nothing that the text's end cut.
+            && (!case.recover.is_empty()
+                || self.truncations(&stable, &whole) && self.stops(template, &stable, &whole))
             && self.round_trip(template, chat_template, &tools)
             && self.grammar(template, chat_template)
             && self.reference(parser(Mode::Reference), &whole);
@@ -152,14 +156,13 @@ impl Check<'_> {
             let found = self.diagnostic(Severity::Error, OUT_OF_TIME, message, case.span.clone());
             self.found.push(found.help("shorten the output, or raise the limit with `--timeout`"));
         }
-        let error = whole.problems();
-        let events = whole.event_values();
-        Some(Actual { message: whole.outcome.ok().map(|(message, _)| message), error, events })
+        let (error, events, problems) = (whole.errors(), whole.event_values(), whole.problems);
+        Some(Actual { message: whole.outcome.ok().map(|(message, _)| message), error, problems, events })
     }
 
-    /// The message, the problems and the events that the case expects.
-    fn expectations(&mut self, found: Option<&Object>, problems: &[String], found_events: &[Value]) {
-        let Expected { message, error, events } = &self.case.expected;
+    /// The message, the errors and the events that the case expects.
+    fn expectations(&mut self, found: Option<&Object>, errors: &[String], found_events: &[Value]) {
+        let Expected { message, error, events, .. } = &self.case.expected;
         match (message, found) {
             (Some(expected), Some(found)) => {
                 let (wanted, found) = (Value::Object(expected.value.clone()), Value::Object(found.clone()));
@@ -172,7 +175,7 @@ impl Check<'_> {
                 }
             }
             (Some(expected), None) => {
-                let message = format!("there is no message: {}", problems.join("; "));
+                let message = format!("there is no message: {}", errors.join("; "));
                 self.fail("check-message", message, expected.span.clone());
             }
             (None, _) if self.case.is_log => {}
@@ -187,7 +190,7 @@ impl Check<'_> {
                 self.found.push(diagnostic.help("write it with `backchat check --bless=new`, and review it"));
             }
         }
-        self.problems(problems);
+        self.errors(errors);
         if let Some(expected) = events {
             let count = expected.value.len().max(found_events.len());
             let pairs = (0..count).map(|i| (i, expected.value.get(i), found_events.get(i)));
@@ -202,10 +205,20 @@ impl Check<'_> {
         }
     }
 
-    fn problems(&mut self, problems: &[String]) {
+    /// The problems of the parse, if the case says which it expects.
+    fn problems(&mut self, found: &[String]) {
+        let Some(expected) = &self.case.expected.problems else { return };
+        let pairs = (0..expected.value.len().max(found.len())).map(|i| (i, expected.value.get(i), found.get(i)));
+        let Some((index, wanted, found)) = pairs.into_iter().find(|(_, wanted, found)| wanted != found) else { return };
+        let shown = |line: Option<&String>| line.map_or_else(|| "none".to_owned(), |line| format!("`{line}`"));
+        let message = format!("problem {} differs: expected {}, found {}", index + 1, shown(wanted), shown(found));
+        self.fail("check-problems", message, expected.span.clone());
+    }
+
+    fn errors(&mut self, errors: &[String]) {
         let expected = self.case.expected.error.as_ref();
         let said = expected.map_or(&[][..], |error| error.value.as_slice());
-        let pairs = (0..said.len().max(problems.len())).map(|i| (said.get(i), problems.get(i)));
+        let pairs = (0..said.len().max(errors.len())).map(|i| (said.get(i), errors.get(i)));
         let first = pairs.into_iter().find(|(wanted, found)| !wanted.zip(*found).is_some_and(|(w, f)| fits(w, f)));
         let Some((wanted, found)) = first else { return };
         let message = match (wanted, found) {
@@ -331,7 +344,7 @@ impl Check<'_> {
         let Ok(parser) = parser else { return true };
         let output = &self.case.output;
         let whole = Reading::new(parser.clone(), WHOLE.chunks(output));
-        if stable.problems().is_empty() && whole.message() != stable.message() {
+        if self.case.recover.is_empty() && stable.errors().is_empty() && whole.message() != stable.message() {
             let said = whole.outcome.as_ref().map_or_else(ToString::to_string, |_| {
                 message_notes(stable, &whole).into_iter().next().unwrap_or_default()
             });

@@ -86,7 +86,7 @@ impl Pending<'_> {
     #[doc(hidden)]
     pub fn settles(&self) -> &'static [&'static str] {
         match self {
-            Self::Output(..) => &["check-message", "check-unsaid", "check-problem", "check-events"],
+            Self::Output(..) => &["check-message", "check-unsaid", "check-problem", "check-problems", "check-events"],
             Self::Chat(..) => &["check-messages", "check-unsaid", "check-tools"],
         }
     }
@@ -104,6 +104,9 @@ impl Pending<'_> {
                 )];
                 let error = said.error.as_ref().map_or(&[][..], |error| &error.value);
                 all.push(("error", lines(error), lines(&new.error)));
+                if let Some(problems) = &said.problems {
+                    all.push(("problems", lines(&problems.value), lines(&new.problems)));
+                }
                 if let Some(events) = &said.events {
                     all.push(("events", some(&events.value), some(&new.events)));
                 }
@@ -158,6 +161,9 @@ fn new_expectation(case: &Case, meaning: &Actual, which: Which) -> Option<Actual
             if let Some(error) = &expected.error {
                 new.error = error.value.clone();
             }
+            if let Some(problems) = &expected.problems {
+                new.problems = problems.value.clone();
+            }
             if let Some(events) = &expected.events {
                 new.events = events.value.clone();
             }
@@ -166,6 +172,7 @@ fn new_expectation(case: &Case, meaning: &Actual, which: Which) -> Option<Actual
         Which::All => {
             let is_said = expected.message.as_ref().map(|message| &message.value) == new.message.as_ref()
                 && said == new.error.as_slice()
+                && expected.problems.as_ref().is_none_or(|problems| problems.value == new.problems)
                 && expected.events.as_ref().is_none_or(|events| events.value == new.events);
             (!is_said).then_some(new)
         }
@@ -180,11 +187,13 @@ fn lines(lines: &[String]) -> Option<Value> {
     some(&lines.iter().map(|line| line.as_str().into()).collect::<Vec<Value>>())
 }
 
-/// A section's value as the file writes it: events and problems one a line, the rest as indented JSON.
+/// A section's value as the file writes it: events, errors and problems one a line, the rest as indented JSON.
 fn text(section: &str, value: Option<&Value>) -> String {
     match (section, value) {
         (_, None) => String::new(),
-        ("error", Some(Value::List(lines))) => lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"),
+        ("error" | "problems", Some(Value::List(lines))) => {
+            lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+        }
         ("events", Some(Value::List(events))) => events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"),
         (_, Some(value)) => value.to_pretty("  "),
     }

@@ -1,7 +1,7 @@
 //! One parse of an output: the events with adjacent chunks joined, and what they add up to.
 
 use crate::json::{Object, Value};
-use crate::parser::{Cause, Event, EventRef, ParseError, Parser};
+use crate::parser::{Cause, Event, EventRef, ParseError, Parser, Problem, RecoveryPolicy};
 
 /// The result of parsing a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Reading {
     pub outcome: Result<(Object, Vec<String>), ParseError>,
     /// The reasons to doubt the answer.
     pub notes: Vec<String>,
+    /// What went wrong in the text, one line each, as in a fixture's `=== problems`.
+    pub problems: Vec<String>,
 }
 
 impl Reading {
@@ -21,7 +23,7 @@ impl Reading {
         parser.initial_events().iter().for_each(|event| join(&mut events, event.borrowed()));
         for chunk in chunks {
             if let Err(error) = parser.feed_into(chunk, &mut |event| join(&mut events, event)) {
-                return Self { events, outcome: Err(error), notes: Vec::new() };
+                return Self { events, outcome: Err(error), notes: Vec::new(), problems: Vec::new() };
             }
         }
         Self::finish(parser, events)
@@ -29,12 +31,13 @@ impl Reading {
 
     /// Ends a text whose events so far are known.
     pub(super) fn finish(parser: Parser, mut events: Vec<Event>) -> Self {
-        let mut notes = Vec::new();
+        let (mut notes, mut problems) = (Vec::new(), Vec::new());
         let outcome = parser.finish_into(&mut |event| join(&mut events, event)).map(|finished| {
             notes = finished.notes;
+            problems = finished.problems.iter().map(problem_line).collect();
             (finished.message, finished.missing)
         });
-        Self { events, outcome, notes }
+        Self { events, outcome, notes, problems }
     }
 
     /// The message, unless reading stopped.
@@ -42,27 +45,38 @@ impl Reading {
         self.outcome.as_ref().ok().map(|(message, _)| message)
     }
 
-    /// The problems of the text, one line each, as in a fixture's `=== error`.
-    pub fn problems(&self) -> Vec<String> {
+    /// The errors of the text, one line each, as in a fixture's `=== error`.
+    pub fn errors(&self) -> Vec<String> {
         let malformed = self.events.iter().filter_map(|event| match event {
             Event::Malformed { field, reason, .. } => Some(format!("malformed {field}: {}", one_line(reason))),
             _ => None,
         });
-        let mut problems: Vec<String> = malformed.collect();
+        let mut errors: Vec<String> = malformed.collect();
         match &self.outcome {
-            Ok((_, missing)) => problems.extend(missing.iter().map(|field| format!("missing {field}"))),
-            Err(error) => problems.push(match &error.cause {
+            Ok((_, missing)) => errors.extend(missing.iter().map(|field| format!("missing {field}"))),
+            Err(error) => errors.push(match &error.cause {
                 Cause::Malformed { field, reason, .. } => format!("malformed {field}: {}", one_line(reason)),
                 _ => format!("{}: {}", error.stage(), one_line(&error.to_string())),
             }),
         }
-        problems
+        errors
     }
 
     /// The events as JSON.
     pub fn event_values(&self) -> Vec<Value> {
         self.events.iter().map(Event::to_value).collect()
     }
+}
+
+/// A problem as `KIND [FIELD] [call N] [recovered POLICY,…]`.
+fn problem_line(problem: &Problem) -> String {
+    let mut line = problem.kind.as_str().to_owned();
+    let mut add = |part: Option<String>| line.extend(part.map(|part| format!(" {part}")));
+    add(problem.field.clone());
+    add(problem.call.map(|call| format!("call {call}")));
+    let policies: Vec<&str> = problem.policies.iter().map(RecoveryPolicy::as_str).collect();
+    add(problem.is_recovered.then(|| format!("recovered {}", policies.join(","))));
+    line
 }
 
 fn one_line(text: &str) -> String {

@@ -20,7 +20,7 @@ use super::span::Span;
 use super::token_feed::{Prompt, TokenFeed};
 use super::token_template::TokenTemplate;
 use crate::content::coerce::Tools;
-use crate::content::recovery::{ProblemKind, RecoveryPolicy};
+use crate::content::recovery::{Policies, ProblemKind, RecoveryPolicy};
 use crate::content::{Capture, Mode};
 use crate::json::{Object, Value};
 use crate::template::{ContentSpec, Regions, Template};
@@ -106,7 +106,10 @@ impl Parser {
             tools: options.tools,
             closers_in_strings: options.closers_in_strings,
             signals: Signals::default(),
-            ledger: Ledger::new(options.recover, options.validate),
+            ledger: Ledger::new(
+                if options.mode == Mode::Reference { Policies::none() } else { options.recover },
+                options.validate,
+            ),
             gate: None,
             ended: Vec::new(),
             buffer: Buffer::default(),

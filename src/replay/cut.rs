@@ -13,9 +13,9 @@ impl Recording {
     /// there from the start. Nothing changes if a feed ends there already, or if the place is outside the output.
     ///
     /// In stable mode the answer does not depend on how the text is cut, so only this feed is recorded anew. Returns
-    /// false in reference mode and for a parse that failed: then the whole text has to be recorded.
+    /// false in reference mode, with policies, and for a parse that failed: then the whole text has to be recorded.
     pub fn cut(&mut self, tools: Option<Arc<Tools>>, place: usize) -> bool {
-        if self.mode != Mode::Stable || matches!(self.outcome, Outcome::Failed(_)) {
+        if self.mode != Mode::Stable || self.holds_for_policies() || matches!(self.outcome, Outcome::Failed(_)) {
             return false;
         }
         let feed = self.moment_at(place).feed;
@@ -29,13 +29,18 @@ impl Recording {
         is_cut
     }
 
+    /// Whether policies may hold text back over several feeds, which one feed alone does not show.
+    fn holds_for_policies(&self) -> bool {
+        !self.recovery.policies.is_empty()
+    }
+
     /// The two halves of a feed alone: their feeds and events are counted from 0.
     fn recorded_in_two(&self, feed: usize, place: usize, tools: Option<Arc<Tools>>) -> Result<Self, ParseError> {
         let Range { start, end } = self.feed_span(feed);
-        let options = Options { mode: self.mode, tools, ..Options::default() };
+        let options = self.recovery.of(Options::default().mode(self.mode).tools(tools));
         let mut parser = Parser::new(&self.template, self.slice(0..self.output), options)?;
         parser.skim(self.slice(self.output..start))?;
-        let mut recorder = Recorder::new(&self.template, self.mode, self.text.clone(), self.output);
+        let mut recorder = Recorder::new(&self.template, self.mode, self.recovery, self.text.clone(), self.output);
         recorder.recording.origin = self.origin;
         recorder.pending = self.pending_after(feed - 1).to_vec();
         recorder.feed(&mut parser, self.slice(start..place), place)?;

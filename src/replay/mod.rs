@@ -10,7 +10,13 @@
 //!
 //! let json = r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
 //! let template = Template::load(json)?.template;
-//! let run = Run { template: &template, prefix: "<bot>", mode: Default::default(), tools: None };
+//! let run = Run {
+//!     template: &template,
+//!     prefix: "<bot>",
+//!     mode: Default::default(),
+//!     tools: None,
+//!     recovery: Default::default(),
+//! };
 //! let recording = Recording::new(&run, ["<t>h", "m</", "t>Hi"])?;
 //!
 //! let second = recording.moment_of_feed(2);
@@ -32,6 +38,7 @@ mod moment;
 mod navigation;
 mod record;
 mod recording;
+mod recovery;
 mod segments;
 #[cfg(test)]
 mod tests;
@@ -44,4 +51,5 @@ pub use explain::quoted;
 pub use moment::Moment;
 pub use record::{Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
+pub use recovery::Recovery;
 pub use segments::Segment;

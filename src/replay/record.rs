@@ -7,6 +7,7 @@ use super::compact_value::CompactValue;
 use super::recording::{
     Closed, Entry, Feed, HeldSpan, Hold, Kind, Opened, Outcome, Pending, Recording, narrow, narrow_field,
 };
+use super::recovery::Recovery;
 use crate::content::coerce::Tools;
 use crate::parser::{EventRef, Mode, Options, ParseError, Parser, Span};
 use crate::template::Template;
@@ -23,6 +24,8 @@ pub struct Run<'a> {
     pub mode: Mode,
     /// The tools whose schemas say what types arguments have.
     pub tools: Option<Arc<Tools>>,
+    /// How text is read that departs from the format.
+    pub recovery: Recovery,
 }
 
 /// A text of more than 4 GB, or a template of more than 65,535 fields.
@@ -72,7 +75,7 @@ impl Recording {
         if u32::try_from(text.len()).is_err() || u16::try_from(run.template.fields().len()).is_err() {
             return Err(TooLarge);
         }
-        let mut recorder = Recorder::new(run.template, run.mode, text.clone(), run.prefix.len());
+        let mut recorder = Recorder::new(run.template, run.mode, run.recovery, text.clone(), run.prefix.len());
         recorder.run(run, &text, ends, is_whole);
         let mut recording = recorder.recording;
         recording.feeds.shrink_to_fit();
@@ -94,10 +97,11 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(template: &Template, mode: Mode, text: Arc<str>, output: usize) -> Self {
+    pub fn new(template: &Template, mode: Mode, recovery: Recovery, text: Arc<str>, output: usize) -> Self {
         let recording = Recording {
             template: template.clone(),
             mode,
+            recovery,
             text,
             origin: output,
             output,
@@ -110,13 +114,14 @@ impl Recorder {
             holds: Vec::new(),
             pending: Vec::new(),
             outcome: Outcome::Finished { missing: Vec::new() },
+            problems: Vec::new(),
         };
         Self { recording, pending: Vec::new() }
     }
 
     fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>, is_whole: bool) {
         let output = self.recording.output;
-        let options = Options { mode: run.mode, tools: run.tools.clone(), ..Options::default() };
+        let options = run.recovery.of(Options::default().mode(run.mode).tools(run.tools.clone()));
         let mut parser = match Parser::new(run.template, run.prefix, options) {
             Ok(parser) => parser,
             Err(error) => {
@@ -145,6 +150,7 @@ impl Recorder {
             Ok(finished) => {
                 finished.events.iter().for_each(|event| self.take(event.borrowed()));
                 self.recording.outcome = Outcome::Finished { missing: finished.missing };
+                self.recording.problems = finished.problems;
             }
             Err(error) => self.recording.outcome = Outcome::Failed(error),
         }

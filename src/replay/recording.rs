@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::content::Capture;
 use crate::json::Value;
-use crate::parser::{Mode, ParseError, Stage};
+use crate::parser::{Mode, ParseError, Problem, Stage};
 use crate::template::{Field, Template};
 
 use super::compact_value::CompactValue;
 use super::moment::Moment;
+use super::recovery::Recovery;
 use crate::text::slice;
 
 /// A recorded parse.
@@ -20,6 +21,7 @@ use crate::text::slice;
 pub struct Recording {
     pub(super) template: Template,
     pub(super) mode: Mode,
+    pub(super) recovery: Recovery,
     pub(super) text: Arc<str>,
     /// Where the parser began to read: after the last start anchor of the prompt.
     pub(super) origin: usize,
@@ -36,6 +38,8 @@ pub struct Recording {
     pub(super) holds: Vec<Hold>,
     pub(super) pending: Vec<Pending>,
     pub(super) outcome: Outcome,
+    /// What went wrong, once the text has ended.
+    pub(super) problems: Vec<Problem>,
 }
 
 /// How far the parser was after a feed.
@@ -239,6 +243,17 @@ impl Recording {
     /// How the parse ended.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// What went wrong in the text, in its order; empty as long as more of it may come, and in reference mode.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The part of the text that a problem is about.
+    pub fn problem_span(&self, problem: &Problem) -> Range<usize> {
+        let place = |place: usize| (self.origin + place).min(self.text.len());
+        place(problem.span.start)..place(problem.span.end)
     }
 
     /// A field of the template.

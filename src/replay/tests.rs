@@ -31,7 +31,7 @@ fn record(mode: Mode, chunk: usize) -> Recording {
     let chars: Vec<char> = OUTPUT.chars().collect();
     let feeds: Vec<String> = chars.chunks(chunk).map(|chunk| chunk.iter().collect()).collect();
     let template = template(TEMPLATE);
-    let run = Run { template: &template, prefix: "<user>x<bot><t>", mode, tools: None };
+    let run = Run { template: &template, prefix: "<user>x<bot><t>", mode, tools: None, recovery: Default::default() };
     Recording::new(&run, feeds.iter().map(String::as_str)).unwrap()
 }
 
@@ -151,7 +151,7 @@ fn recorded_events_are_the_parser_s() {
     let template = template(TEMPLATE);
     let prefix = "<user>x<bot><t>";
     let finished = crate::parser::parse(&template, prefix, OUTPUT, None).unwrap();
-    let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None };
+    let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, [OUTPUT]).unwrap();
     let events: Vec<Value> = (0..recording.event_count()).map(|event| recording.event_value(event).unwrap()).collect();
     // What a problem says of a region is in the region's end.
@@ -190,7 +190,13 @@ fn the_message_of_every_kind_of_field_is_the_parser_s() {
             ["", "a", "<x>1</x>b<x>2</x>", "<x></x>", "<x>[]</x>c<x>NaN</x>", "<x>1</x> <x>oops", "b<x>{}</x>"]
         {
             for chunk in [1, 1000] {
-                let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+                let run = Run {
+                    template: &template,
+                    prefix: "",
+                    mode: Mode::Stable,
+                    tools: None,
+                    recovery: Default::default(),
+                };
                 let finished = crate::parser::parse(&template, "", output, None).unwrap();
                 let recording = Recording::new(&run, crate::parser::Chunks::Every(chunk).of(output)).unwrap();
                 let [one, other] = [recording.message(recording.end()), finished.message].map(Value::Object);
@@ -204,7 +210,7 @@ fn the_message_of_every_kind_of_field_is_the_parser_s() {
 fn a_long_list_is_shown_in_brief() {
     let template = template(TEMPLATE);
     let output: String = (0..10).map(|n| format!("<call f>{n}</call>")).collect();
-    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, [&*output]).unwrap();
     let brief = recording.message_in_brief(recording.end(), 2);
     let calls = brief.get("calls").unwrap().as_list().unwrap();
@@ -271,7 +277,8 @@ fn the_worst_cut_is_found() {
         (r#"{"start_anchor": "<a>", "fields": {"content": {"close": "<stop>"}}}"#, "Hello<stop>", vec![]),
     ] {
         let template = template(json);
-        let run = Run { template: &template, prefix: "", mode: Mode::Reference, tools: None };
+        let run =
+            Run { template: &template, prefix: "", mode: Mode::Reference, tools: None, recovery: Default::default() };
         let recording = Recording::new(&run, [output]).unwrap();
         let mut hunt = CutSearch::new(&recording, None);
         let found = std::iter::repeat_with(|| hunt.step()).take(1000).flatten().next().unwrap();
@@ -291,7 +298,7 @@ fn each_region_has_its_part_of_the_expectation() {
             "said": {"open": "<s>", "close": "</s>", "repeats": true, "join": ", "},
             "n": {"open": "<n>", "close": "</n>"}}}"#,
     );
-    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let output = "<c>1</c><c>x</c><c>2</c><c>3</c><s>one</s><s>two</s><s>three</s><n>a</n><n>b</n>";
     let recording = Recording::new(&run, [output]).unwrap();
     let expected = crate::json::read(r#"{"call": [1, 7], "said": "Well, one, too, three", "n": "c"}"#).unwrap();
@@ -307,7 +314,7 @@ fn each_region_has_its_part_of_the_expectation() {
 #[test]
 fn lines_begin_where_they_begin_after_any_character() {
     let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#);
-    let run = Run { template: &template, prefix: "<a>", mode: Mode::Stable, tools: None };
+    let run = Run { template: &template, prefix: "<a>", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, ["o", "ne", "\n", "two", "é", "\n", "日", "x"]).unwrap();
     let mut moment = recording.before_end();
     let mut places = Vec::new();
@@ -324,7 +331,7 @@ fn lines_begin_where_they_begin_after_any_character() {
 fn cuts_near_markers_are_tried_first() {
     let template = template(r#"{"start_anchor": "<a>", "fields": {"content": {"close_pattern": "<stop>|$"}}}"#);
     let output = "word ".repeat(4000) + "<stop>" + &"more ".repeat(4000);
-    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, [output.as_str()]).unwrap();
     let mut search = CutSearch::new(&recording, None);
     assert_eq!(search.left(), output.len(), "each cut, and one character at a time");
@@ -347,7 +354,7 @@ proptest! {
     ) {
         let output = pieces.concat();
         let template = template(&TEMPLATE.replace(r#""close": "</t>""#, &format!(r#""close_pattern": "{close}""#)));
-        let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None };
+        let run = Run { template: &template, prefix, mode: Mode::Stable, tools: None, recovery: Default::default() };
         let places: Vec<usize> = (0..=output.len()).filter(|place| output.is_char_boundary(*place)).collect();
         let place = |index: &Index| prefix.len() + index.get(&places);
         let record = |mut ends: Vec<usize>| {
@@ -372,7 +379,8 @@ proptest! {
 fn a_prompt_that_cannot_be_read_is_a_recording_too() {
     let template = template(r#"{"start_anchor_pattern": "(a+)+\\1c", "fields": {"content": {}}}"#);
     let prefix = "a".repeat(5_000);
-    let run = Run { template: &template, prefix: &prefix, mode: Mode::Stable, tools: None };
+    let run =
+        Run { template: &template, prefix: &prefix, mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, ["x"]).unwrap();
     assert!(matches!(recording.outcome(), Outcome::Failed(_)));
     assert_eq!(recording.start(), recording.end());
@@ -385,7 +393,8 @@ fn a_prompt_that_cannot_be_read_is_a_recording_too() {
 fn the_chunks_of_a_parse_that_failed() {
     let template = template(TEMPLATE);
     for (output, chunks) in [("<call f>{", 2), ("<call f>{</call>", 2), ("<call f>{</call> and on", 2)] {
-        let run = Run { template: &template, prefix: "", mode: Mode::Reference, tools: None };
+        let run =
+            Run { template: &template, prefix: "", mode: Mode::Reference, tools: None, recovery: Default::default() };
         let recording =
             Recording::new(&run, crate::parser::Chunks::Every(output.len().div_ceil(2)).of(output)).unwrap();
         assert!(recording.happened(recording.end()).starts_with("failed: "), "{output}");
@@ -446,7 +455,8 @@ fn what_looks_wrong_and_what_is() {
     assert_eq!(wrong.len(), 2, "{wrong:?}");
     assert_eq!(wrong[0], "`</call>` closed `calls`");
     let template = template(&TEMPLATE.replace("</t>", "</thought>"));
-    let run = Run { template: &template, prefix: "<bot><t>", mode: Mode::Stable, tools: None };
+    let run =
+        Run { template: &template, prefix: "<bot><t>", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, ["hm</t>Hi"]).unwrap();
     let last = *recording.suspicious_events().first().unwrap();
     assert_eq!(recording.event_in_words(last), "the output ended, and the close of `thought` never came: `</thought>`");
@@ -456,7 +466,7 @@ fn what_looks_wrong_and_what_is() {
 fn a_joined_text_is_wrong_from_where_it_departs() {
     let template =
         template(r#"{"start_anchor": "<a>", "fields": {"content": {"close": ["|"], "repeats": true, "join": "+"}}}"#);
-    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+    let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
     let recording = Recording::new(&run, ["a|b|c"]).unwrap();
     for (whole, wrong) in [("a+b+c", &[][..]), ("a+x+c", &["b", "c"]), ("+a+b+c", &["a", "b", "c"]), ("a+b", &["c"])] {
         let expected = [("content".to_owned(), whole.into())].into_iter().collect();
@@ -475,12 +485,19 @@ fn a_joined_text_is_wrong_from_where_it_departs() {
 fn two_recordings_keep_step_inside_a_chunk() {
     let template = template(TEMPLATE);
     let record = |mode| {
-        let run = Run { template: &template, prefix: "<user>x<bot><t>", mode, tools: None };
+        let run =
+            Run { template: &template, prefix: "<user>x<bot><t>", mode, tools: None, recovery: Default::default() };
         Recording::new(&run, ["hm</t>Let me see.\n<call f>{\"a\": 1}</call><call g>{}</call>"]).unwrap()
     };
     let (one, other) = (record(Mode::Stable), record(Mode::Reference));
     assert_eq!(first_difference(&one, &other), None);
-    let run = Run { template: &template, prefix: "<user>x<bot><t>", mode: Mode::Stable, tools: None };
+    let run = Run {
+        template: &template,
+        prefix: "<user>x<bot><t>",
+        mode: Mode::Stable,
+        tools: None,
+        recovery: Default::default(),
+    };
     let text: Arc<str> = one.text().clone();
     let single = Recording::of_text(&run, text.clone(), run.prefix.len() + 1..=text.len()).unwrap();
     for moment in walk(one.start(), one.end(), |moment| one.next_event(moment)) {
@@ -499,7 +516,8 @@ fn two_recordings_keep_step_inside_a_chunk() {
 fn what_is_left_in_a_text() {
     let left = |json: &str, text: &str| {
         let template = template(json);
-        let run = Run { template: &template, prefix: "", mode: Mode::Stable, tools: None };
+        let run =
+            Run { template: &template, prefix: "", mode: Mode::Stable, tools: None, recovery: Default::default() };
         let recording = Recording::new(&run, [text]).unwrap();
         let events = recording.suspicious_events();
         events.iter().find_map(|event| recording.leftover(*event)).map(str::to_owned)

@@ -33,6 +33,7 @@ pub(super) fn find(recording: &Recording, tools: Option<Arc<Tools>>) -> Option<F
         prefix: recording.slice(0..start),
         mode: Mode::Reference,
         tools: tools.clone(),
+        recovery: Default::default(),
     };
     let read = |cuts: &[usize]| Recording::of_text(&run, text.clone(), cuts.iter().copied().chain([text.len()])).ok();
     let (whole, cut) = (read(&[])?, read(&cuts)?);

@@ -40,7 +40,13 @@ impl Proof {
             _ => derive::conversations(source, template, options),
         };
         let shown = conversations.into_iter().filter_map(|conversation| {
-            let run = Run { template, prefix: &conversation.prefix, mode: Mode::Stable, tools: tools.clone() };
+            let run = Run {
+                template,
+                prefix: &conversation.prefix,
+                mode: Mode::Stable,
+                tools: tools.clone(),
+                recovery: Default::default(),
+            };
             let recording = Recording::new(&run, [conversation.text.as_str()]).ok()?;
             Some(Shown { conversation, recording })
         });

@@ -3,9 +3,12 @@
 use std::cmp::Reverse;
 
 use super::cut;
+use super::html::Html;
 use super::output::{Output, Side};
 use super::page::{Head, Mood, Section, page};
 use super::stepper::stepper;
+use crate::diagnostic::shortened;
+use crate::parser::RecoveryPolicy;
 
 /// How many outputs a page steps through, those that are not in order first.
 const OUTPUTS: usize = 40;
@@ -32,7 +35,10 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
     let rest = order.split_off(order.len().min(OUTPUTS));
     for (index, output) in order {
         let title = if outputs.len() == 1 { "Step by step" } else { output.name.as_str() };
-        sections.push(Section::new(format!("output{index}"), title, |html| stepper(html, output)));
+        sections.push(Section::new(format!("output{index}"), title, |html| {
+            stepper(html, output);
+            problems(html, output);
+        }));
         if let Some(found) = output.sides.first().and_then(|side| cut::find(&side.recording, output.tools.clone())) {
             let title = "The cut that changes the answer of transformers";
             sections.push(Section::new(format!("cut{index}"), title, move |html| cut::write(html, &found)));
@@ -48,6 +54,32 @@ pub fn replay(name: &str, outputs: &[Output]) -> String {
         }));
     }
     page(&head, sections)
+}
+
+/// What went wrong in an output, and the policies that read it.
+fn problems(html: &mut Html, output: &Output) {
+    let Some(Side { recording, .. }) = output.sides.first().filter(|side| !side.recording.problems().is_empty()) else {
+        return;
+    };
+    html.of_class("div", "wide", |html| {
+        html.table("", "Problems", &["problem", "field", "text", "reason", "policies"], |html| {
+            for problem in recording.problems() {
+                let policies: Vec<&str> = problem.policies.iter().map(RecoveryPolicy::as_str).collect();
+                let verb = match (policies.is_empty(), problem.is_recovered) {
+                    (true, _) => "",
+                    (_, true) => "recovered by ",
+                    (_, false) => "could be recovered by ",
+                };
+                html.of_class("tr", "", |html| {
+                    html.element("th", &[("scope", "row")], |html| html.tag("code", "", problem.kind.as_str()));
+                    html.tag("td", "", problem.field.as_deref().unwrap_or_default());
+                    html.tag("td", "", &shortened(recording.slice(recording.problem_span(problem)), 200));
+                    html.tag("td", "", problem.reason.as_deref().unwrap_or_default());
+                    html.tag("td", "", &format!("{verb}{}", policies.join(", ")));
+                });
+            }
+        });
+    });
 }
 
 /// The result of an output, in a sentence.

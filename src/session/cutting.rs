@@ -97,7 +97,13 @@ mod tests {
     #[test]
     fn the_time_left_follows_from_the_cuts_tried() {
         let template = Template::load(r#"{"start_anchor": "<a>", "fields": {"content": {}}}"#).unwrap().template;
-        let run = Run { template: &template, prefix: "", mode: Default::default(), tools: None };
+        let run = Run {
+            template: &template,
+            prefix: "",
+            mode: Default::default(),
+            tools: None,
+            recovery: Default::default(),
+        };
         let recording = Recording::new(&run, ["0123456789"]).unwrap();
         let began = Instant::now();
         let mut running = RunningSearch { search: CutSearch::new(&recording, None), began };

@@ -26,11 +26,13 @@ pub fn new_fixture(
 
 /// What a case gives now: the message, what is wrong, the events.
 pub fn actual(material: &Material) -> Result<Actual, Problem> {
-    let options = Options { tools: material.tools.clone(), ..Options::default() };
+    let options = Options::default().tools(material.tools.clone());
+    let options = options.recover(material.recovery.policies).validate(material.recovery.validate);
     let parser = Parser::new(&material.template, &material.prefix, options);
     let parser = parser.map_err(|error| Diagnostic::error("parse-failed", error.to_string()))?;
     let reading = Reading::new(parser, std::iter::once(material.output.as_str()));
-    Ok(Actual { message: reading.message().cloned(), error: reading.problems(), events: reading.event_values() })
+    let (error, events) = (reading.errors(), reading.event_values());
+    Ok(Actual { message: reading.message().cloned(), error, problems: reading.problems, events })
 }
 
 /// Replaces a file as a whole.

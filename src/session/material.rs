@@ -7,6 +7,7 @@ use super::chunking::Chunking;
 use crate::content::coerce::Tools;
 use crate::json::{Object, Value};
 use crate::parser::Chunks;
+use crate::replay::Recovery;
 use crate::template::Template;
 
 /// An output, and what it is parsed with.
@@ -30,6 +31,8 @@ pub struct Material {
     pub chunks: Option<Vec<usize>>,
     /// The tools whose schemas say what types arguments have.
     pub tools: Option<Arc<Tools>>,
+    /// How text is read that departs from the format.
+    pub recovery: Recovery,
     /// The message it should give, if that is known.
     pub expected: Option<Object>,
     /// Whether a fixture allows it to give another message.

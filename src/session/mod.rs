@@ -21,6 +21,7 @@ mod piped;
 mod playback;
 mod playing;
 mod position;
+mod problems;
 mod prover;
 mod replaying;
 mod searching;

@@ -95,6 +95,8 @@ pub enum Showing {
     Modes,
     /// The template and a second one, side by side.
     Templates(Mode),
+    /// Without policies of recovery and with all of them, side by side.
+    Recovery,
 }
 
 impl Showing {
@@ -104,6 +106,7 @@ impl Showing {
             Showing::One(mode) => vec![mode],
             Showing::Modes => vec![Mode::Stable, Mode::Reference],
             Showing::Templates(mode) => vec![mode, mode],
+            Showing::Recovery => vec![Mode::Stable, Mode::Stable],
         }
     }
 
@@ -111,7 +114,7 @@ impl Showing {
     pub fn mode(self) -> Mode {
         match self {
             Showing::One(mode) | Showing::Templates(mode) => mode,
-            Showing::Modes => Mode::Stable,
+            Showing::Modes | Showing::Recovery => Mode::Stable,
         }
     }
 }

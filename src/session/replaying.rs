@@ -4,8 +4,8 @@ use super::playback::{Showing, Side, mode_name};
 use super::session::Session;
 use super::verdict::Verdict;
 use crate::diagnostic::Diagnostic;
-use crate::parser::Mode;
-use crate::replay::{Moment, Recording, Run, TooLarge, first_difference, quoted};
+use crate::parser::{Mode, Policies};
+use crate::replay::{Moment, Recording, Recovery, Run, TooLarge, first_difference, quoted};
 use crate::template::Template;
 
 impl Session {
@@ -69,8 +69,8 @@ impl Session {
             Some(before) if is_joined(before.text(), &material.prefix, &material.output) => before.text().clone(),
             _ => [material.prefix.as_str(), &material.output].concat().into(),
         };
-        let record = |template: &Template, mode: Mode, name: String| {
-            let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
+        let record_with = |template: &Template, mode: Mode, recovery: Recovery, name: String| {
+            let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone(), recovery };
             let ends = self.playback.chunking.ends(&material.output, material.chunks.as_deref());
             let ends = ends.map(|end| material.prefix.len() + end);
             let recording = match self.library.is_awaited {
@@ -79,7 +79,16 @@ impl Session {
             };
             Ok(Side { name, moment: recording.start(), recording })
         };
+        let record = |template: &Template, mode, name: String| record_with(template, mode, material.recovery, name);
         match (self.playback.showing, &material.other) {
+            (Showing::Recovery, _) => {
+                let with = |policies| Recovery { policies, ..material.recovery };
+                let [off, on] = [Policies::none(), Policies::all()].map(with);
+                Ok(vec![
+                    record_with(&material.template, Mode::Stable, off, "without policies".to_owned())?,
+                    record_with(&material.template, Mode::Stable, on, "with all policies".to_owned())?,
+                ])
+            }
             (Showing::Templates(mode), Some(other)) => Ok(vec![
                 record(&material.template, mode, material.template_file.clone())?,
                 record(&other.template, mode, other.name.clone())?,
@@ -110,7 +119,7 @@ impl Session {
             Showing::One(Mode::Reference) => Showing::Modes,
             Showing::Modes if templates => Showing::Templates(Mode::Stable),
             Showing::Templates(Mode::Stable) => Showing::Templates(Mode::Reference),
-            Showing::Modes | Showing::Templates(Mode::Reference) => Showing::One(Mode::Stable),
+            Showing::Modes | Showing::Templates(Mode::Reference) | Showing::Recovery => Showing::One(Mode::Stable),
         };
         self.record();
         if self.playback.sides.len() > 1 {

@@ -28,6 +28,7 @@ pub(super) fn judge(material: &Material) -> Verdict {
         prefix: &material.prefix,
         mode: Mode::Stable,
         tools: material.tools.clone(),
+        recovery: material.recovery,
     };
     let recording = Recording::new(&run, [material.output.as_str()]);
     recording.map_or(Verdict::Broken, |recording| verdict_of(material, &recording))

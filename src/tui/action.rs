@@ -26,6 +26,8 @@ pub enum Action {
     Rechunk,
     SearchCut,
     SwitchMode,
+    SwitchRecovery,
+    ToProblem,
     ToDifference,
     NextOutput,
     PreviousOutput,

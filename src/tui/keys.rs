@@ -100,6 +100,8 @@ pub const KEYS: &[Binding] = &[
     bind(&[char('r')], Action::Rechunk, Parse, "re-chunk", "cut the output another way"),
     bind(&[char('w')], Action::SearchCut, Parse, "worst cut", "find the cut that changes the reference's answer"),
     bind(&[char('m')], Action::SwitchMode, Parse, "mode", "stable, reference, or both side by side"),
+    bind(&[char('R')], Action::SwitchRecovery, Parse, "", "without policies and with all of them, side by side"),
+    bind(&[char('P')], Action::ToProblem, Parse, "", "the next problem of the output"),
     bind(&[char('x')], Action::ToDifference, Find, "wrong", "the next wrong event; of two sides, where they part"),
 
     bind(&[char(']')], Action::NextOutput, Work, "next output", "the next output of the list"),

@@ -86,6 +86,7 @@ impl Outputs for TestOutputs {
             output: (*output).to_owned(),
             chunks: (index == 1).then(|| vec![5, 3]),
             tools: None,
+            recovery: Default::default(),
             expected: self.world.borrow().expected.clone(),
             is_excused: self.world.borrow().is_excused,
         })

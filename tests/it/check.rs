@@ -275,6 +275,28 @@ fn the_grammar_of_the_request_has_to_allow_the_output() {
 }
 
 #[test]
+fn a_case_lists_the_problems_of_its_output() {
+    let case = |header: &str, problems: &str| {
+        format!(
+            "template: t.json\n{header}=== prefix\n<bot>\n=== output\n<call>{{\"name\": \"f\", \"arguments\": {{\"a\": 1,}}}}\
+             </call>\n=== message\n{{\"role\": \"assistant\", \"tool_calls\": [{{\"type\": \"function\", \"function\": \
+             {{\"name\": \"f\", \"arguments\": {{\"a\": 1}}}}}}]}}\n=== problems\n{problems}\n"
+        )
+    };
+    let recovered = "malformed tool_calls call 0 recovered json-commas";
+    let project = Project::new(&[
+        ("right.fixture", &case("recover: all\n", recovered)),
+        ("wrong.fixture", &case("recover: json-commas\n", "malformed tool_calls")),
+    ]);
+    assert_eq!(project.check(&["right.fixture"]).code, 0);
+    let wrong = project.check(&["wrong.fixture"]);
+    let says = format!("problem 1 differs: expected `malformed tool_calls`, found `{recovered}`");
+    assert!(wrong.code == 1 && wrong.shown().contains(&says), "{}", wrong.shown());
+    assert_eq!(project.check(&["wrong.fixture", "--bless"]).code, 0);
+    assert!(project.read("wrong.fixture").ends_with(&format!("=== problems\n{recovered}\n")));
+}
+
+#[test]
 fn selecting() {
     let project = Project::new(&[("a.fixture", &failing()), ("b.fixture", &good())]);
     assert_eq!(

@@ -5,6 +5,7 @@ use std::fs;
 use backchat::check::fixture::{self, Actual, Broken, Case, FixtureFile, Shared};
 use backchat::diagnostic::{Format, Sources, render};
 use backchat::json::{self, Value};
+use backchat::parser::Policies;
 
 fn read(name: &str, text: &str) -> FixtureFile {
     fixture::read_text(name, text.to_owned(), &Shared::default())
@@ -46,6 +47,26 @@ fn several_cases_share_what_stands_above_them() {
     assert_eq!((two.prefix.as_str(), two.output.as_str(), two.stop.len()), ("p", "2 ", 0));
     assert_eq!((one.tools, two.tools), (Some(Value::List(vec![])), Some(Value::List(vec![]))));
     assert_eq!(two.expected.error.unwrap().value, ["malformed a: b", "missing c"]);
+}
+
+#[test]
+fn a_case_may_ask_for_policies_and_list_problems() {
+    let case = case(
+        "template: t.json\nrecover: all, missing-reasoning-opener\nvalidate: yes\n=== prefix none\n=== output\n<c>{,}\n\
+         === problems\nmalformed c call 0 recovered json-commas\n",
+    );
+    assert_eq!((case.recover, case.validate), (Policies::every(), true));
+    assert_eq!(case.expected.problems.unwrap().value, ["malformed c call 0 recovered json-commas"]);
+    let row = |more: &str| {
+        let text = format!("{{\"template\": \"t.json\", \"prefix\": \"\", \"text\": \"\"{more}}}\n");
+        read("log.jsonl", &text).cases.swap_remove(0)
+    };
+    let named = row(r#", "recover": ["json-keys"], "problems": []"#).unwrap();
+    assert_eq!((named.recover, named.is_log), (Policies::named("json-keys").unwrap(), false));
+    let recorded = row(r#", "problems": [{"kind": "malformed"}]"#).unwrap();
+    assert_eq!((recorded.expected.problems, recorded.is_log), (None, true));
+    let broken = row(r#", "recover": ["json-key"]"#).unwrap_err();
+    assert!(broken.diagnostics[0].message.starts_with("`recover`: there is no policy `json-key`"));
 }
 
 #[test]
@@ -150,7 +171,7 @@ fn blessed(name: &str, text: &str, error: &[&str], events: &str) -> String {
     let bless = |case| {
         let events = json::read(events).unwrap().as_list().unwrap().to_vec();
         let error = error.iter().map(|line| (*line).to_owned()).collect();
-        (case, Actual { message: Some(object(r#"{"b": 2}"#)), error, events })
+        (case, Actual { message: Some(object(r#"{"b": 2}"#)), error, events, ..Actual::default() })
     };
     let pairs: Vec<_> = file.cases.iter().flatten().map(bless).collect();
     let text = fixture::rewrite(&file, &pairs, &[]);

@@ -94,7 +94,13 @@ fn each_step_in_the_browser_is_the_moment_that_was_recorded() {
         "<think>Is 1 < 2?\u{202e}\0 🚆</think>Yé`s.\n<call>{\"a\": \"</x\"}</call> <call>{\"b\": [1]}</call>no<stop>";
     let Some(steps) = said(&folder, &replayed(&folder, output), WALK) else { return };
     let template = Template::load(pages::TEMPLATE).unwrap().template;
-    let run = Run { template: &template, prefix: "<user>Is 1 < 2?<bot>", mode: Mode::Stable, tools: None };
+    let run = Run {
+        template: &template,
+        prefix: "<user>Is 1 < 2?<bot>",
+        mode: Mode::Stable,
+        tools: None,
+        recovery: Default::default(),
+    };
     let recording = Recording::new(&run, Chunks::Every(1).of(output)).unwrap();
     let steps = steps.as_list().unwrap();
     assert_eq!(steps.len(), recording.feed_count());

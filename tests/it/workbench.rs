@@ -688,6 +688,7 @@ impl Outputs for Trap {
             output: OUTPUT.to_owned(),
             chunks: None,
             tools: None,
+            recovery: Default::default(),
             expected: None,
             is_excused: false,
         })

@@ -17,7 +17,7 @@ fn open(text: &str) -> Option<Opened> {
 pub fn read(template_text: &str, prefix: &str, output: &str, tools_text: Option<&str>) -> Value {
     let Some(opened) = open(template_text) else { return Value::Null };
     let template = &opened.loaded.template;
-    let run = Run { template, prefix, mode: Mode::Stable, tools: tools(tools_text) };
+    let run = Run { template, prefix, mode: Mode::Stable, tools: tools(tools_text), recovery: Default::default() };
     let Ok(recording) = Recording::new(&run, [output]) else { return Value::Null };
     let start = recording.output_start();
     let end = recording.text().len();
@@ -86,7 +86,7 @@ fn problems(recording: &Recording) -> Vec<String> {
 pub fn steps(template_text: &str, prefix: &str, output: &str, tools_text: Option<&str>) -> Option<String> {
     let template = open(template_text)?.loaded.template;
     let tools = tools(tools_text);
-    let run = Run { template: &template, prefix, mode: Mode::Stable, tools: tools.clone() };
+    let run = Run { template: &template, prefix, mode: Mode::Stable, tools: tools.clone(), recovery: Default::default() };
     let recording = Recording::new(&run, Chunks::Every(1).of(output)).ok()?;
     let side = Side { name: String::new(), recording };
     Some(fragment::stepper(&Output { name: String::new(), sides: vec![side], expected: None, tools }))

@@ -293,7 +293,13 @@ impl Replay {
             (None, Some(_)) => Chunking::RECORDED,
             (None, None) => otherwise,
         };
-        let run = Run { template, prefix: &material.prefix, mode, tools: material.tools.clone() };
+        let run = Run {
+            template,
+            prefix: &material.prefix,
+            mode,
+            tools: material.tools.clone(),
+            recovery: material.recovery,
+        };
         let ends = chunking.ends(&material.output, material.chunks.as_deref());
         let ends = ends.map(|end| material.prefix.len() + end);
         let text = [material.prefix.as_str(), &material.output].concat().into();

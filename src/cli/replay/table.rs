@@ -130,7 +130,13 @@ mod tests {
         let template = r#"{"start_anchor": "<bot>", "fields": {"n": {"open": "<n>", "close": "</n>", "content": "int"},
             "content": {}}}"#;
         let template = Template::load(template).unwrap().template;
-        let run = Run { template: &template, prefix: "<bot>", mode: Default::default(), tools: None };
+        let run = Run {
+            template: &template,
+            prefix: "<bot>",
+            mode: Default::default(),
+            tools: None,
+            recovery: Default::default(),
+        };
         let recording = Recording::new(&run, ["<n>3</n>ok"]).unwrap();
         let expected = [("n".to_owned(), "3".into()), ("content".to_owned(), "ok".into())].into_iter().collect();
         insta::assert_snapshot!(table(&recording, Some(&expected)), @r#"
@@ -152,7 +158,13 @@ mod tests {
         let template =
             r#"{"start_anchor": "<bot>", "fields": {"thought": {"open": "<t>", "close": "</t>"}, "content": {}}}"#;
         let template = Template::load(template).unwrap().template;
-        let run = Run { template: &template, prefix: "<bot><t>", mode: Default::default(), tools: None };
+        let run = Run {
+            template: &template,
+            prefix: "<bot><t>",
+            mode: Default::default(),
+            tools: None,
+            recovery: Default::default(),
+        };
         let recording = Recording::new(&run, ["h", "m\u{1b}", "<", "/t", ">Hel", "lo <", "b>"]).unwrap();
         insta::assert_snapshot!(table(&recording, None), @r#"
           CHAR  EVENT      FIELD    TEXT

@@ -24,6 +24,7 @@ use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources};
 use crate::input::{self, Problem};
 use crate::json::{self, Object, Value};
+use crate::replay::Recovery;
 use crate::template::Template;
 use crate::template::source::{self, Opened, SourceError};
 
@@ -388,6 +389,7 @@ impl OutputSet {
             output,
             chunks,
             tools: self.tools(tools)?,
+            recovery: Recovery::default(),
             expected,
             is_excused: false,
         })

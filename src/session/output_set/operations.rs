@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
 use crate::input::Problem;
 use crate::json::Object;
 use crate::parser::Mode;
+use crate::replay::Recovery;
 use crate::template::Template;
 use crate::template::source;
 
@@ -44,9 +45,10 @@ impl Outputs for OutputSet {
                 let (case, _) = self.case(file, name)?;
                 let opened = self.template_of(Some(&case))?;
                 let expected = case.expected.message.map(|message| message.value);
+                let recovery = Recovery { policies: case.recover, validate: case.validate };
                 let is_excused = case.allow.iter().any(|id| id == "check-message");
                 let material = self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
-                Ok(Material { is_excused, ..material })
+                Ok(Material { is_excused, recovery, ..material })
             }
             Some(Item::Given(given)) => {
                 let text = given.template.to_json();
@@ -222,7 +224,7 @@ impl Outputs for OutputSet {
         match view.showing {
             Showing::Modes => option("--mode", "both"),
             Showing::One(Mode::Reference) | Showing::Templates(Mode::Reference) => option("--mode", "reference"),
-            Showing::One(Mode::Stable) | Showing::Templates(Mode::Stable) => {}
+            Showing::One(Mode::Stable) | Showing::Templates(Mode::Stable) | Showing::Recovery => {}
         }
         option("--at", &view.at.to_string());
         Ok(words.join(" "))

@@ -106,6 +106,8 @@ impl App {
             A::Rechunk => self.layout.overlay = Some(Overlay::choose(Choice::Chunking)),
             A::SearchCut => self.session.start_cut_search(),
             A::SwitchMode => self.session.switch_mode(),
+            A::SwitchRecovery => self.session.switch_recovery(),
+            A::ToProblem => self.session.show_problem(),
             A::ToDifference => self.session.show_next_difference(),
             A::NextOutput => self.session.turn_to(true, count),
             A::PreviousOutput => self.session.turn_to(false, count),

@@ -81,6 +81,7 @@ pub fn header(buffer: &mut Buffer, area: Rect, app: &App) {
     let how = match app.session.playback.showing {
         Showing::One(mode) => mode_name(mode).to_owned(),
         Showing::Modes => "stable | reference".to_owned(),
+        Showing::Recovery => "without policies | with all policies".to_owned(),
         Showing::Templates(mode) => format!("two templates, {}", mode_name(mode)),
     };
     let how = format!("  {how}, {}", app.session.playback.chunking);
