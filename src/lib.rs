@@ -86,6 +86,9 @@
 // The parser's rooms keep what only the workbench asks for, such as what a pattern is made of.
 #![cfg_attr(not(feature = "workbench"), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "workbench")]
+#[doc(hidden)]
+pub mod audit;
 #[cfg(feature = "derive")]
 pub mod bridge;
 #[cfg(feature = "chat")]

@@ -13,6 +13,7 @@ use say;
 
 #[doc(hidden)]
 pub mod answers;
+mod audit;
 mod bridge;
 mod case_selection;
 mod chat_options;
@@ -95,6 +96,7 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Audit(audit::Audit),
     Derive(derive::Derive),
     Convert(convert::Convert),
     Doctor(doctor::Doctor),
@@ -165,6 +167,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return refuse(error, &arguments),
     };
     let result = match &cli.command {
+        Command::Audit(command) => command.run(&cli.global),
         Command::Convert(command) => command.run(&cli.global),
         Command::Check(command) => command.run(&cli.global),
         Command::Review(command) => command.run(&cli.global),

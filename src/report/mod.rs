@@ -4,6 +4,7 @@
 //! A page is a function of the findings of the other rooms: nothing is parsed or rendered in the browser, and the same
 //! findings give the same bytes. Whatever a model or a template wrote is text on it (`html`).
 
+mod audit;
 mod check;
 mod colors;
 mod cut;
@@ -22,6 +23,7 @@ mod stepper;
 mod steps;
 mod turn;
 
+pub use self::audit::audit;
 pub use self::check::check;
 pub use self::derive::{derivation, proof};
 pub use self::doctor::{Examined, doctor};

@@ -11,6 +11,7 @@
 )]
 
 mod action;
+mod audit;
 mod calls;
 mod canonical;
 mod chat_dialect;

@@ -188,6 +188,15 @@ impl Doubts {
     }
 }
 
+/// An output of a log that was read.
+pub struct Read {
+    pub finished: Finished,
+    /// The text; empty if it came as ids.
+    pub text: String,
+    /// The other keys of its row.
+    pub others: Object,
+}
+
 /// Answers rows, and remembers the templates they carry.
 pub struct Answerer<'a> {
     asked: &'a Asked,
@@ -198,6 +207,8 @@ pub struct Answerer<'a> {
     templates: IndexMap<String, Result<Reader, RowError>>,
     /// Templates for the ids of a tokenizer, by their text, the tokenizer and the policy, the oldest first.
     token_templates: IndexMap<(String, String, Policy), Result<TokenTemplate, RowError>>,
+    /// The tools of the row before: rows of one conversation, or of one job, have the same.
+    tools: Option<(Value, Arc<Tools>)>,
 }
 
 /// Why a response schema is not asked for events, chunks or a mode.
@@ -222,7 +233,17 @@ const REMEMBERED: usize = 64;
 impl<'a> Answerer<'a> {
     pub fn new(asked: &'a Asked, doubts: &'a Doubts) -> Self {
         let template = asked.template.as_ref().map(Reader::unshared);
-        Self { asked, doubts, template, templates: IndexMap::new(), token_templates: IndexMap::new() }
+        Self { asked, doubts, template, templates: IndexMap::new(), token_templates: IndexMap::new(), tools: None }
+    }
+
+    /// Reads the output of a row.
+    pub fn read(&mut self, line: Line<'_>) -> Result<Read, RowError> {
+        let mut row = Row::read(line.number, line.bytes).1?;
+        let others = std::mem::take(&mut row.others);
+        match self.run(row, None)? {
+            Done::Finished(finished, text) => Ok(Read { finished, text: text.unwrap_or_default(), others }),
+            Done::Message(_) => Err(RowError::load("a response schema reports no problems; give a response template")),
+        }
     }
 
     /// Appends the answer to a row, one line of JSON.
@@ -278,7 +299,7 @@ impl<'a> Answerer<'a> {
             Reader::Schema(schema) => return Ok(Done::Message(schema.parse(&row.text)?)),
         };
         let prefix = row.prefix?;
-        let tools = row.tools.as_ref().or(self.asked.tools.as_ref());
+        let tools = self.tools(row.tools)?;
         let prefix = prefix.as_deref().or(self.asked.prefix.as_deref()).unwrap_or("");
         if let Some(ids) = &row.ids {
             let tokens = self.token_template(&template, carried, ids)?;
@@ -301,6 +322,20 @@ impl<'a> Answerer<'a> {
         let parser = begin(Beginning::Text { template: &template, prefix }, (self.asked, keeping), tools, &[])?;
         let finished = parse(parser, feeds.map(|feed| Piece::Text(feed.into())), recording)?;
         Ok(Done::Finished(finished, Some(row.text)))
+    }
+
+    /// The tools of a row, or else those of the command line.
+    fn tools(&mut self, own: Option<Value>) -> Result<Option<Arc<Tools>>, RowError> {
+        let Some(given) = own.as_ref().or(self.asked.tools.as_ref()) else { return Ok(None) };
+        if let Some((known, tools)) = &self.tools
+            && known == given
+        {
+            return Ok(Some(Arc::clone(tools)));
+        }
+        let made = tools(Some(given))?;
+        let given = given.clone();
+        self.tools = made.clone().map(|tools| (given, tools));
+        Ok(made)
     }
 
     /// The template of a row for the ids of its tokenizer.
@@ -370,7 +405,7 @@ impl<'a> Answerer<'a> {
 }
 
 /// The tools as the parser takes them.
-fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
+pub fn tools(given: Option<&Value>) -> Result<Option<Arc<Tools>>, RowError> {
     let wrong = |reason: crate::parser::ToolsError| RowError::new("prefix", reason.to_string());
     given.map(|tools| Tools::new(tools).map(Arc::new).map_err(wrong)).transpose()
 }
@@ -392,10 +427,9 @@ pub fn token_template(
 pub fn begin(
     beginning: Beginning<'_>,
     (asked, keeping): (&Asked, Keeping),
-    tools: Option<&Value>,
+    tools: Option<Arc<Tools>>,
     stop_ids: &[u32],
 ) -> Result<Parser, RowError> {
-    let tools = self::tools(tools)?;
     let Keeping { reasoning, tools_off, recover, validate } = keeping;
     let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
     let options =

@@ -16,7 +16,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use self::answer::{Answerer, Asked, AskedIds, Doubts, Keeping, Reader, Recording};
+pub use self::answer::{Answerer, Asked, Doubts, Reader};
+use self::answer::{AskedIds, Keeping, Recording};
 use self::arriving::Arriving;
 use self::output::{Beginning, Piece};
 use super::rows::Tally;
@@ -232,7 +233,8 @@ impl Parse {
             Some(GivenIds { tokens, prompt_ids: Some(prompt_ids), .. }) => Beginning::Ids { tokens, prompt_ids },
             Some(GivenIds { tokens, .. }) => Beginning::IdsAfterText { tokens, prefix },
         };
-        let parser = answer::begin(beginning, (&asked, asked.keeping), asked.tools.as_ref(), &self.stop_ids);
+        let tools = answer::tools(asked.tools.as_ref());
+        let parser = tools.and_then(|tools| answer::begin(beginning, (&asked, asked.keeping), tools, &self.stop_ids));
         let mut out = io::stdout().lock();
         let is_table = asked.events && out.is_terminal();
         let mut recording = Recording { problems_only: true, spans: asked.spans, ..Recording::default() };
@@ -348,7 +350,7 @@ fn many(path: &str, asked: &Asked, strict: bool, global: &Global) -> Result<Exit
 }
 
 /// The template or schema at a path. Its warnings are printed.
-fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
+pub fn load(path: &str, global: &Global) -> Result<Reader, Failure> {
     let mut source = input::template_or_schema(path)?;
     let (diagnostics, sources) = match &mut source {
         Source::Template(opened) => (std::mem::take(&mut opened.loaded.warnings), &opened.sources),

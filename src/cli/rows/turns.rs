@@ -89,7 +89,9 @@ impl<W: Write> Turns<W> {
             if is_awaited {
                 self.moved.notify_all();
             }
-            progress.make_room();
+            if !answers.text.is_empty() {
+                progress.make_room();
+            }
             let written = out.write_all(answers.text.as_bytes()).and_then(|()| out.flush());
             progress.advance(answers.length, rows);
             answers.text.clear();

@@ -1,0 +1,19 @@
+//! The smallest output of a cause: which of two it is does not depend on the order in which they come.
+
+/// A row of a log, as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The number of its line, from 1.
+    pub line: u64,
+    /// The length of its output, in bytes.
+    pub length: usize,
+    /// The line.
+    pub row: Box<[u8]>,
+}
+
+impl Example {
+    /// Whether a row is a smaller example than this one. Of two outputs of one length it is the first in the log.
+    pub fn is_larger_than(&self, line: u64, length: usize) -> bool {
+        (length, line) < (self.length, self.line)
+    }
+}

@@ -1,0 +1,101 @@
+//! The smallest output of each cause as a fixture, with its message and its problems.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::audit::{Example, Tally};
+use crate::check::Reading;
+use crate::check::fixture::write_sections;
+use crate::cli::parse::Asked;
+use crate::cli::signals::uninterrupted;
+use crate::cli::{Failure, Global, input, note};
+use crate::content::coerce::Tools;
+use crate::diagnostic::escape;
+use crate::json::{self, Value};
+use crate::parser::{Options, Parser};
+use crate::template::Template;
+use crate::template::source::replace_file;
+
+/// The file of a template that a row carries, and its text.
+type Carried = (PathBuf, String);
+
+/// Where fixtures are written, and what the rows leave out.
+pub struct Fixtures<'a> {
+    pub folder: &'a Path,
+    pub asked: &'a Asked,
+    /// The template of the command line.
+    pub template: Option<&'a str>,
+    /// The log.
+    pub logs: &'a str,
+}
+
+impl Fixtures<'_> {
+    /// Writes a fixture for each cause; a file that is there may have been reviewed, and stays.
+    pub fn write(&self, tally: &Tally, global: &Global) -> Result<(), Failure> {
+        let cannot = |path: &Path, error: &std::io::Error| input::cannot_write(&path.display().to_string(), error);
+        fs::create_dir_all(self.folder).map_err(|error| cannot(self.folder, &error))?;
+        let (mut written, mut kept) = (0, 0);
+        for (cause, counted) in tally.ranked() {
+            let file = self.folder.join(format!("{}.fixture", cause.slug()));
+            let Some((text, template)) = self.fixture(&file, &counted.example) else { continue };
+            if file.exists() {
+                kept += 1;
+                continue;
+            }
+            if let Some((file, text)) = template {
+                uninterrupted(|| replace_file(&file, text.as_bytes())).map_err(|error| cannot(&file, &error))?;
+            }
+            uninterrupted(|| replace_file(&file, text.as_bytes())).map_err(|error| cannot(&file, &error))?;
+            written += 1;
+        }
+        if !global.is_quiet() {
+            let folder = self.folder.display().to_string();
+            let kept = if kept > 0 { format!(", kept {kept} that exist") } else { String::new() };
+            note(&format!("wrote {written} fixtures into {}{kept}", escape(&folder)));
+        }
+        Ok(())
+    }
+
+    /// The text of a fixture; and the file of its template, if the row carries it. An output of token ids has none.
+    fn fixture(&self, file: &Path, example: &Example) -> Option<(String, Option<Carried>)> {
+        let row = json::read(std::str::from_utf8(&example.row).ok()?).ok()?;
+        let output = row.get("text")?.as_str()?;
+        let prefix = row.get("prefix").and_then(Value::as_str).unwrap_or_default();
+        let tools = row.get("tools").filter(|tools| !tools.is_null()).or(self.asked.tools.as_ref());
+        let (template, named, own) = self.template(file, &row)?;
+        let made = tools.map(Tools::new).transpose().ok()?.map(Arc::new);
+        let options = Options::default().tools(made).validate(self.asked.keeping.validate);
+        let reading = Reading::new(Parser::new(&template, prefix, options).ok()?, std::iter::once(output));
+        let message = reading.message()?;
+        let origin = format!("# Line {} of {}.\n", example.line, escape(input::name(self.logs)));
+        let validate = if self.asked.keeping.validate { "validate: yes\n" } else { "" };
+        let sections = write_sections(prefix, tools, output, message);
+        let mut text = format!("{origin}template: {named}\n{validate}\n{sections}");
+        for (name, lines) in [("error", reading.errors()), ("problems", reading.problems)] {
+            if !lines.is_empty() {
+                text.push_str(&format!("=== {name}\n{}\n", lines.join("\n")));
+            }
+        }
+        Some((text, own))
+    }
+
+    /// The template of a row, its name in a fixture, and its file if it has none.
+    fn template(&self, file: &Path, row: &Value) -> Option<(Template, String, Option<Carried>)> {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let opened = |name: &str| {
+            let template = input::template(name).ok()?.loaded.template;
+            Some((template, input::path_from(folder, Path::new(name)), None))
+        };
+        match row.get("template") {
+            Some(Value::String(name)) => opened(name),
+            None => opened(self.template?),
+            Some(carried) => {
+                let template = Template::from_value(carried).ok()?.template;
+                let own = file.with_extension("template.json");
+                let name = own.file_name()?.to_string_lossy().into_owned();
+                Some((template, name, Some((own, format!("{}\n", carried.to_pretty("  "))))))
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The data of an audit as JSON.
+
+use crate::audit::{Cause, Counted, Tally};
+use crate::json::{self, Object, Value};
+
+/// The counts and the causes, those of the most outputs first.
+pub fn of(tally: &Tally, by: &str) -> Value {
+    let causes = tally.ranked().into_iter().map(|(cause, counted)| self::cause(tally, cause, counted)).collect();
+    Value::from([
+        ("outputs", tally.outputs.into()),
+        ("not_read", tally.failed.into()),
+        ("with_problems", tally.with_problems.into()),
+        ("by", by.into()),
+        ("groups", groups(&tally.groups)),
+        ("causes", Value::List(causes)),
+    ])
+}
+
+fn groups(counts: &std::collections::BTreeMap<String, u64>) -> Value {
+    Value::Object(counts.iter().map(|(name, count)| (name.clone(), (*count).into())).collect())
+}
+
+fn cause(tally: &Tally, cause: &Cause, counted: &Counted) -> Value {
+    let policies = cause.policy_names().into_iter().map(Value::from).collect();
+    // A row that was read is JSON.
+    let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
+    let keys = ["id", "text", "token_ids", "prefix"];
+    let kept = keys.into_iter().filter_map(|key| Some((key.to_owned(), row.get(key)?.clone())));
+    let line = ("line".to_owned(), counted.example.line.into());
+    let example: Object = std::iter::once(line).chain(kept).collect();
+    Value::from([
+        ("kind", cause.kind.as_str().into()),
+        ("recoverable", Value::List(policies)),
+        ("outputs", counted.outputs.into()),
+        ("share", tally.share(counted.outputs).into()),
+        ("cut", counted.cut.into()),
+        ("groups", groups(&counted.groups)),
+        ("example", Value::Object(example)),
+    ])
+}

@@ -1,0 +1,162 @@
+//! `backchat audit`: a log of outputs in, the causes of its problems out, in one pass and in constant memory.
+
+mod fixtures;
+mod json;
+mod reader;
+mod table;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use self::fixtures::Fixtures;
+use self::reader::Worker;
+use super::parse::{Asked, Doubts, Reader, load};
+use super::report::Report;
+use super::{Failure, Global, input, note, rows};
+use crate::audit::{Gate, Limit, Tally};
+use crate::diagnostic::{Diagnostic, Place, escape};
+use crate::report;
+
+/// Rank what goes wrong in logs of model outputs
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  backchat audit outputs.jsonl --template template.json
+  backchat audit log.jsonl --by server --report audit.html
+  backchat audit log.jsonl --max malformed=0.1% --max any=2%
+  backchat audit log.jsonl --fixtures tests/outputs
+
+A row is {\"text\", \"prefix\"?, \"template\"?, \"tools\"?, \"model\"?, \"server\"?, \"finish_reason\"?}, as
+`backchat parse --jsonl` takes it and `backchat serve --record` writes it. A cause is a kind of
+problem and the policies that would recover it; docs/recovery.md explains both.
+
+Exit codes: 0 audited; 1 more outputs have a problem than --max allows; 2 could not run.")]
+pub struct Audit {
+    /// The log, a JSON Lines file, or `-`
+    logs: String,
+    /// Read rows that carry no template with this one
+    #[arg(long, value_name = "TEMPLATE")]
+    template: Option<String>,
+    /// Read rows that carry no tools with these, a JSON list
+    #[arg(long, value_name = "FILE")]
+    tools: Option<String>,
+    /// Check the arguments of calls against the JSON schemas of their tools
+    #[arg(long)]
+    validate: bool,
+    /// Count the outputs of each model or of each server
+    #[arg(long, value_enum, default_value = "model")]
+    by: By,
+    /// Select the output: a table, or the data as JSON
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Exit with 1 if more outputs have this problem: KIND=N or KIND=P%, where KIND may be `any`; repeatable
+    #[arg(long, value_name = "GATE")]
+    max: Vec<Gate>,
+    /// Write the smallest output of each cause as a fixture into this folder; existing files are kept
+    #[arg(long, value_name = "DIR")]
+    fixtures: Option<PathBuf>,
+    #[command(flatten)]
+    page: Report,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    Model,
+    Server,
+}
+
+impl By {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Server => "server",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Audit {
+    pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
+        let mut asked = Asked {
+            template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
+            tools: self.tools.as_deref().map(input::tools).transpose()?,
+            ..Asked::default()
+        };
+        asked.keeping.validate = self.validate;
+        if matches!(asked.template, Some(Reader::Schema(_))) {
+            let problem = Diagnostic::error("audit-schema", "a response schema reports no problems");
+            return Err(problem
+                .help("convert it with `backchat convert`, and audit with the response template")
+                .into());
+        }
+        let tally = self.tally(&asked, global)?;
+        self.page.write(global, || report::audit(input::name(&self.logs), self.by.key(), &tally))?;
+        if let Some(folder) = &self.fixtures {
+            let fixtures = Fixtures { folder, asked: &asked, template: self.template.as_deref(), logs: &self.logs };
+            fixtures.write(&tally, global)?;
+        }
+        let mut out = io::stdout().lock();
+        let text = match self.format {
+            Format::Json => format!("{}\n", json::of(&tally, self.by.key())),
+            Format::Text => table::of(&tally, global.colors(&out)),
+        };
+        out.write_all(Global::printable(&text, &out).as_bytes())?;
+        out.flush()?;
+        drop(out);
+        self.note_failures(&tally, global);
+        Ok(ExitCode::from(u8::from(self.exceeds(&tally, global))))
+    }
+
+    /// Reads the log.
+    fn tally(&self, asked: &Asked, global: &Global) -> Result<Tally, Failure> {
+        let doubts = Doubts::default();
+        let all = Mutex::new(Tally::default());
+        rows::answer(&self.logs, global, || {
+            let mut worker = Worker::new(asked, &doubts, self.by.key(), &all);
+            move |line: rows::Line<'_>, _: &mut String| worker.take(&line)
+        })?;
+        let tally = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match &tally.first_failure {
+            Some((line, why)) if tally.outputs == 0 => {
+                let problem = Diagnostic::error("audit-no-outputs", format!("no row can be read; line {line}: {why}"));
+                let problem = problem.at(Place::file(input::name(&self.logs)));
+                Err(problem.help("`backchat audit --help` shows what a row has").into())
+            }
+            _ => Ok(tally),
+        }
+    }
+
+    fn note_failures(&self, tally: &Tally, global: &Global) {
+        if let Some((line, why)) = tally.first_failure.as_ref().filter(|_| !global.is_quiet()) {
+            let rows = tally.outputs + tally.failed;
+            note(&format!("{} of {rows} rows were not read; the first is line {line}: {}", tally.failed, escape(why)));
+        }
+        if tally.unlisted > 0 && !global.is_quiet() {
+            note(&format!("{} outputs have causes beyond the first thousand", tally.unlisted));
+        }
+    }
+
+    /// Whether more outputs have a problem than a gate allows.
+    fn exceeds(&self, tally: &Tally, global: &Global) -> bool {
+        let mut is_exceeded = false;
+        for (gate, outputs) in self.max.iter().filter_map(|gate| Some((gate, gate.exceeded(tally)?))) {
+            is_exceeded = true;
+            if !global.is_quiet() {
+                let limit = match gate.limit {
+                    Limit::Outputs(most) => most.to_string(),
+                    Limit::Percent(most) => format!("{most}%"),
+                };
+                let share = tally.share(outputs) * 100.0;
+                super::say!("{}: {outputs} of {} outputs ({share:.2}%), at most {limit}", gate.name(), tally.outputs);
+            }
+        }
+        is_exceeded
+    }
+}

@@ -1,0 +1,67 @@
+//! The causes as a table: the most frequent first, each with its smallest output.
+
+use crate::audit::{Counted, Tally};
+use crate::diagnostic::escape;
+use crate::json;
+
+/// How many models or servers have a column.
+const COLUMNS: usize = 6;
+
+/// How much of an output is shown, in characters.
+const SHOWN: usize = 80;
+
+/// The table.
+pub fn of(tally: &Tally, color: bool) -> String {
+    let share = tally.share(tally.with_problems) * 100.0;
+    let mut out = format!("{} of {} outputs have problems ({share:.2}%).\n", tally.with_problems, tally.outputs);
+    let ranked = tally.ranked();
+    if ranked.is_empty() {
+        return out;
+    }
+    let columns = columns(tally);
+    let title = |name: &str| if name.is_empty() { "(none)".to_owned() } else { escape(name).into_owned() };
+    let mut lines = vec![["OUTPUTS", "SHARE"].map(str::to_owned).to_vec()];
+    lines.extend(ranked.iter().map(|(_, counted)| {
+        let share = format!("{:.2}%", tally.share(counted.outputs) * 100.0);
+        vec![counted.outputs.to_string(), share]
+    }));
+    for (line, counted) in lines.iter_mut().zip(std::iter::once(None).chain(ranked.iter().map(Some))) {
+        line.extend(columns.iter().map(|name| match counted {
+            None => title(name),
+            Some((_, counted)) => counted.groups.get(*name).copied().unwrap_or_default().to_string(),
+        }));
+    }
+    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns.len() + 2).map(|column| width(column).unwrap_or_default()).collect();
+    out.push('\n');
+    for (index, line) in lines.iter().enumerate() {
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let cause = index.checked_sub(1).and_then(|index| ranked.get(index));
+        let name = cause.map_or_else(|| "PROBLEM (POLICIES)".to_owned(), |(cause, _)| cause.to_string());
+        out.push_str(&format!("{}  {name}\n", cells.join("  ")));
+        if let Some((_, counted)) = cause {
+            let example = format!("{:indent$}line {}: {}", "", counted.example.line, shown(counted), indent = 8);
+            out.push_str(&if color { format!("\x1b[2m{example}\x1b[0m\n") } else { format!("{example}\n") });
+        }
+    }
+    out
+}
+
+/// The models or servers with the most outputs, if there is more than one.
+fn columns(tally: &Tally) -> Vec<&str> {
+    if tally.groups.len() < 2 {
+        return Vec::new();
+    }
+    let mut groups: Vec<_> = tally.groups.iter().collect();
+    groups.sort_by_key(|(name, outputs)| (std::cmp::Reverse(**outputs), *name));
+    groups.into_iter().take(COLUMNS).map(|(name, _)| name.as_str()).collect()
+}
+
+/// The beginning of the smallest output of a cause.
+fn shown(counted: &Counted) -> String {
+    let row = std::str::from_utf8(&counted.example.row).ok().and_then(|row| json::read(row).ok()).unwrap_or_default();
+    let text = row.get("text").or_else(|| row.get("token_ids")).map(ToString::to_string).unwrap_or_default();
+    let shown: String = text.chars().take(SHOWN).collect();
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("{}{more}", escape(&shown))
+}
