@@ -36,6 +36,9 @@ pub struct Prove {
     /// Also test the template on recorded outputs of the model
     #[arg(long, value_name = "FILE")]
     samples: Option<String>,
+    /// Also cut every conversation at every character and read it with the policies of recovery, which takes long
+    #[arg(long)]
+    thorough: bool,
     /// Select the output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
@@ -76,6 +79,7 @@ impl Prove {
             variables,
             now: Some(self.now.clone()),
             reasoning_field: self.reasoning_field.clone(),
+            thorough: self.thorough,
             samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
             ..Options::default()
         };
@@ -120,6 +124,9 @@ fn print(proven: &Proven, global: &Global) -> Result<(), Failure> {
     }
     if let Some(samples) = proven.samples_line() {
         writeln!(out, "  {}", escape(&samples))?;
+    }
+    if let Some(policies) = proven.verdict.policies.describe() {
+        writeln!(out, "  {}", escape(&policies))?;
     }
     for failure in &proven.verdict.failures {
         writeln!(out, "\nfailed: {}", escape(&failure.describe()))?;

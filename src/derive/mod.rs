@@ -29,6 +29,8 @@ pub(crate) use evidence::Evidence;
 pub use findings::Findings;
 pub use proof::Verdict;
 pub(crate) use proof::tools as proof_tools;
+#[doc(hidden)]
+pub use proof::{Cuts, PolicyRounds};
 pub(crate) use proof::{reasoning_field, with_conversations};
 // What a report shows of a proof.
 #[doc(hidden)]
@@ -73,6 +75,7 @@ pub struct Options {
     pub(crate) special_tokens: Vec<String>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) targets: Vec<&'static Target>,
+    pub(crate) thorough: bool,
 }
 
 impl Options {
@@ -101,6 +104,14 @@ impl Options {
     #[must_use]
     pub fn special_tokens(mut self, tokens: Vec<String>) -> Self {
         self.special_tokens = tokens;
+        self
+    }
+
+    /// Whether a proof also cuts every conversation at every character, which takes long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn thorough(mut self, thorough: bool) -> Self {
+        self.thorough = thorough;
         self
     }
 
@@ -196,6 +207,11 @@ fn attempt<T>(
     proof.any_reasoning_name = options.reasoning_field.is_some() || wish.renames();
     let mut chosen = choose::choose(&proof, options, &wish)?;
     chosen.attempt = chosen.attempt.joined(&proof, options, &wish).taught(&proof, options, &wish);
+    if chosen.attempt.verdict.holds()
+        && let Ok(loaded) = Template::from_value(&chosen.attempt.draft)
+    {
+        chosen.attempt.verdict.policies = proof.policies(&loaded.template, false);
+    }
     Some(make(chosen, &proof, options, &wish))
 }
 

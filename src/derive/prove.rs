@@ -68,7 +68,10 @@ pub fn prove(source: &str, template: &Template, options: &Options) -> Proven {
 fn hold_against(chat_template: &ChatTemplate, template: &Template, options: &Options) -> Option<Proven> {
     let mut proof = Proof::new(chat_template, &options.variables, options.now.clone())?;
     proof.any_reasoning_name = options.reasoning_field.is_some();
-    let verdict = proof.judge(template);
+    let mut verdict = proof.judge(template);
+    if verdict.holds() {
+        verdict.policies = proof.policies(template, options.thorough);
+    }
     let explained = proof.explain(&options.samples, template);
     let status = match verdict.holds() && proof.saw_calls(template, &verdict) && explained.departures.is_empty() {
         true => Status::Proved,

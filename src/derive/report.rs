@@ -202,6 +202,11 @@ impl Verdict {
             );
             diagnostics.push(Diagnostic::new(Severity::Note, "derive-tolerance", tolerance).help(help));
         }
+        for (policy, example) in &self.policies.refused {
+            let message = format!("the policy `{policy}` changes turns that conform: leave it out");
+            let help = format!("the smallest example: {:?}", shortened(example, 160));
+            diagnostics.push(Diagnostic::new(Severity::Warning, "derive-policy", message).help(help));
+        }
         diagnostics
     }
 }

@@ -13,7 +13,7 @@ use crate::derive;
 use crate::diagnostic::Diagnostic;
 use crate::grammar::{Builder, Choice, Request};
 use crate::json::{Object, Value};
-use crate::parser::{Options, Parser, Tools};
+use crate::parser::{Options, Parser, Policies, Tools};
 use crate::template::Template;
 use crate::wire::Wire;
 
@@ -32,6 +32,7 @@ pub struct Model {
     grammars: Builder,
     preserved: Vec<String>,
     was_derived: bool,
+    recover: Policies,
 }
 
 /// What one request needs, made before the engine is asked.
@@ -86,7 +87,23 @@ impl Model {
         let form = form(&chats[1], &special_tokens);
         let preserved = preserved(&template, &grammars);
         let bos = source.bos_token().filter(|text| !text.is_empty()).map(str::to_owned);
-        Ok(Self { template, chats, form, special_tokens, bos, grammars, preserved, was_derived })
+        Ok(Self {
+            template,
+            chats,
+            form,
+            special_tokens,
+            bos,
+            grammars,
+            preserved,
+            was_derived,
+            recover: Policies::none(),
+        })
+    }
+
+    /// The model with policies that read what departs from its format.
+    #[must_use]
+    pub fn recover(self, policies: Policies) -> Self {
+        Self { recover: policies, ..self }
     }
 
     /// The response template.
@@ -143,7 +160,8 @@ impl Model {
     ///
     /// The prompt is too much work for the response template.
     pub fn parser(&self, prepared: &Prepared) -> Result<Parser, ApiError> {
-        let options = Options::default().tools(prepared.tools.clone()).grow_calls(true).tools_off(prepared.tools_off);
+        let options = Options::default().tools(prepared.tools.clone()).grow_calls(true);
+        let options = options.tools_off(prepared.tools_off).recover(self.recover);
         Parser::new(&self.template, &prepared.prompt, options)
             .map_err(|error| ApiError::new(400, format!("the prompt cannot be read: {error}")))
     }

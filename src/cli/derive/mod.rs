@@ -244,6 +244,7 @@ impl Derive {
             special_tokens,
             samples: self.samples.as_deref().map(samples).transpose()?.unwrap_or_default(),
             targets: self.target.clone(),
+            ..Options::default()
         })
     }
 

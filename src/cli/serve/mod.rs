@@ -29,7 +29,9 @@ use self::upstream::Target;
 use super::chat_options::source_failure;
 use super::{Failure, Global, input, note, special_tokens};
 use crate::chat::source;
+use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
+use crate::parser::{Policies, RecoveryPolicy};
 use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::Engine;
 use crate::serve::model::Model;
@@ -104,6 +106,9 @@ pub struct Serve {
     /// Select what becomes of a required call if the engine takes no grammars
     #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
     unconstrained: Unconstrained,
+    /// Recover what these policies allow: a list of names, or `all`; each acts at a problem of its kind
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, value_parser = recover)]
+    recover: Policies,
     /// Accept request bodies of up to this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     max_body: u64,
@@ -146,6 +151,10 @@ fn engine(name: &str) -> Result<Engine, String> {
         let names: Vec<&str> = Engine::ALL.into_iter().map(Engine::name).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+fn recover(names: &str) -> Result<Policies, String> {
+    Policies::parse(names).map_err(|error| error.to_string())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -293,13 +302,32 @@ impl Serve {
         if !global.is_quiet() && !source.other_names.is_empty() {
             note(&escape(&format!("there are other chat templates: {}", source.other_names.join(", "))));
         }
-        Model::new(&source, stored).map_err(|mut diagnostics| {
+        let model = Model::new(&source, stored).map_err(|mut diagnostics| {
             for diagnostic in &mut diagnostics {
                 diagnostic.place.get_or_insert_default().file.get_or_insert_with(|| source.file.clone());
             }
             let sources = Sources::none().with(source.file.clone(), source.template.clone());
             Failure::Diagnostics { diagnostics, sources }
-        })
+        })?;
+        let policies = self.policies(&source, &model, global);
+        Ok(model.recover(policies))
+    }
+
+    /// The policies asked for, but for those that change turns as the chat template writes them.
+    fn policies(&self, source: &source::Source, model: &Model, global: &Global) -> Policies {
+        if self.recover.is_empty() {
+            return self.recover;
+        }
+        let source = source.clone().for_tools();
+        let options = derive::Options::default().variables(source.special_tokens.clone());
+        let proven = derive::prove(&source.template, model.template(), &options);
+        let refused = proven.verdict.policies.refused_policies();
+        let (left, kept): (Vec<_>, Vec<_>) = self.recover.iter().partition(|policy| refused.contains(*policy));
+        if !left.is_empty() && !global.is_quiet() {
+            let names: Vec<&str> = left.into_iter().map(RecoveryPolicy::as_str).collect();
+            note(&format!("left out, as they change answers in this model's own format: {}", names.join(", ")));
+        }
+        kept.into_iter().collect()
     }
 
     fn recorder(&self) -> Result<Option<Recorder>, Failure> {

@@ -21,10 +21,13 @@ mod assumptions;
 mod boundary;
 mod case;
 mod conversations;
+mod deviants;
 mod deviations;
 mod ground;
 mod judge;
 mod listed;
+mod policies;
+mod policy_rounds;
 mod readable;
 mod reading;
 mod request;
@@ -55,6 +58,7 @@ pub use boundary::{Boundary, Fault};
 pub use conversations::tools;
 pub(crate) use listed::with_conversations;
 pub use listed::{Conversation, Fate, conversations};
+pub use policy_rounds::{Cuts, PolicyRounds};
 pub use readable::{ReadableTurn, ReadableTurns};
 pub use reading::Part;
 pub(crate) use reading::reasoning_field;
@@ -242,6 +246,13 @@ impl<'t> Proof<'t> {
     /// The candidates refuted so far, in order.
     pub fn tried(&self) -> Vec<Tried> {
         self.tried.borrow().clone()
+    }
+
+    /// What policies of recovery do to the conversations, for a template that reads every one; with `thorough` also to each
+    /// of their cuts.
+    pub fn policies(&self, template: &Template, thorough: bool) -> PolicyRounds {
+        let judge = Judge::new(template, self.tools.clone(), &self.plain, &self.offering);
+        policies::find(&judge, &self.cases, thorough)
     }
 
     /// Parses every case back with a template.

@@ -1,6 +1,7 @@
 //! The verdict of a proof; each part of it names a conversation that shows it.
 
 use super::boundary::Boundary;
+use super::policy_rounds::PolicyRounds;
 use super::reading::Part;
 use super::tolerance::Tolerance;
 use crate::derive::recorded;
@@ -33,6 +34,9 @@ pub struct Verdict {
     /// How the response template reads outputs that deviate, if it reads every conversation.
     #[doc(hidden)]
     pub tolerance: Tolerance,
+    /// What policies of recovery do to the conversations, if the response template reads every one.
+    #[doc(hidden)]
+    pub policies: PolicyRounds,
     /// Two turns whose calls no response template was found for.
     pub(in crate::derive) inexpressible: Vec<UnreadTurn>,
 }
@@ -163,6 +167,7 @@ impl Verdict {
             ("scope", self.scope.to_value()),
             ("recut", count(self.recut)),
             ("tolerance", self.tolerance.to_value()),
+            ("policies", self.policies.to_value()),
             ("inexpressible", list(self.inexpressible.iter().map(UnreadTurn::to_value).collect())),
         ])
     }
