@@ -2,7 +2,8 @@
 //!
 //!     cargo run --release --example soak -- STREAMS [SEED]
 //!
-//! A stream is one text, parsed in one piece and again in random pieces: message, signals and events must agree, and
+//! A stream is one text, parsed with random policies of recovery in one piece and again in random pieces: message,
+//! signals, problems and events must agree, a text without problems gives the same message without policies, and
 //! nothing may panic. What differs is printed with all it takes to see it again; exit 1. A stream that takes more than
 //! ten seconds is a hang: a watchdog prints it and exits with 2. Progress goes to standard error every ten seconds.
 
@@ -11,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use backchat::json::Value;
-use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Options, Parser};
+use backchat::parser::{ClosersInStrings, Event, EventRef, Finished, Options, Parser, Policies, RecoveryPolicy, Tools};
 use backchat::template::Template;
 
 /// Longer than any stream takes, also on a machine that is busy with other things.
@@ -44,7 +45,7 @@ const PATTERNS: [&str; 18] = [
     "(?<=a)b",
     "<x>(?=[\\s\\S]*?b)",
 ];
-const TEXT: [&str; 22] = [
+const TEXT: [&str; 31] = [
     "<x>",
     "</x>",
     "<y>",
@@ -67,7 +68,22 @@ const TEXT: [&str; 22] = [
     "日",
     "aba",
     ".",
+    "{\"name\": \"f\", \"arguments\": {\"a\": 1}}",
+    "{\"name\": \"F\", \"parameters\": {",
+    "\"a\": \"",
+    "}}",
+    "{",
+    ",",
+    "'",
+    "```",
+    "`",
 ];
+
+/// The tools of every stream.
+const TOOLS: &str = r#"[{"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}]"#;
+
+/// What makes a field one of calls.
+const CALLS: &str = r#""transform": {"function": {"name": "{content.name}", "arguments": "{content.arguments}"}}"#;
 
 /// A series of numbers that is the same for the same seed (SplitMix64).
 struct Draw(u64);
@@ -107,7 +123,12 @@ fn template(draw: &mut Draw) -> String {
         let repeats = draw.below(2) == 1;
         let open = delimiter(draw, "open");
         let close = if draw.below(8) == 0 { String::new() } else { format!("{}, ", delimiter(draw, "close")) };
-        fields.push(format!("\"{name}\": {{{open}, {close}\"repeats\": {repeats}, \"content\": \"{content}\"}}"));
+        fields.push(match (name, draw.below(2)) {
+            ("y", 0) => {
+                format!("\"calls\": {{{open}, {close}\"repeats\": {repeats}, \"content\": \"json\", {CALLS}}}")
+            }
+            _ => format!("\"{name}\": {{{open}, {close}\"repeats\": {repeats}, \"content\": \"{content}\"}}"),
+        });
     }
     match draw.below(4) {
         0 => {}
@@ -115,6 +136,20 @@ fn template(draw: &mut Draw) -> String {
         _ => fields.push("\"content\": {}".to_owned()),
     }
     format!("{{\"start_anchor\": \"A\", \"fields\": {{{}}}}}", fields.join(", "))
+}
+
+/// No policy, all of them, or any.
+fn policies(draw: &mut Draw) -> Policies {
+    match draw.below(4) {
+        0 => Policies::none(),
+        1 => Policies::all(),
+        2 => Policies::every(),
+        _ => RecoveryPolicy::ALL.iter().copied().filter(|_| draw.below(2) == 1).collect(),
+    }
+}
+
+fn tools() -> Option<Arc<Tools>> {
+    Some(Arc::new(Tools::new(&backchat::json::read(TOOLS).ok()?).ok()?))
 }
 
 /// Everything an answer says.
@@ -176,16 +211,20 @@ struct Stream {
 
 impl Stream {
     /// The prefix, the text, and the options.
-    fn texts(draw: &mut Draw) -> (String, String, Options) {
+    fn texts(draw: &mut Draw, tools: &Arc<Tools>) -> (String, String, Options) {
         let (prefix, text) = (draw.several(&TEXT, 3), draw.several(&TEXT, 12));
         let closers = [ClosersInStrings::Ends, ClosersInStrings::Text];
         let closers_in_strings = closers.get(draw.below(2)).copied().unwrap_or_default();
-        (format!("A{prefix}"), text, Options::default().closers_in_strings(closers_in_strings))
+        let options = Options::default().closers_in_strings(closers_in_strings);
+        let tools = (draw.below(4) > 0).then(|| Arc::clone(tools));
+        let options = options.tools(tools).recover(policies(draw)).validate(draw.below(2) == 1);
+        (format!("A{prefix}"), text, options)
     }
 
     fn tell(&self) {
         let mut draw = Draw(self.draw);
-        let (prefix, text, options) = Self::texts(&mut draw);
+        let Some(tools) = tools() else { return };
+        let (prefix, text, options) = Self::texts(&mut draw, &tools);
         let cut = feeds(&mut draw, &text);
         eprintln!("template: {}\nprefix: {prefix:?}\nfeeds: {cut:?}\n{options:?}", self.source);
     }
@@ -211,6 +250,7 @@ impl Soak {
 
     /// Parses streams until there are enough, or one differs or panics.
     fn work(&self, post: &Post, mut draw: Draw) {
+        let Some(tools) = tools() else { return };
         while !self.is_over() {
             let source: Arc<str> = template(&mut draw).into();
             let Ok(loaded) = Template::load(&source) else { continue };
@@ -220,11 +260,14 @@ impl Soak {
                 if let Ok(mut at) = post.stream.lock() {
                     *at = Some(stream.clone());
                 }
-                let (prefix, text, options) = Stream::texts(&mut draw);
+                let (prefix, text, options) = Stream::texts(&mut draw, &tools);
                 let cut = feeds(&mut draw, &text);
                 let run = || {
                     let whole = answer(&loaded.template, &prefix, &[&text], &options);
-                    (answer(&loaded.template, &prefix, &cut, &options), whole)
+                    let plain = answer(&loaded.template, &prefix, &[&text], &options.clone().recover(Policies::none()));
+                    let conforms = plain.filter(|plain| plain.finished.problems.is_empty());
+                    let pieces = answer(&loaded.template, &prefix, &cut, &options);
+                    (pieces, conforms.or(whole))
                 };
                 let told = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
                     Ok((pieces, whole)) if pieces == whole => continue,
