@@ -55,8 +55,28 @@ impl Turns<'_, '_> {
         messages.push(Message::Assistant(answer.clone()));
         let text = self.prober.render(&messages, setting, false)?;
         let turn = text.get(end_of(&text, after)?..)?;
+        let turn = slice(turn, self.closing(after, setting, turn).unwrap_or(0)..);
         let own = self.trailing.iter().find_map(|trailing| turn.trim_end().strip_suffix(trailing.as_str()));
         Some(Trace::new(own.unwrap_or(turn), answer))
+    }
+
+    /// The length of the marks before a turn that end the history's last message. A template may write the message before
+    /// a prompt with other marks than an earlier one: those of an earlier one are not in the prompt, and any message may
+    /// follow them.
+    fn closing(&self, after: History, setting: &Setting, turn: &str) -> Option<usize> {
+        let mut messages = shapes::history(after);
+        let prompt = self.prober.render(&messages, setting, true)?;
+        let tail = prompt.get(end_of(&prompt, after)?..)?;
+        if tail.trim().is_empty() || !self.segmentation.shared_start(tail, turn).trim().is_empty() {
+            return None;
+        }
+        messages.push(Message::User(needle::LATER.to_owned()));
+        let followed = self.prober.render(&messages, setting, false)?;
+        let between = followed.get(end_of(&followed, after)?..)?.split(needle::LATER).next()?;
+        let closing = self.segmentation.shared_start(turn, between);
+        // The marks that begin every message begin the first one as well.
+        let first = followed.split(needle::BEGINNINGS[0]).next()?;
+        (self.segmentation.is_distinctive(closing) && !first.contains(closing.trim())).then_some(closing.len())
     }
 
     /// Finds how prompts end. `close` is the mark that closes reasoning, if renders show it.
@@ -334,6 +354,21 @@ mod tests {
                       {% endfor %}{% if add_generation_prompt %}<|reply|>{% endif %}";
         let (_, header, prefill, in_prompt_only) = ends(source, None, None).remove(0);
         assert_eq!((header.as_str(), prefill.as_str(), in_prompt_only), ("<|reply|>", "", true));
+    }
+
+    #[test]
+    fn marks_that_end_only_an_earlier_message_are_not_the_turns() {
+        let asks = "{% for m in messages %}{% if m.role == 'user' %}\
+                    {% if loop.last %}<ask>{{ m.content }}</ask>{% else %}<said>{{ m.content }}</said>{% endif %}\
+                    {% else %}{{ m.content }}<end>{% endif %}{% endfor %}";
+        let begins = "{% for m in messages %}<|turn|>{{ m.role }}|{{ m.content }}{% endfor %}\
+                      {% if add_generation_prompt %}<|reply|>{% endif %}";
+        for (source, lead) in [(asks, ""), (begins, "<|turn|>assistant|")] {
+            with_prober(source, |prober| {
+                let trace = turns(prober).trace(History::User, &shapes::content(), &Setting::new()).unwrap();
+                assert_eq!(trace.lead(), lead, "{source}");
+            });
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use super::case::{Case, Cutter, Grounds};
 use super::conversations::{History, Reach, Said};
-use super::ground::Tokens;
 use super::judge::{Judge, Outcome};
+use super::renders::Tokens;
 use super::request::Request;
 use super::verdict::Loss;
 use crate::chat::ChatTemplate;

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::conversations::{History, Reach, Said};
-use super::ground::{Cut, Ground, Tokens, shows};
+use super::ground::{Cut, Ground, shows};
+use super::renders::Tokens;
 use super::request::Request;
 use crate::derive::recorded::Prompt;
 use crate::wire::conversation::{Answer, Message, PART_BREAK};

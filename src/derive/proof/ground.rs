@@ -1,10 +1,11 @@
 //! The start of the model's turn: the text that a prompt has already written, compared with renders of the whole turn.
 
 use super::conversations::History;
-use crate::text::{common_end, common_start, slice};
+use super::header::{Shift, aligned, begins_with, led, loosely_shared, overlap, repeated, whole_marks};
+use super::renders::{NEXT, PLAIN, Tokens, Turn, before, begins_call, generated, thought, trailer, turn};
+use crate::text::{common_start, slice};
 use crate::wire::conversation::{Answer, Message, speaks_of_reasoning};
-use crate::wire::marks::Segmentation;
-use crate::wire::probe::{Prober, Setting, call, needle};
+use crate::wire::probe::{Prober, Setting, needle};
 
 /// A prompt, and how whole turns after the same history compare with it. All texts begin after the history's own words.
 pub(super) struct Ground {
@@ -66,12 +67,6 @@ pub(in crate::derive) enum Cut {
     Deviating,
 }
 
-/// What a user says next, to show the text between two turns.
-const NEXT: &str = "Quokkas blink, then.";
-
-/// The plain answers that show the start and the end of a turn; they share neither their first sign nor their last.
-const PLAIN: [&str; 2] = ["Zebras graze", "(nine) of \"them\"!"];
-
 impl Ground {
     /// Renders the prompt and plain turns; nothing if the template refuses this history or a plain answer to it, or
     /// leaves out the history's last words.
@@ -86,7 +81,7 @@ impl Ground {
         let said = prompt.rfind(history.last)? + history.last.len();
         let mut turns = Vec::new();
         for text in PLAIN {
-            turns.push((text, turn(prober, history, setting, &Answer::content(text))?.1));
+            turns.push((text, turn(prober, history, setting, &Answer::content(text))?.text));
         }
         let (text, first) = turns.first()?;
         let (tail, shift) = aligned(prompt.get(said..)?, before(first, text));
@@ -152,8 +147,7 @@ impl Ground {
         answer: &Answer,
         openings: &[String],
     ) -> Option<(Piece, String)> {
-        let (head, turn) = turn(prober, history, setting, answer)?;
-        let whole = format!("{head}{turn}");
+        let Turn { head, text: turn, whole } = turn(prober, history, setting, answer)?;
         let shows_reasoning = answer.reasoning.as_deref().is_some_and(|thought| shows(&turn, thought));
         let mut piece = self.split(&head, &turn, shows_reasoning)?;
         if begins_with(&piece.text, &self.missing) {
@@ -256,103 +250,6 @@ impl Ground {
     }
 }
 
-/// The special tokens that were given, as far as they bound a turn.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tokens<'p> {
-    pub bos: Option<&'p str>,
-    pub eos: Option<&'p str>,
-}
-
-/// The text that ends every render and does not belong to a turn, such as a prompt that is written whether or not it is
-/// asked for: `tail`, the text after a plain answer, from where it deviates from the text between two turns on. The stop
-/// token bounds it, and so does the text before the first message.
-fn trailer(
-    prober: &Prober<'_>,
-    history: &History,
-    setting: &Setting,
-    tokens: &Tokens<'_>,
-    tail: &str,
-    prompted: &str,
-) -> Option<String> {
-    let next = Message::User(NEXT.to_owned());
-    let bare = prober.render(&history.messages, setting, false)?;
-    let [answer, _] = PLAIN;
-    let mut messages = history.messages.clone();
-    messages.push(Message::Assistant(Answer::content(answer)));
-    messages.push(next.clone());
-    let rendered = prober.render(&messages, setting, false);
-    let between = rendered.as_deref().and_then(|text| text.rsplit_once(NEXT)?.0.rsplit_once(answer));
-    let shared = between.map_or(tail, |(_, between)| common_start(tail, between));
-    if shared.len() == tail.len() && between.is_some() {
-        return None;
-    }
-    let stopped = tokens.eos.filter(|eos| !eos.is_empty()).and_then(|eos| Some(tail.find(eos)? + eos.len()));
-    let own = stopped.unwrap_or_else(|| {
-        // A marker that begins every message, also the first, does not end a turn.
-        let first = tokens.bos.and_then(|bos| bare.trim_start().strip_prefix(bos)).unwrap_or(&bare).trim_start();
-        let header = between.map_or("", |(before, between)| common_end(before_first(before, history), between));
-        let bound = between.map_or(tail.len(), |(_, between)| between.len() - header.len());
-        let bounded = slice(shared, ..bound.min(shared.len()));
-        let bounded = if bounded.trim().is_empty() { shared } else { bounded };
-        whole_marks(tail, bounded.len() - overlap(bounded, first))
-    });
-    let (stop, trailer) = tail.split_at_checked(own)?;
-    let ends_all = || {
-        let alone = prober.render(std::slice::from_ref(&next), setting, false);
-        bare.ends_with(trailer) || alone.is_some_and(|alone| alone.ends_with(trailer))
-    };
-    // Text after the stop token is not part of the turn; other text is not if it ends every render and is not the stop.
-    let is_written =
-        stopped.is_some() || (ends_all() && (!stop.trim().is_empty() || prompted.contains(trailer.trim())));
-    (is_written && !trailer.trim().is_empty()).then(|| trailer.to_owned())
-}
-
-/// The text of a render before the first words of a history.
-fn before_first<'t>(text: &'t str, history: &History) -> &'t str {
-    let first = match history.messages.first() {
-        Some(Message::User(words) | Message::System(words)) => words.as_str(),
-        _ => "",
-    };
-    before(text, first)
-}
-
-/// The text that the generation prompt adds to a render; empty if either is refused, or the prompt is written
-/// otherwise.
-fn generated(prober: &Prober<'_>, history: &[Message], setting: &Setting) -> String {
-    let render = |asks| prober.render(history, setting, asks);
-    let (Some(prompt), Some(bare)) = (render(true), render(false)) else { return String::new() };
-    prompt.strip_prefix(&bare).map_or_else(String::new, str::to_owned)
-}
-
-/// A render up to the end of the history's own words, and after them.
-fn turn(prober: &Prober<'_>, history: &History, setting: &Setting, answer: &Answer) -> Option<(String, String)> {
-    let mut messages = history.messages.clone();
-    messages.push(Message::Assistant(answer.clone()));
-    let text = prober.render(&messages, setting, false)?;
-    let said = text.rfind(history.last)? + history.last.len();
-    let (head, turn) = text.split_at_checked(said)?;
-    Some((head.to_owned(), turn.to_owned()))
-}
-
-/// Whether the part of the prompt that plain turns lack is the beginning of a call: a turn with one extends the prompt.
-fn begins_call(prober: &Prober<'_>, history: &History, setting: &Setting, tail: &str, shared: usize) -> bool {
-    let surplus = slice(tail, shared..);
-    let calls = || turn(prober, history, setting, &Answer::calls(vec![call(0, 1)]));
-    let extends =
-        |(_, turn): (String, String)| turn.strip_prefix(tail).is_some_and(|rest| rest.contains(needle::NAMES[0]));
-    !surplus.trim().is_empty() && calls().is_some_and(extends)
-}
-
-/// A turn that shows reasoning: many templates show it only beside a call.
-fn thought(prober: &Prober<'_>, history: &History, setting: &Setting) -> Option<String> {
-    let beside = Answer { calls: vec![call(0, 1)], ..Answer::default() };
-    let answers = [Answer::content(needle::CONTENT), beside];
-    let mut turns = answers
-        .into_iter()
-        .filter_map(|answer| Some(turn(prober, history, setting, &answer.with_reasoning(needle::REASONING))?.1));
-    turns.find(|turn| turn.contains(needle::REASONING))
-}
-
 /// The effect of the prompt's surplus over plain turns on reasoning, judged by the text around a thought in renders.
 fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, openings: &mut Vec<String>) -> State {
     let surplus = slice(tail, shared..);
@@ -397,75 +294,6 @@ fn state(tail: &str, shared: usize, is_headed: bool, thought: Option<&str>, open
     }
 }
 
-/// The longest header that is looked for in a prompt.
-const LONGEST_HEADER: usize = 200;
-
-/// A place in the end of a prompt where turns have another text, and the length of either.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Shift {
-    from: usize,
-    prompts: usize,
-    turns: usize,
-}
-
-/// The ends of what two texts begin with alike, white space aside.
-fn loosely_shared(a: &str, b: &str) -> (usize, usize) {
-    let signs = |text: &'_ str| -> Vec<(usize, char)> {
-        text.char_indices().filter(|(_, c)| !c.is_whitespace()).map(|(at, c)| (at + c.len_utf8(), c)).collect()
-    };
-    let (ours, theirs) = (signs(a), signs(b));
-    let shared = ours.iter().zip(&theirs).take_while(|((_, a), (_, b))| a == b).last();
-    shared.map_or((0, 0), |((a, _), (b, _))| (*a, *b))
-}
-
-/// A prompt's end as turns have it: without the text that no turn shows before its header, such as a reminder, and with
-/// their white space. `lead` begins a turn: what of it deviates comes later in the prompt.
-fn aligned(tail: &str, lead: &str) -> (String, Shift) {
-    let shared = whole_marks(tail, common_start(tail, lead).len());
-    let (surplus, rest) = (slice(tail, shared..), lead.get(shared..).unwrap_or(""));
-    let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).rev();
-    let ends = ends.filter(|end| *end <= LONGEST_HEADER && whole_marks(rest, *end) == *end);
-    let mut found = ends.filter_map(|end| {
-        let header = rest.get(..end).filter(|header| !header.trim().is_empty())?;
-        let at = surplus.rfind(header)?;
-        (whole_marks(slice(surplus, at..), end) == end).then_some(at)
-    });
-    match found.next() {
-        Some(length) => {
-            let shift = Shift { from: shared, prompts: length, turns: 0 };
-            (format!("{}{}", slice(tail, ..shared), slice(surplus, length..)), shift)
-        }
-        None => respaced(tail, lead, shared),
-    }
-}
-
-/// A prompt's end with the white space of a turn that has all of its words up to its first value.
-fn respaced(tail: &str, lead: &str, shared: usize) -> (String, Shift) {
-    let (ours, theirs) = loosely_shared(tail, lead);
-    let is_whole = slice(lead, theirs..).trim().is_empty() && slice(lead, ..theirs).contains(char::is_alphanumeric);
-    if ours <= shared || !is_whole {
-        return (tail.to_owned(), Shift { from: tail.len(), prompts: 0, turns: 0 });
-    }
-    // White space after the header is the prompt's and the turn's alike, or part of neither.
-    let space = common_start(slice(tail, ours..), slice(lead, theirs..));
-    let space = space.len() - space.trim_start().len();
-    let (ours, theirs) = (ours + space, theirs + space);
-    let shift = Shift { from: shared, prompts: ours - shared, turns: theirs - shared };
-    (format!("{}{}", slice(lead, ..theirs), slice(tail, ours..)), shift)
-}
-
-/// Whether a turn begins with whole marks of a header.
-fn begins_with(turn: &str, header: &str) -> bool {
-    let header = header.trim_start();
-    let shared = common_start(header, turn.trim_start());
-    !slice(shared, ..whole_marks(header, shared.len())).trim().is_empty()
-}
-
-/// A text up to a mark, or all of it.
-fn before<'t>(text: &'t str, mark: &str) -> &'t str {
-    text.split_once(mark).map_or(text, |(before, _)| before)
-}
-
 /// Whether two texts have a word in common.
 fn shares_word(a: &str, b: &str) -> bool {
     let words = |text: &'_ str| -> Vec<String> {
@@ -473,57 +301,6 @@ fn shares_word(a: &str, b: &str) -> bool {
     };
     let known = words(b);
     words(a).iter().any(|word| known.contains(word))
-}
-
-/// The last place up to `end` that splits no bracketed or starred mark: two marks may begin with the same sign.
-fn whole_marks(text: &str, end: usize) -> usize {
-    const PAIRS: [(char, char); 14] = [
-        ('<', '>'),
-        ('[', ']'),
-        ('{', '}'),
-        ('(', ')'),
-        ('«', '»'),
-        ('「', '」'),
-        ('『', '』'),
-        ('【', '】'),
-        ('《', '》'),
-        ('〈', '〉'),
-        ('⟦', '⟧'),
-        ('⟨', '⟩'),
-        ('‹', '›'),
-        ('｢', '｣'),
-    ];
-    let Some(shown) = text.get(..end).filter(|shown| shown.len() < text.len()) else { return end };
-    let mut open: Vec<(char, usize)> = Vec::new();
-    for (at, c) in shown.char_indices() {
-        if let Some((_, close)) = PAIRS.iter().find(|(open, _)| *open == c) {
-            open.push((*close, at));
-        } else if c == '\n' {
-            open.clear();
-        } else if let Some(i) = open.iter().rposition(|(close, _)| *close == c) {
-            open.truncate(i);
-        }
-    }
-    let end = open.first().map_or(end, |(_, at)| *at);
-    let shown = slice(text, ..end);
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if !text.get(end..).is_some_and(|rest| rest.starts_with(is_word)) {
-        return end;
-    }
-    // A word begins or goes on here: it goes with the signs before it.
-    let before = shown.trim_end_matches(is_word);
-    before.trim_end_matches(['*', '#', '=', '~', '$', '%', '@', '^', '|']).len()
-}
-
-/// The text of a prompt's surplus before the mark that opens reasoning, such as a header that renders of turns lack;
-/// empty if there is no such text, or no such mark.
-fn led<'s>(surplus: &'s str, open: &str) -> &'s str {
-    let written = surplus.trim_end();
-    let words = Segmentation::Words;
-    let last = || words.last(written).filter(|mark| words.is_distinctive(mark));
-    let mark = if open.is_empty() { last() } else { Some(open) };
-    let header = mark.and_then(|mark| written.rfind(mark)).map(|at| slice(surplus, ..at));
-    header.filter(|header| !header.trim().is_empty()).map_or("", |header| header)
 }
 
 /// Whether a prompt's surplus ends in the text that opens reasoning, or has it with more after it.
@@ -538,25 +315,6 @@ fn opened(surplus: &str, open: &str) -> Option<State> {
 fn next_turn(text: &str, generated: &str) -> usize {
     let header = generated.trim();
     text.find(header).filter(|_| !header.is_empty()).unwrap_or(text.len())
-}
-
-/// How much of the end of one text is the start of the other.
-fn overlap(end: &str, start: &str) -> usize {
-    let at = end.char_indices().map(|(at, _)| at).find(|at| end.get(*at..).is_some_and(|rest| start.starts_with(rest)));
-    at.map_or(0, |at| end.len() - at)
-}
-
-/// How much of a turn's start the end of the prompt has written already, white space aside.
-fn repeated(surplus: &str, turn: &str) -> usize {
-    if surplus.trim().is_empty() {
-        return overlap(surplus, turn);
-    }
-    let lead = turn.len() - turn.trim_start().len();
-    let rest = slice(turn, lead..);
-    match overlap(surplus, rest).max(overlap(surplus.trim_end(), rest)) {
-        0 => 0,
-        shared => lead + shared,
-    }
 }
 
 /// Whether a text shows an answer's text, however it spells signs: by the longest run of plain words in it.
@@ -712,19 +470,29 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_aligned_with_the_header_of_a_turn() {
-        for (tail, lead, aligned_tail, [from, prompts, turns]) in [
-            ("?<end><bot>", "?<end><bot>", "?<end><bot>", [11, 0, 0]),
-            ("?<end>[be brief]<bot>", "?<end><bot>", "?<end><bot>", [6, 10, 0]),
-            ("?    <bot><think>", "?<bot></think>", "?<bot><think>", [1, 4, 0]),
-            // The header of prompts alone, and the thought that they open.
-            ("?<end><reply>", "?<end><turn>", "?<end><reply>", [13, 0, 0]),
-            ("?<bot><think>", "?<bot>", "?<bot><think>", [13, 0, 0]),
-            ("?Assistant says: ", "?A: ", "?Assistant says: ", [17, 0, 0]),
-            // A header that turns indent otherwise, with the thought that the prompt writes after it.
-            ("?\nBot: <think></think>", "?\n    Bot: ", "?\n    Bot: <think></think>", [2, 5, 9]),
+    fn marks_that_end_only_an_earlier_message_belong_to_no_turn() {
+        // The last message of a prompt has other marks than one that a message follows.
+        let asks = "{% for m in messages %}{% if m.role == 'user' %}\
+                    {% if loop.last %}<ask>{{ m.content }}</ask>{% else %}<said>{{ m.content }}</said>{% endif %}\
+                    {% else %}{{ m.content }}<end>{% endif %}{% endfor %}";
+        // The mark that begins every turn ends none.
+        let begins = "{% for m in messages %}<|turn|>{{ m.role }}|{{ m.content }}{% endfor %}\
+                      {% if add_generation_prompt %}<|reply|>{% endif %}";
+        let answer = Answer::content("Yes.");
+        for (source, prefix, text) in [
+            (asks, "<ask>How far is it to Brzeg, say by 7f3a?</ask>", "Yes.<end>"),
+            (begins, "<|turn|>user|How far is it to Brzeg, say by 7f3a?<|reply|>", "<|turn|>assistant|Yes."),
         ] {
-            assert_eq!(aligned(tail, lead), (aligned_tail.to_owned(), Shift { from, prompts, turns }), "{tail} {lead}");
+            let template = ChatTemplate::compile(source).unwrap();
+            let variables = Object::new();
+            let prober = Prober::new(&template, &variables, None);
+            let history = &histories(false, false)[0];
+            let none = Setting::new();
+            let ground = Ground::find(&prober, history, &none, &Tokens::default(), &mut Vec::new()).unwrap();
+            let (piece, whole) = ground.cut(&prober, history, &none, &answer, &[]).unwrap();
+            assert_eq!((ground.prompt.as_str(), piece.text.as_str()), (prefix, text));
+            let messages = [history.messages.as_slice(), &[Message::Assistant(answer.clone())]].concat();
+            assert_eq!(Some(whole), prober.render(&messages, &none, false));
         }
     }
 
@@ -755,46 +523,6 @@ mod tests {
         ] {
             assert_eq!(ground(stop).without_stop(text, eos_token), shown, "{stop:?} {text}");
         }
-    }
-
-    #[test]
-    fn a_cut_splits_no_mark() {
-        for (text, end, whole) in [
-            // `<think>` and `<tool>` share a bracket and a letter.
-            ("<bot>\n<think>", 8, 6),
-            ("<bot>\n<think>", 6, 6),
-            ("<bot>\n", 6, 6),
-            ("say hello", 5, 4),
-            ("**think", 3, 0),
-            // A bracket of an earlier line was never closed.
-            ("a < b\nc", 6, 6),
-        ] {
-            assert_eq!(whole_marks(text, end), whole, "{text:?} {end}");
-        }
-    }
-
-    #[test]
-    fn the_text_before_a_mark_leads_to_it_unless_it_is_blank() {
-        for (surplus, open, header) in [
-            ("<header>\n<think>\n", "<think>", "<header>\n"),
-            ("\n<think>", "<think>", ""),
-            ("<header><think>", "", "<header>"),
-            ("<think>", "<other>", ""),
-        ] {
-            assert_eq!(led(surplus, open), header, "{surplus:?} {open}");
-        }
-    }
-
-    #[test]
-    fn texts_are_compared_at_their_ends() {
-        assert_eq!([overlap("abc<x", "<xy"), overlap("abc", "d"), overlap("é<", "<é")], [2, 0, 1]);
-        assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
-        // The prompt wrote the mark already, with or without the white space around it.
-        assert_eq!(
-            [repeated("<think>\n", "<think>\nHm"), repeated("<think>\n", "\n<think>Hm"), repeated("x", "y")],
-            [8, 8, 0]
-        );
-        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
     }
 
     #[test]
