@@ -240,6 +240,8 @@ impl Finder<'_, '_> {
             if let Some((second, _)) = others.first() {
                 count(&mut head, second);
             }
+        } else {
+            count_alone(&mut head);
         }
         let arguments = match (whole(one, 0), pairs) {
             (Some(Whole::Json), _) => Arguments::Json,
@@ -531,6 +533,18 @@ fn count(pieces: &mut Vec<CallPart>, others: &[CallPart]) {
         }
     }
     *pieces = counted;
+}
+
+/// Makes a counter of the number after a name if no second call renders to show it: `get:0` names the first call.
+fn count_alone(pieces: &mut Vec<CallPart>) {
+    let [CallPart::Name, CallPart::Text(text), ..] = pieces.as_slice() else { return };
+    let Some(rest) = text.strip_prefix(':') else { return };
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    if let Ok(first @ 0..=1) = slice(rest, ..digits).parse::<usize>() {
+        let mut counted = vec![CallPart::Text(":".to_owned()), CallPart::Counter(first)];
+        push(&mut counted, slice(rest, digits..));
+        pieces.splice(1..2, counted);
+    }
 }
 
 /// The position at which two texts differ in one number that goes up by one.

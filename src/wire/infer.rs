@@ -207,7 +207,13 @@ impl<'t> Inference<'_, 't> {
                 }
             }
         }
-        if end.trim().is_empty() {
+        if !end.trim().is_empty() {
+            for stop in self.other_stops(prober, end, calls) {
+                if !stops.contains(&stop) {
+                    stops.push(stop);
+                }
+            }
+        } else {
             // Only the beginning of the next turn ends this one.
             let called = calls.map(|calls| (Answer::calls(shapes::calls(1)), calls.setting.clone()));
             for (answer, setting) in [Some((shapes::content(), Setting::new())), called].into_iter().flatten() {
@@ -216,6 +222,29 @@ impl<'t> Inference<'_, 't> {
             }
         }
         stops
+    }
+
+    /// The marks that end turns in place of the usual end: after some histories, or with an answer beside calls.
+    fn other_stops(&self, prober: &Prober<'t>, end: &str, calls: Option<&Calls>) -> Vec<String> {
+        let turns = self.turns(prober);
+        let ends = [Some(end), calls.and_then(|calls| calls.end.as_deref())];
+        let is_known = |tail: &str| ends.into_iter().flatten().any(|end| tail.contains(end.trim()));
+        let mut tails: Vec<String> = Vec::new();
+        for after in History::ALL {
+            tails.extend(turns.trace(after, &shapes::content(), &Setting::new()).map(|trace| trace.tail().to_owned()));
+        }
+        let beside = |calls: &Calls| {
+            let called = Answer::calls(shapes::calls(1));
+            let both = Answer { content: shapes::content().content, ..called.clone() };
+            let [called, both] = [called, both].map(|answer| turns.trace(History::User, &answer, &calls.setting));
+            let (called, both) = (called?, both?);
+            let shared = self.segmentation.shared_start(both.tail(), called.tail()).len();
+            (both.shows(Kind::Content) && is_known(called.tail())).then(|| slice(both.tail(), shared..).to_owned())
+        };
+        tails.extend(calls.and_then(beside));
+        tails.retain(|tail| !tail.trim().is_empty() && !is_known(tail));
+        let marks = tails.iter().flat_map(|tail| self.segmentation.marks(tail));
+        marks.filter(|mark| self.segmentation.is_distinctive(mark)).map(|mark| mark.trim().to_owned()).collect()
     }
 
     /// What renders write after the end of a turn, under each setting.

@@ -94,7 +94,7 @@ impl Turns<'_, '_> {
                 let known = Known { leads: leads(self, after, setting), close, last_only: last_only.as_deref() };
                 let found = match comparison {
                     Comparison::Exact => self.prompt(after, setting, &known),
-                    Comparison::Aligned => self.aligned_prompt(after, setting, &known.leads),
+                    Comparison::Aligned => self.aligned_prompt(after, setting, &known),
                 };
                 let Some(found) = found else { continue };
                 if !prompts.iter().any(|known| Prompt { setting: found.setting.clone(), ..known.clone() } == found) {
@@ -130,7 +130,8 @@ impl Turns<'_, '_> {
 
     /// The prompt whose header is the last stretch that its end shares with the beginning of a turn. One kind of turn that
     /// begins otherwise changes nothing.
-    fn aligned_prompt(&self, after: History, setting: &Setting, leads: &Leads) -> Option<Prompt> {
+    fn aligned_prompt(&self, after: History, setting: &Setting, known: &Known<'_>) -> Option<Prompt> {
+        let Known { leads, close, .. } = known;
         let (tail, generated) = self.prompt_end(after, setting)?;
         let begin = generated.unwrap_or_else(|| self.end_of_turn(after, &tail));
         let shared = leads.all.iter().chain(&leads.thought).filter_map(|lead| {
@@ -145,6 +146,9 @@ impl Turns<'_, '_> {
             let start = own.start.max(begin) - (before.len() - before.trim_end().len());
             start..own.end + space(slice(&tail, own.end..))
         });
+        // What opens a thought that every turn shows is not a part of the header, as much as both have it.
+        let thought = close.and_then(|close| mark_about(self.segmentation, slice(&tail, header.clone()), close));
+        let header = header.start..thought.map_or(header.end, |at| header.start + at);
         Some(Prompt {
             after,
             setting: setting.clone(),
@@ -342,9 +346,26 @@ mod tests {
             let lead = |answer: &Answer| turns.trace(History::User, answer, &none).map(|trace| trace.lead().to_owned());
             // One kind of turn that begins otherwise changes nothing.
             let all = lead(&shapes::content()).into_iter().chain(["<|other|>".to_owned()]).collect();
-            let prompt = turns.aligned_prompt(History::User, &none, &Leads { all, thought: None }).unwrap();
+            let known = Known { leads: Leads { all, thought: None }, close: None, last_only: None };
+            let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
             assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<plan>"));
             assert!(prompt.before.ends_with("Be brief.") && !prompt.header_in_prompt_only);
+        });
+    }
+
+    #[test]
+    fn an_aligned_header_ends_before_a_thought_that_every_turn_shows() {
+        let thinks = "<think>\n{{ m.thinking or '' }}\n</think>\n{{ m.content }}";
+        let source =
+            chat_template(thinks).replace("%}<|assistant|>{% endif", "%}Be brief.\n<|assistant|><think>\n{% endif");
+        with_prober(&source, |prober| {
+            let none = Setting::new();
+            let turns = turns(prober);
+            let trace = turns.trace(History::User, &shapes::content(), &none).unwrap();
+            let leads = Leads { all: vec![trace.lead().to_owned()], thought: None };
+            let known = Known { leads, close: Some("</think>"), last_only: None };
+            let prompt = turns.aligned_prompt(History::User, &none, &known).unwrap();
+            assert_eq!((prompt.header.trim(), prompt.prefill.as_str()), ("<|assistant|>", "<think>\n"));
         });
     }
 

@@ -526,6 +526,16 @@ mod tests {
     }
 
     #[test]
+    fn the_next_turn_begins_at_its_header() {
+        assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
+    }
+
+    #[test]
+    fn marks_of_one_thing_share_a_word() {
+        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
+    }
+
+    #[test]
     fn a_text_shows_what_was_said_however_it_spells_signs() {
         assert!(shows("1 &lt; 2 or so it seems", "1 < 2 or so it seems"));
         assert!(!shows("2 or so", "1 < 2 or so it seems"));

@@ -189,12 +189,10 @@ mod tests {
     #[test]
     fn texts_are_compared_at_their_ends() {
         assert_eq!([overlap("abc<x", "<xy"), overlap("abc", "d"), overlap("é<", "<é")], [2, 0, 1]);
-        assert_eq!([next_turn("a<bot>b", "\n<bot>"), next_turn("ab", ""), next_turn("ab", "<bot>")], [1, 2, 2]);
         // The prompt wrote the mark already, with or without the white space around it.
         assert_eq!(
             [repeated("<think>\n", "<think>\nHm"), repeated("<think>\n", "\n<think>Hm"), repeated("x", "y")],
             [8, 8, 0]
         );
-        assert!(shares_word("<think>", "[/think]") && !shares_word("<a>", "</a>") && !shares_word("<say>", "</think>"));
     }
 }

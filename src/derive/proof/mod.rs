@@ -197,34 +197,33 @@ impl<'t> Proof<'t> {
 
     /// Whether calls leave a trace in renders.
     pub fn shows_calls(&self) -> bool {
-        self.request.calls.shown || self.request.calls.keyless
+        self.request.calls.shown || self.request.calls.garbled
     }
 
-    /// Two turns that are the same text, whose calls differ in their keys only.
-    fn turns_without_keys(&self) -> Vec<UnreadTurn> {
+    /// Two turns that are the same text, whose calls differ in their keys or names only.
+    fn turns_alike(&self) -> Vec<UnreadTurn> {
         let history = [Message::User("How far is it to Brzeg?".to_owned())];
-        let turn = |key: &str| {
-            let call = conversations::call("a1B2c3D4e", "get_route", &format!("{{\"{key}\": \"Ghent\"}}"));
+        let turn = |[name, key]: [&str; 2]| {
+            let call = conversations::call("a1B2c3D4e", name, &format!("{{\"{key}\": \"Ghent\"}}"));
             let answer = Answer::calls(vec![call]);
             let setting = Setting::new();
             let prefix = self.plain.render(&history, &setting, true)?;
             let whole = [history.as_slice(), &[Message::Assistant(answer.clone())]].concat();
             let text = self.plain.render(&whole, &setting, false)?;
             let text = text.strip_prefix(&prefix).unwrap_or(&text).to_owned();
-            Some(UnreadTurn {
-                case: format!("a call with the argument {key}"),
-                prefix,
-                text,
-                expected: reading::message_of(&answer, None),
-            })
+            let case = format!("a call of {name} with the argument {key}");
+            Some(UnreadTurn { case, prefix, text, expected: reading::message_of(&answer, None) })
         };
-        ["from", "to"].into_iter().filter_map(turn).collect()
+        let pairs = [[["get_route", "from"], ["get_route", "to"]], [["get_route", "to"], ["GET_ROUTE", "to"]]];
+        let pairs = pairs.map(|pair| pair.into_iter().filter_map(turn).collect::<Vec<_>>());
+        let is_alike = |turns: &Vec<UnreadTurn>| turns.windows(2).any(|two| matches!(two, [a, b] if a.text == b.text));
+        pairs.into_iter().find(is_alike).unwrap_or_default()
     }
 
     /// The two shortest turns with calls, whose calls differ.
     pub fn turns_with_calls(&self) -> Vec<UnreadTurn> {
-        if self.request.calls.keyless {
-            return self.turns_without_keys();
+        if self.request.calls.garbled {
+            return self.turns_alike();
         }
         let mut cases: Vec<&Case> = self.cases.iter().filter(|case| !case.expected.calls.is_empty()).collect();
         cases.sort_by_key(|case| case.text.len());

@@ -33,8 +33,8 @@ pub(in crate::derive) struct Calls {
     pub ids: bool,
     /// Whether the name reaches the text only as a part of the id.
     pub named_ids: bool,
-    /// Whether calls reach the text without the keys of their arguments.
-    pub keyless: bool,
+    /// Whether calls reach the text, but not with the names and keys they have.
+    pub garbled: bool,
 }
 
 /// Renders until it is known how this template takes calls and reasoning. The prober has settled on how it takes content.
@@ -62,14 +62,15 @@ fn takes_calls(prober: &Prober<'_>, settings: &[Setting]) -> Option<(RequestShap
                 };
                 let several = shows(vec![make(0), make(1)], &[needle::NAMES[0], needle::NAMES[1]]);
                 let ids = shows(vec![make(0)], &[&make(0).id]);
-                return Some((request_shape, Calls { shown: true, several, ids, named_ids, keyless: false }));
+                return Some((request_shape, Calls { shown: true, several, ids, named_ids, garbled: false }));
             }
         }
     }
     let called = [user(), Message::Assistant(Answer::calls(vec![probe_call(0, false)]))];
     let text = prober.render(&called, &Setting::new(), false);
-    let is_keyless = text.is_some_and(|text| text.contains(needle::NAMES[0]) && text.contains(needle::VALUES[0]));
-    is_keyless.then(|| (prober.request_shape(), Calls { keyless: true, ..Calls::default() }))
+    // Tools have names and keys, too: only a value shows that it is the call which is written, in capitals or not.
+    let is_garbled = text.is_some_and(|text| text.to_lowercase().contains(&needle::VALUES[0].to_lowercase()));
+    is_garbled.then(|| (prober.request_shape(), Calls { garbled: true, ..Calls::default() }))
 }
 
 fn probe_call(index: usize, named_id: bool) -> Call {
@@ -173,13 +174,16 @@ mod tests {
     #[test]
     fn calls_are_known_by_what_of_them_reaches_the_text() {
         let name = CALL.replace("NAME", "{{ c.function.name }}");
-        let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids, keyless: false };
+        let seen = |several, ids, named_ids| Calls { shown: true, several, ids, named_ids, garbled: false };
+        let garbled = Calls { garbled: true, ..Calls::default() };
         for (turn, calls) in [
             ("{{ m.content }}".to_owned(), Calls::default()),
             (name.clone(), seen(true, false, false)),
             (name.replace("m.tool_calls or []", "(m.tool_calls or [])[:1]"), seen(false, false, false)),
             (CALL.replace("NAME", "{{ c.function.name }}#{{ c.id }}"), seen(true, true, false)),
             (CALL.replace("NAME", "{{ c.id }}"), seen(true, true, true)),
+            (CALL.replace("NAME", "{{ c.function.name | upper }}"), garbled),
+            (CALL.replace("NAME{{ c.function.arguments | tojson }}", "{{ c.function.name }}"), Calls::default()),
         ] {
             assert_eq!(request(&turn).unwrap().calls, calls, "{turn}");
         }

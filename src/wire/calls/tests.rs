@@ -52,6 +52,23 @@ fn a_counter_replaces_the_number_in_a_piece_of_text() {
 }
 
 #[test]
+fn the_number_after_the_name_of_the_only_call_counts() {
+    let text = |text: &str| CallPart::Text(text.to_owned());
+    for (pieces, counted) in [
+        (vec![CallPart::Name, text(":0<a>")], vec![CallPart::Name, text(":"), CallPart::Counter(0), text("<a>")]),
+        (vec![CallPart::Name, text(":1")], vec![CallPart::Name, text(":"), CallPart::Counter(1)]),
+        // Neither a version nor a word is the number of a first call.
+        (vec![CallPart::Name, text(":20<a>")], vec![CallPart::Name, text(":20<a>")]),
+        (vec![CallPart::Name, text(":<a>")], vec![CallPart::Name, text(":<a>")]),
+        (vec![text(":0<a>")], vec![text(":0<a>")]),
+    ] {
+        let mut made = pieces;
+        count_alone(&mut made);
+        assert_eq!(made, counted);
+    }
+}
+
+#[test]
 fn the_end_of_the_turn_is_removed_from_the_text_after_the_last_call() {
     for (post, end, rest, own) in [
         ("</call><|end|>", "<|end|>", "</call>", None),

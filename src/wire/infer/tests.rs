@@ -34,6 +34,20 @@ fn each_mark_that_ends_a_turn_is_a_stop() {
 }
 
 #[test]
+fn turns_may_end_otherwise_after_some_histories_and_beside_calls() {
+    let ends = |by: &str| {
+        let answer = format!("{{{{ m.content }}}}{CALLS}");
+        inferred(&chat_template(&answer).replace("<|end|>", by)).unwrap().stops
+    };
+    let after_result =
+        "{{ '<|done|>' if loop.index0 > 0 and messages[loop.index0 - 1].role == 'tool' else '<|end|>' }}";
+    assert_eq!(ends(after_result), ["<|end|>", "<|done|>"]);
+    let beside = "{{ '<|wait|>' if m.tool_calls and m.content else '<|end|>' }}";
+    assert_eq!(ends(beside), ["<|end|>", "<|wait|>"]);
+    assert_eq!(ends("<|end|>"), ["<|end|>"]);
+}
+
+#[test]
 fn text_that_a_setting_writes_behind_every_turn_is_no_part_of_it() {
     let calls = format!("{{{{ m.content }}}}{CALLS}");
     let noted = format!("{}{{% if note == 'on' %}}<|note|>{{% endif %}}", chat_template(&calls));
