@@ -13,8 +13,8 @@ _MODULES = {
     "_tokens": "Bridge Bridged Refused",
     "_stream": "aopenai_chunks astream openai_chunks openai_completion stream",
     "_workbench": "add_generation_blocks check convert derive doctor grammar input_schema lint mask prove render unrender",
-    "_types": "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked ParseError Patched Proof Rendered "
-    "TemplateError UnknownKey",
+    "_types": "BatchResult Chat CheckReport Conversion Derivation Diagnostic Held Masked Message ParseError Patched Proof "
+    "Rendered TemplateError UnknownKey",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 

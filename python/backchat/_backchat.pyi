@@ -4,7 +4,7 @@ from typing import Any, Literal, TypeAlias, final
 
 from typing_extensions import Self, disjoint_base
 
-from backchat._types import BatchResult, Diagnostic, Held
+from backchat._types import BatchResult, Diagnostic, Held, Message
 
 __all__ = [
     "Bridge",
@@ -33,6 +33,7 @@ _Spec: TypeAlias = dict[str, Any] | str | Template
 _Target: TypeAlias = str | list[str] | None
 _ChatTemplate: TypeAlias = str | PathLike[str]
 _Variables: TypeAlias = dict[str, Any] | None
+_Policies: TypeAlias = str | Iterable[str] | None
 
 @final
 class Template:
@@ -125,6 +126,8 @@ class ResponseParser:
         tokenizer: Any = None,
         policy: Literal["exact", "either"] = "exact",
         stop_ids: Sequence[int] = ...,
+        recover: _Policies = None,
+        validate: bool = False,
     ) -> Self: ...
     @property
     def initial_events(self) -> list[dict[str, Any]]: ...
@@ -154,7 +157,9 @@ def parse_response(
     tokenizer: Any = None,
     policy: Literal["exact", "either"] = "exact",
     stop_ids: Sequence[int] = ...,
-) -> dict[str, Any]: ...
+    recover: _Policies = None,
+    validate: bool = False,
+) -> Message: ...
 def parse_batch(
     texts: Any,
     template: _Spec | list[_Spec],
@@ -164,6 +169,8 @@ def parse_batch(
     threads: int | None = None,
     errors: Literal["collect", "raise", "text"] = "collect",
     output: Literal["python", "json"] = "python",
+    recover: _Policies = None,
+    validate: bool = False,
 ) -> BatchResult: ...
 def main(arguments: list[str]) -> int: ...
 def derive(

@@ -80,7 +80,8 @@ def openai_chunks(
     closes. Reasoning is `reasoning_content`, whatever its field is called.
 
     `finish_reason` is what the engine says. With `length`, or without a word of the engine's where the text ends inside
-    reasoning or a call, the last chunk says `length`, and the arguments of a call that was cut off never end. `usage`
+    reasoning or a call, the last chunk says `length`, and the arguments of a call that was cut off never end.
+    If something went wrong in the text, the last chunk has `backchat` with the `problems` beside its choices. `usage`
     adds a chunk with the count of tokens. Both may be functions, which are called after the last event.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
@@ -167,7 +168,7 @@ def openai_completion(
     if calls:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": chunks.finish_reason(has_calls=bool(calls))}
-    answer = {**chunks.shared, "object": "chat.completion", "choices": [choice]}
+    answer = chunks.with_problems({**chunks.shared, "object": "chat.completion", "choices": [choice]})
     return answer if usage is None else {**answer, "usage": usage() if callable(usage) else usage}
 
 
@@ -187,6 +188,7 @@ class _Chunks:
         self._calls = 0
         self._grows = False
         self._is_cut = False
+        self._problems: list[dict[str, Any]] = []
 
     def first(self) -> dict[str, Any]:
         return self._chunk({"role": "assistant"})
@@ -198,9 +200,11 @@ class _Chunks:
             yield self._chunk({name: event["text"]})
         elif kind == "region_open":
             self._grows = self.skips = False
-        elif kind == "problem" and event.get("at_end") and self._engine_says() in (None, "length"):
-            self._is_cut = True
-            self.skips = event["field"] == "tool_calls"
+        elif kind == "problem":
+            self._problems.append({key: value for key, value in event.items() if key != "type"})
+            if event.get("at_end") and self._engine_says() in (None, "length"):
+                self._is_cut = True
+                self.skips = event.get("field") == "tool_calls"
         elif self.skips:
             return
         elif kind == "call_start":
@@ -214,9 +218,13 @@ class _Chunks:
                 yield self._begin(*_parts(call))
 
     def last(self, usage: Usage) -> Iterator[dict[str, Any]]:
-        yield self._chunk({}, self.finish_reason(has_calls=self._calls > 0))
+        yield self.with_problems(self._chunk({}, self.finish_reason(has_calls=self._calls > 0)))
         if usage is not None:
             yield {**self.shared, "choices": [], "usage": usage() if callable(usage) else usage}
+
+    def with_problems(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """The answer, and beside it what went wrong in the text, if anything did."""
+        return {**answer, "backchat": {"problems": self._problems}} if self._problems else answer
 
     def finish_reason(self, *, has_calls: bool) -> str:
         given = self._engine_says()

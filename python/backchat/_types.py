@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
@@ -51,6 +52,12 @@ class Held(NamedTuple):
     text: str
     start: int | None
     pending: list[dict[str, Any]]
+
+
+class Message(dict[str, Any]):
+    """The message of one output. `problems` has what went wrong in the text, such as a call that its end cut off."""
+
+    problems: Sequence[dict[str, Any]] = ()
 
 
 class BatchResult(list[Any]):

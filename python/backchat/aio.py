@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 from backchat._backchat import parse_response
+from backchat._types import Message
 
 
-async def aparse(text: str, template: Any, **options: Any) -> dict[str, Any]:
+async def aparse(text: str, template: Any, **options: Any) -> Message:
     """`parse_response` for long texts: it runs on a thread, without the interpreter's lock.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}

@@ -37,10 +37,14 @@ def parse_table(
     tools: Any = None,
     threads: int | None = 1,
     errors_into: str | None = None,
+    problems_into: str | None = None,
+    recover: str | Iterable[str] | None = None,
+    validate: bool = False,
 ) -> Any:
     """Add a column of messages to a table or a record batch; a row that cannot be read gets null.
 
-    `errors_into` names a second column for the reasons. `layout` is `json`, or `struct` with arguments as JSON text and fields of other names in `other`.
+    `errors_into` names a second column for the reasons, `problems_into` one for what went wrong in rows that were read, as
+    JSON. `recover` and `validate` are those of `parse_batch`. `layout` is `json`, or `struct` with arguments as JSON text and fields of other names in `other`.
 
     >>> template = {"start_anchor": "[bot]", "fields": {"content": {"close": "<end>"}}}
     >>> parse_table(pa.table({"text": ["Hi<end>"]}), template, prefix="[bot]").column("message").to_pylist()
@@ -53,11 +57,23 @@ def parse_table(
     prefixes = prefix if prefix_column is None else table.column(prefix_column).to_pylist()
     texts = table.column(text).to_pylist()
     output: Literal["json", "python"] = "json" if layout == "json" else "python"
-    rows = parse_batch(texts, template, prefix=prefixes, tools=tools, threads=threads, output=output)
+    rows = parse_batch(
+        texts,
+        template,
+        prefix=prefixes,
+        tools=tools,
+        threads=threads,
+        output=output,
+        recover=recover,
+        validate=validate,
+    )
     columns = {into: pa.array(rows, pa.string()) if layout == "json" else pa.array(map(_row, rows), MESSAGE)}
     if errors_into is not None:
         reasons = (str(rows.errors[row]) if row in rows.errors else None for row in range(len(rows)))
         columns[errors_into] = pa.array(reasons, pa.string())
+    if problems_into is not None:
+        found = (_text(rows.problems[row]) if row in rows.problems else None for row in range(len(rows)))
+        columns[problems_into] = pa.array(found, pa.string())
     if isinstance(table, pa.RecordBatch):
         return pa.RecordBatch.from_arrays([*table.columns, *columns.values()], [*table.schema.names, *columns])
     for name, column in columns.items():

@@ -17,6 +17,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::errors::not_read;
 use crate::parser::{Reading, needs_prefix, tools as read_tools};
+use crate::recovery::Recovery;
 use crate::tape::{Keys, Tape};
 use crate::template;
 use crate::value::to_python;
@@ -89,7 +90,7 @@ fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (texts, template, *, prefix=None, tools=None, threads=None, errors="collect", output="python"))]
+#[pyo3(signature = (texts, template, *, prefix=None, tools=None, threads=None, errors="collect", output="python", recover=None, validate=false))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn parse_batch<'py>(
     py: Python<'py>,
@@ -100,6 +101,8 @@ pub fn parse_batch<'py>(
     threads: Option<usize>,
     errors: &str,
     output: &str,
+    recover: Option<&Bound<'py, PyAny>>,
+    validate: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let texts = self::texts(texts)?;
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_batch`"))?;
@@ -138,13 +141,14 @@ pub fn parse_batch<'py>(
         "json" => true,
         _ => return Err(PyValueError::new_err(format!("`output` is \"python\" or \"json\", not {output:?}"))),
     };
+    let recovery = Recovery::read(recover, validate, Mode::Stable)?;
     let read = |row: usize, rows: &mut Rows| {
         let (Some(text), Some(prefix), Some(template), Some(tools)) =
             (texts.get(row), prefixes.at(row), templates.at(row), tools.at(row))
         else {
             return;
         };
-        let reading = Reading { template, tools: tools.clone(), mode: Mode::Stable, raises: true };
+        let reading = Reading { template, tools: tools.clone(), mode: Mode::Stable, raises: true, recovery };
         let message = match reading.read(prefix, text) {
             Ok((message, problems)) => {
                 if !problems.is_empty() {

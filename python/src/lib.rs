@@ -5,6 +5,7 @@ mod bridge;
 mod errors;
 mod grammar;
 mod parser;
+mod recovery;
 mod tape;
 mod template;
 mod tokens;

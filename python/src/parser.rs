@@ -10,9 +10,11 @@ use backchat::{Parser, Template};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyList, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyList, PyString, PyType};
 
 use crate::errors::not_read;
+use crate::recovery::Recovery;
 use crate::template;
 use crate::tokens;
 use crate::value::{from_python, object, to_python, tools as read_tools};
@@ -228,7 +230,7 @@ fn missing(finished: &Finished) -> Option<String> {
 #[pymethods]
 impl ResponseParser {
     #[new]
-    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false, grow_calls=false, tokenizer=None, policy="exact", stop_ids=Vec::new()))]
+    #[pyo3(signature = (template, prefix=None, *, tools=None, mode="stable", errors="event", spans=false, closers_in_strings="ends", reasoning="kept", tools_off=false, grow_calls=false, tokenizer=None, policy="exact", stop_ids=Vec::new(), recover=None, validate=false))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -245,6 +247,8 @@ impl ResponseParser {
         tokenizer: Option<&Bound<'_, PyAny>>,
         policy: &str,
         stop_ids: Vec<u32>,
+        recover: Option<&Bound<'_, PyAny>>,
+        validate: bool,
     ) -> PyResult<Self> {
         let template = template::of(template)?;
         let ready = ready_for_ids(tokenizer, &template, policy)?;
@@ -255,6 +259,7 @@ impl ResponseParser {
         let prompt = Prompt::read(prefix, ready.is_some())?;
         let (mode, tools) = (self::mode(mode)?, self::tools(tools)?);
         let options = Options::default().mode(mode).tools(tools.clone()).grow_calls(grow_calls);
+        let options = Recovery::read(recover, validate, mode)?.of(options);
         let options = options.closers_in_strings(match closers_in_strings {
             "ends" => ClosersInStrings::Ends,
             "text" => ClosersInStrings::Text,
@@ -506,6 +511,7 @@ pub struct Reading<'t> {
     pub tools: Option<Arc<Tools>>,
     pub mode: Mode,
     pub raises: bool,
+    pub recovery: Recovery,
 }
 
 impl Reading<'_> {
@@ -516,7 +522,7 @@ impl Reading<'_> {
     }
 
     fn options(&self) -> Options {
-        Options::default().mode(self.mode).tools(self.tools.clone())
+        self.recovery.of(Options::default().mode(self.mode).tools(self.tools.clone()))
     }
 
     /// Reads an output with a parser that has just begun.
@@ -549,7 +555,7 @@ impl Reading<'_> {
 
 /// Reads a whole output. One call, no events.
 #[pyfunction]
-#[pyo3(signature = (text, template, *, prefix=None, tools=None, mode="stable", errors="raise", tokenizer=None, policy="exact", stop_ids=Vec::new()))]
+#[pyo3(signature = (text, template, *, prefix=None, tools=None, mode="stable", errors="raise", tokenizer=None, policy="exact", stop_ids=Vec::new(), recover=None, validate=false))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn parse_response<'py>(
     py: Python<'py>,
@@ -562,13 +568,16 @@ pub fn parse_response<'py>(
     tokenizer: Option<&Bound<'py, PyAny>>,
     policy: &str,
     stop_ids: Vec<u32>,
-) -> PyResult<Bound<'py, PyDict>> {
+    recover: Option<&Bound<'py, PyAny>>,
+    validate: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let prefix = prefix.ok_or_else(|| needs_prefix("`parse_response`"))?;
     let template = template::of(template)?;
     let ready = ready_for_ids(tokenizer, &template, policy)?;
     let prompt = Prompt::read(prefix, ready.is_some())?;
     let (tools, mode, raises) = (self::tools(tools)?, self::mode(mode)?, raises(errors)?);
-    let reading = Reading { template: &template, tools, mode, raises };
+    let recovery = Recovery::read(recover, validate, mode)?;
+    let reading = Reading { template: &template, tools, mode, raises, recovery };
     let (output, length) = match (text.cast::<PyString>(), &ready) {
         (Ok(text), None) => (Output::Text(text.to_str()?), text.to_str()?.len()),
         (Err(_), Some(_)) => {
@@ -588,6 +597,12 @@ pub fn parse_response<'py>(
         true => py.detach(|| reading.read_with(parser, &output)),
         false => reading.read_with(parser, &output),
     };
-    let (message, _) = read.map_err(|message| not_read(py, &message))?;
-    object(py, &message)
+    let (message, problems) = read.map_err(|message| not_read(py, &message))?;
+    static MESSAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let message = MESSAGE.import(py, "backchat._types", "Message")?.call1((object(py, &message)?,))?;
+    if !problems.is_empty() {
+        let problems = problems.iter().map(|problem| to_python(py, &problem.to_value()));
+        message.setattr(intern!(py, "problems"), PyList::new(py, problems.collect::<PyResult<Vec<_>>>()?)?)?;
+    }
+    Ok(message)
 }

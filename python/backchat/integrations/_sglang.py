@@ -70,7 +70,7 @@ class ToolDetector(theirs.ResponseTemplateToolDetector):
             case "region_open":
                 self._is_cut_off = False
             case "problem":
-                self._is_cut_off = event["kind"] == "unclosed" and event.get("at_end", False)
+                self._is_cut_off |= event["kind"] == "unclosed" and event.get("at_end", False)
             case "call_start":
                 self._end_call()
                 is_known = event["name"] in self._get_tool_indices(tools)

@@ -65,9 +65,11 @@ class _Stream(theirs._ResponseStream):
 
     def _route(self, events: Sequence[dict[str, Any]], delta: Any) -> None:
         for event in events:
+            if event["type"] == "region_open":
+                self._is_cut_off = False
             if event["type"] == "problem":
-                is_call = event["field"] == theirs.TOOL_FIELD and self.parse_tools
-                self._is_cut_off = is_call and event["kind"] == "unclosed" and event.get("at_end", False)
+                is_call = event.get("field") == theirs.TOOL_FIELD and self.parse_tools
+                self._is_cut_off |= is_call and event["kind"] == "unclosed" and event.get("at_end", False)
             elif event["type"] == "region_close" and self._is_cut_off:
                 logger.warning("dropping a tool call that the end of the output cut off")
             else:

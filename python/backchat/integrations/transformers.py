@@ -46,6 +46,8 @@ SERVING = "transformers.cli.serving.utils"
 CHUNKS = "response_events_to_chunks"
 
 _mode: Literal["stable", "reference"] = "stable"
+#: The policies that read what departs from the format.
+_recover: str | list[str] | None = None
 #: What was there before, by what is there now.
 _before: list[tuple[Any, Any]] = []
 
@@ -55,7 +57,7 @@ class ResponseParser(backchat.ResponseParser):
 
     def __new__(cls, response_template: Any, prefix: str | None = None, *, tools: Any = None) -> Self:
         _bind_serving()
-        return super().__new__(cls, spec_of(response_template), prefix, tools=tools, mode=_mode, errors="raise")
+        return super().__new__(cls, spec_of(response_template), prefix, tools=tools, mode=_mode, errors="raise", recover=_recover)
 
     @property
     def _output(self) -> dict[str, Any]:
@@ -66,17 +68,21 @@ def parse_response(
     text: str, response_template: Any, *, prefix: str | None = None, tools: Any = None
 ) -> dict[str, Any]:
     """Read a whole output."""
-    return backchat.parse_response(text, spec_of(response_template), prefix=prefix, tools=tools, mode=_mode)
+    spec = spec_of(response_template)
+    return backchat.parse_response(text, spec, prefix=prefix, tools=tools, mode=_mode, recover=_recover)
 
 
-def patch(mode: Literal["stable", "reference"] = "stable") -> None:
+def patch(mode: Literal["stable", "reference"] = "stable", *, recover: str | list[str] | None = None) -> None:
     """Let Backchat answer for transformers, until `unpatch()`: tokenizers, pipelines, `transformers serve` and TRL.
 
-    `stable` gives one answer however a text is cut; `reference` answers as transformers does, cut by cut.
+    `stable` gives one answer however a text is cut; `reference` answers as transformers does, cut by cut. `recover` names
+    the policies that read what departs from the format, in stable mode.
     """
-    global _mode
+    global _mode, _recover
     if mode not in ("stable", "reference"):
         raise ValueError(f'`mode` is "stable" or "reference", not {mode!r}')
+    if recover and mode == "reference":
+        raise ValueError('`recover` needs `mode="stable"`')
     import transformers
 
     release = tuple(int(part) for part in transformers.__version__.split(".")[:2] if part.isdigit())
@@ -88,7 +94,7 @@ def patch(mode: Literal["stable", "reference"] = "stable") -> None:
     import transformers.tokenization_utils_base
     import transformers.utils.chat_parsing
 
-    _mode = mode
+    _mode, _recover = mode, recover
     for module_name, parser, function in PLACES:
         for name, ours in ((parser, ResponseParser), (function, parse_response)):
             _bind(sys.modules.get(module_name), name, ours)
