@@ -17,8 +17,7 @@ impl Session {
         self.playback.showing = Showing::Recovery;
         self.record();
         let problems = self.playback.sides.last().map_or(&[][..], |side| side.recording.problems());
-        let recovered: Vec<String> =
-            problems.iter().filter(|problem| problem.is_recovered).map(|problem| described(problem)).collect();
+        let recovered: Vec<String> = problems.iter().filter(|problem| problem.is_recovered).map(described).collect();
         self.notice = Some(match (problems.len(), recovered.as_slice()) {
             (0, _) => "nothing went wrong: policies leave this output as it is".to_owned(),
             (_, []) => "no policy reads what went wrong here; P goes to it".to_owned(),
