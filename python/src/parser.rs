@@ -588,7 +588,11 @@ pub fn parse_response<'py>(
         (Ok(_), Some(_)) => {
             return Err(PyTypeError::new_err("with a `tokenizer` the output is a list of ids, not text"));
         }
-        (Err(_), None) => return Err(PyTypeError::new_err("the output is a str; ids are read with a `tokenizer`")),
+        (Err(_), None) => {
+            let given = text.get_type().name()?;
+            let told = format!("the output is a str, not {given}; ids are read with a `tokenizer`");
+            return Err(PyTypeError::new_err(told));
+        }
     };
     let options = reading.options();
     let options = if stop_ids.is_empty() { options } else { options.stop_ids(stop_ids) };
