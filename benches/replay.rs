@@ -87,6 +87,7 @@ impl Outputs for OneOutput {
             output: self.text.clone(),
             chunks: None,
             tools: None,
+            recovery: Default::default(),
             expected: None,
             is_excused: false,
         })

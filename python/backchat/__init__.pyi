@@ -1,5 +1,6 @@
-from backchat._backchat import Grammar, ResponseParser, Template, parse_batch, parse_response
+from backchat._backchat import Grammar, ResponseParser, Template, Tokenizer, parse_batch, parse_response
 from backchat._stream import aopenai_chunks, astream, openai_chunks, openai_completion, stream
+from backchat._tokens import Bridge, Bridged, Refused
 from backchat._types import (
     BatchResult,
     Chat,
@@ -34,6 +35,8 @@ from backchat._workbench import (
 
 __all__ = [
     "BatchResult",
+    "Bridge",
+    "Bridged",
     "Chat",
     "CheckReport",
     "Conversion",
@@ -46,10 +49,12 @@ __all__ = [
     "ParseError",
     "Patched",
     "Proof",
+    "Refused",
     "Rendered",
     "ResponseParser",
     "Template",
     "TemplateError",
+    "Tokenizer",
     "UnknownKey",
     "add_generation_blocks",
     "aopenai_chunks",

@@ -137,10 +137,14 @@ def test_no_cut_passes_off_a_call(says):
 def recorded(name):
     """The longest recorded output with calls of a format: the text, its prompt, and the tools."""
     file = (ROOT / "tests" / "fixtures" / "formats" / f"{name}.fixture").read_text(encoding="utf-8")
-    shared, *cases = re.split(r"^=== case .*\n", file, flags=re.M)
-    prefix, tools = (re.search(rf"^=== {part}\n(.*?)\n(?==== |\Z)", shared, re.M | re.S) for part in ("prefix", "tools"))
-    outputs = [case for case in cases if '"tool_calls"' in case and not re.search(r"^=== (prefix|tools)$", case, re.M)]
-    texts = [re.search(r"^=== output\n(.*?)\n=== ", case, re.M | re.S) for case in outputs]
+    shared, *cases = re.split(r"^=== case .*\n", file, flags=re.MULTILINE)
+    prefix, tools = (
+        re.search(rf"^=== {part}\n(.*?)\n(?==== |\Z)", shared, re.MULTILINE | re.DOTALL) for part in ("prefix", "tools")
+    )
+    outputs = [
+        case for case in cases if '"tool_calls"' in case and not re.search(r"^=== (prefix|tools)$", case, re.MULTILINE)
+    ]
+    texts = [re.search(r"^=== output\n(.*?)\n=== ", case, re.MULTILINE | re.DOTALL) for case in outputs]
     return max((found[1] for found in texts if found), key=len), prefix[1], json.loads(tools[1]) if tools else None
 
 
@@ -151,7 +155,7 @@ def test_no_cut_of_a_recorded_output_passes_off_a_call(name):
 
     def answer(end, says):
         """The calls with whole arguments in the stream and in the answer, and why each of them ended."""
-        read = lambda: backchat.stream([text[:end]], template, prefix=prefix, tools=tools)  # noqa: E731
+        read = lambda: backchat.stream([text[:end]], template, prefix=prefix, tools=tools)
         streamed, reason = together(backchat.openai_chunks(read(), finish_reason=says))
         (choice,) = backchat.openai_completion(read(), finish_reason=says)["choices"]
         calls = [call["function"] for call in choice["message"].get("tool_calls", ())]

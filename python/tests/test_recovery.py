@@ -2,9 +2,8 @@
 
 import pickle
 
-import pytest
-
 import backchat
+import pytest
 from backchat.integrations._served import ResponseParser
 
 SPEC = {
@@ -15,7 +14,10 @@ SPEC = {
             "close_pattern": "(?:</call>|<end>)",
             "repeats": True,
             "content": "json",
-            "transform": {"type": "function", "function": {"name": "{content.name}", "arguments": "{content.arguments}"}},
+            "transform": {
+                "type": "function",
+                "function": {"name": "{content.name}", "arguments": "{content.arguments}"},
+            },
         },
         "content": {"close": "<end>"},
     },

@@ -42,8 +42,7 @@ def text_of_tokenizer(markers=MARKERS):
         {
             "version": "1.0",
             "added_tokens": [
-                {"id": 256 + place, "content": marker, "special": True, **flags}
-                for place, marker in enumerate(markers)
+                {"id": 256 + place, "content": marker, "special": True, **flags} for place, marker in enumerate(markers)
             ],
             "pre_tokenizer": in_bytes,
             "decoder": in_bytes,

@@ -15,6 +15,8 @@ import transformers
 import trl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+import itertools
+
 import rollout
 from test_tokens import CHAT, TEMPLATE, text_of_tokenizer
 
@@ -72,7 +74,7 @@ def roll(tokenizer, sample, content="Weather?"):
 
 def check(made, seen):
     """Each prompt goes on from what was given and sampled before, and the mask has the sampled ids and no other."""
-    for (before, sampled), (after, _) in zip(seen, seen[1:], strict=False):
+    for (before, sampled), (after, _) in itertools.pairwise(seen):
         assert after[: len(before) + len(sampled)] == before + sampled
     own = [token for token, is_own in zip(made.completion_ids, made.own, strict=True) if is_own]
     assert own == [token for _, sampled in seen for token in sampled]
@@ -90,7 +92,9 @@ def test_a_rollout_keeps_every_sampled_id(tokenizer):
     )
     assert made.messages[2]["content"] == "12 degrees in Rome"
     text = backchat.Tokenizer(tokenizer.backend_tokenizer.to_str()).decode(made.completion_ids)
-    assert text == f"{CALL}<tool>12 degrees in Rome<end><model>{respelled}<tool>12 degrees in Rome<end><model>Mild.<end>"
+    assert (
+        text == f"{CALL}<tool>12 degrees in Rome<end><model>{respelled}<tool>12 degrees in Rome<end><model>Mild.<end>"
+    )
 
 
 def test_a_rollout_ends_where_nothing_can_be_proved(tokenizer):

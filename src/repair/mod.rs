@@ -11,7 +11,7 @@
 //!                      {% if add_generation_prompt %}[assistant]{% endif %}";
 //! let text = r#"{"start_anchor": "[assistant]", "fields": {"content": {"close": "<end>>"}}}"#;
 //! let found = repairs(chat_template, "response_template.json", text, &Options::default());
-//! assert_eq!(found[0].fix.message, "change `fields.content.close` from \"<end>>\" to \"<end>\"");
+//! assert_eq!(found[0].fix.message, "write `fields.content.close` as `close_pattern`: \"<end>\\\\s*\"");
 //! assert_eq!(found[0].breaks, 0);
 //! ```
 

@@ -43,7 +43,7 @@ fn bytes_of_a_parser() {
 }
 
 #[test]
-fn a_parser_takes_less_than_a_kilobyte() {
+fn a_parser_takes_little_more_than_a_kilobyte() {
     let mut process = Command::new(std::env::current_exe().unwrap());
     process.args(["--exact", "parser_size::bytes_of_a_parser", "--ignored", "--nocapture", "--test-threads=1"]);
     let told = String::from_utf8(process.output().unwrap().stdout).unwrap();
@@ -51,6 +51,6 @@ fn a_parser_takes_less_than_a_kilobyte() {
         let line =
             told.lines().find_map(|line| line.split_once(&format!("{name}: "))).unwrap_or_else(|| panic!("{told}"));
         let bytes: usize = line.1.trim_end_matches(" bytes").parse().unwrap();
-        assert!((200..1024).contains(&bytes), "{told}");
+        assert!((200..1200).contains(&bytes), "{told}");
     }
 }

@@ -57,7 +57,9 @@ class ResponseParser(backchat.ResponseParser):
 
     def __new__(cls, response_template: Any, prefix: str | None = None, *, tools: Any = None) -> Self:
         _bind_serving()
-        return super().__new__(cls, spec_of(response_template), prefix, tools=tools, mode=_mode, errors="raise", recover=_recover)
+        return super().__new__(
+            cls, spec_of(response_template), prefix, tools=tools, mode=_mode, errors="raise", recover=_recover
+        )
 
     @property
     def _output(self) -> dict[str, Any]:
