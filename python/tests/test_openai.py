@@ -141,6 +141,7 @@ def recorded(name):
     prefix, tools = (
         re.search(rf"^=== {part}\n(.*?)\n(?==== |\Z)", shared, re.MULTILINE | re.DOTALL) for part in ("prefix", "tools")
     )
+    assert prefix is not None
     outputs = [
         case for case in cases if '"tool_calls"' in case and not re.search(r"^=== (prefix|tools)$", case, re.MULTILINE)
     ]

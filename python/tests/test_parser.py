@@ -134,7 +134,7 @@ def test_required_fields():
         (lambda: backchat.Template("{"), backchat.TemplateError, "JSON"),
         (lambda: backchat.Template({"fields": {}}), backchat.TemplateError, "start_anchor"),
         (lambda: backchat.parse_response("\ud800", SPEC, prefix=""), UnicodeEncodeError, "surrogates"),
-        (lambda: backchat.parse_response(b"x", SPEC, prefix=""), TypeError, "bytes"),  # type: ignore[arg-type]
+        (lambda: backchat.parse_response(b"x", SPEC, prefix=""), TypeError, "bytes"),
         (lambda: backchat.nothing, AttributeError, "nothing"),  # type: ignore[attr-defined]
     ],
 )

@@ -68,9 +68,8 @@ def test_streams_and_batches_take_policies():
 
 def test_arguments_are_checked_on_request():
     output = '<call>{"name": "pay", "arguments": {"sum": "ten"}}</call>'
-    options = {"prefix": "<bot>", "tools": TOOLS}
-    assert not backchat.parse_response(output, SPEC, **options).problems
-    (problem,) = backchat.parse_response(output, SPEC, validate=True, **options).problems
+    assert not backchat.parse_response(output, SPEC, prefix="<bot>", tools=TOOLS).problems
+    (problem,) = backchat.parse_response(output, SPEC, prefix="<bot>", tools=TOOLS, validate=True).problems
     assert (problem["kind"], problem["path"], problem["reason"]) == ("invalid-arguments", "/sum", "type")
 
 

@@ -97,6 +97,7 @@ def test_ids_and_text_are_not_mixed_up(tokenizer):
 def test_masks_of_ids(tokenizer):
     messages = [USER, {"role": "assistant", "content": "né"}]
     masked = backchat.mask(CHAT, messages, tokenizer=tokenizer)
+    assert masked.token_ids is not None and masked.mask is not None
     own = [token for token, is_own in zip(masked.token_ids, masked.mask, strict=True) if is_own]
     assert (masked.token_ids, tokenizer.decode(own)) == (tokenizer.encode(masked.text), "né<end>")
     again = backchat.mask(CHAT, messages, tokenizer=tokenizer, token_ids=masked.token_ids)
