@@ -126,7 +126,11 @@ impl Node {
     }
 
     pub fn optional(self) -> Self {
-        if self == Self::empty() || self.is_never() { Self::empty() } else { Self::Repeat(Box::new(self), 0, Some(1)) }
+        if self == Self::empty() || self == Self::literal("") || self.is_never() {
+            Self::empty()
+        } else {
+            Self::Repeat(Box::new(self), 0, Some(1))
+        }
     }
 
     pub fn repeat(self, min: u32, max: Option<u32>) -> Self {
