@@ -43,8 +43,9 @@ impl Options {
         self
     }
 
-    /// The policies that read what departs from the format, in stable mode; see [`RecoveryPolicy`]. Each acts at a problem of its
-    /// kind, which stays in the list; a text without problems is read the same with all of them.
+    /// The policies that read what departs from the format, in stable mode; see
+    /// [`RecoveryPolicy`](super::RecoveryPolicy). Each acts at a problem of its kind, which stays in the list; a text
+    /// without problems is read the same with all of them.
     #[must_use]
     pub fn recover(mut self, policies: Policies) -> Self {
         self.recover = policies;
