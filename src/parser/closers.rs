@@ -3,15 +3,37 @@
 use crate::pattern::Part;
 use crate::template::{Delimiter, Field};
 
-/// The marks that end the turn, and so every region: literal alternatives of every close.
+/// The marks that end the turn, and so every region: those that every close ends at. A close may take a bracket before
+/// the mark, or leave the mark to the next one and only look ahead to it.
 pub(super) fn turn_marks(fields: &[Field]) -> Vec<String> {
-    let mut closes = fields.iter().filter_map(|field| field.close.as_ref()).map(alternatives);
-    let Some(first) = closes.next() else { return Vec::new() };
-    let mut marks: Vec<String> = first.into_iter().flatten().collect();
+    let mut closes = fields.iter().filter_map(|field| field.close.as_ref()).map(marks);
+    let Some(mut shared) = closes.next() else { return Vec::new() };
     for close in closes {
-        marks.retain(|mark| close.iter().flatten().any(|other| other == mark));
+        shared.retain(|mark| close.contains(mark));
     }
+    shared
+}
+
+/// The literals that a match of a delimiter ends with, or looks ahead to.
+fn marks(delimiter: &Delimiter) -> Vec<String> {
+    let mut marks = Vec::new();
+    ends(&delimiter.pattern().outline(), &mut marks);
     marks
+}
+
+fn ends(parts: &[Part], marks: &mut Vec<String>) {
+    match parts.iter().rfind(is_seen) {
+        Some(Part::Text(text)) => {
+            let text = text.trim();
+            // A line break is no mark: text has some, too.
+            if !text.is_empty() && !marks.iter().any(|mark| mark == text) {
+                marks.push(text.to_owned());
+            }
+        }
+        Some(Part::Group { parts, .. } | Part::Many(parts) | Part::Ahead(parts)) => ends(parts, marks),
+        Some(Part::Either(branches)) => branches.iter().for_each(|branch| ends(branch, marks)),
+        _ => {}
+    }
 }
 
 /// Whether a field has a closer that is not such a mark.
@@ -29,13 +51,16 @@ fn alternatives(delimiter: &Delimiter) -> Vec<Option<String>> {
 }
 
 fn of_parts(parts: &[Part]) -> Vec<Option<String>> {
-    let is_seen = |part: &&Part| !matches!(part, Part::Space);
     match parts.iter().filter(is_seen).collect::<Vec<_>>().as_slice() {
         [Part::Text(text)] => vec![Some(text.trim().to_owned())],
         [Part::Group { parts, .. }] => of_parts(parts),
         [Part::Either(branches)] => branches.iter().flat_map(|branch| of_parts(branch)).collect(),
         _ => vec![None],
     }
+}
+
+fn is_seen(part: &&Part) -> bool {
+    !matches!(part, Part::Space)
 }
 
 #[cfg(test)]
@@ -50,6 +75,15 @@ mod tests {
             (r"(?:</t>|<end>)\\s*", r"(?:</c>\\s*</cs>|<end>)\\s*", r"<end>\\s*", &["<end>"], [true, true, false]),
             (r"</t>|<end>", "<end>", "<end>|<stop>", &["<end>"], [true, false, true]),
             (r"</t>|(?:<end>)", "<end>|$", "<end>", &["<end>"], [true, true, false]),
+            (
+                r"</t>|<end>",
+                r"\\)(?=, |\\]<end_of_calls>|<end>)",
+                "<end>|<end_of_calls>",
+                &["<end>"],
+                [true, true, true],
+            ),
+            (r"</t>|<end>", r"\\}\\s*(?:<end>|$)", "<end>", &["<end>"], [true, true, false]),
+            (r"</t>|\\n", r"</c>|\\n", r"\\n", &[], [true, true, true]),
         ] {
             let json = format!(
                 r#"{{"start_anchor": "<bot>", "fields": {{

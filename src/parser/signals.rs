@@ -36,7 +36,7 @@ impl Malformed {
 const REGIONS: usize = 16;
 
 /// A marker shorter than this, such as a bracket or a line break, also occurs in ordinary text.
-const SHORTEST_MARK: usize = 3;
+pub(super) const SHORTEST_MARK: usize = 3;
 
 /// How many characters of a text a note quotes.
 const QUOTED: usize = 40;

@@ -110,3 +110,30 @@ fn a_problem_comes_before_the_close_and_after_the_malformed_region() {
         assert_eq!(kinds[kinds.len() - 2..], told, "{text}");
     }
 }
+
+#[test]
+fn an_answer_that_conforms_has_no_stray_markers() {
+    // Calls look ahead to the mark of the turn and do not take it; or they are closed by a bracket, which answers have, too.
+    let of = |close: &str| {
+        format!(
+            r#"{{"start_anchor": "<bot>", "fields": {{"thought": {{"open": "<t>", "close": ["</t>", "<end>"]}},
+            "calls": {{"open": "<call>", "close_pattern": "{close}", "repeats": true, "content": "json",
+                "transform": {{"function": "{{content}}"}}}},
+            "content": {{"close": "<end>"}}}}}}"#
+        )
+    };
+    for (close, output, told) in [
+        (r"\\)(?=, |<end>)", "Yes.<end>", &[][..]),
+        (r"\\)(?=, |<end>)", "Yes.", &[]),
+        (r"\\}\\s*(?:<end>|\\Z)", "(2): {3}", &[]),
+        (r"\\}\\s*(?:<end>|\\Z)", "(2): {3}<end>", &[]),
+        (r"\\)(?=, |<end>)", "Yes.</t> No.<end>", &["stray-marker"]),
+        (r"</call>|<end>", "Yes.</call><end>", &["stray-marker"]),
+    ] {
+        for size in [1, output.len()] {
+            let (found, _) = problems_by(&of(close), output, size, Mode::Stable);
+            let found: Vec<_> = found.iter().map(|problem| problem.kind.as_str()).collect();
+            assert_eq!(found, told, "{close}: {output:?}, by {size}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::view::{At, View};
 use crate::parser::plan::Plan;
+use crate::parser::signals::SHORTEST_MARK;
 use crate::pattern::Pattern;
 
 /// Whether a marker is mentioned: people write one after a blank, a quote or a bracket, and models after a word or a
@@ -16,6 +17,13 @@ pub(in crate::parser) fn is_in_prose(before: &str, closes_calls: bool) -> bool {
 pub(in crate::parser) fn is_own(plan: &Plan, text: &str) -> bool {
     let text = text.trim();
     !text.is_empty() && !plan.turn_marks.iter().any(|mark| mark == text)
+}
+
+/// Whether a closer of a field tells of it by itself, which the mark of the turn does not, nor a bracket before it: text
+/// has brackets, too.
+pub(in crate::parser) fn is_telling(plan: &Plan, text: &str) -> bool {
+    let own = plan.turn_marks.iter().find_map(|mark| text.trim().strip_suffix(mark.as_str())).unwrap_or(text);
+    own.trim().chars().nth(SHORTEST_MARK - 1).is_some()
 }
 
 /// The pattern that closes a field.
