@@ -2,9 +2,10 @@
 //! accepted reads back whole.
 #![cfg(feature = "derive")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use backchat::chat::{ChatTemplate, RenderOptions};
 use backchat::derive;
@@ -35,7 +36,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn load(path: &Path) -> Option<Self> {
+    fn load(path: &Path) -> Option<Self> {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let chat = ChatTemplate::compile(&fs::read_to_string(path).unwrap()).unwrap();
         let derived = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("derived/{name}.json"));
@@ -44,8 +45,8 @@ impl Model {
         Some(Self { name, chat, template, wire })
     }
 
-    pub(super) fn named(name: &str) -> Self {
-        Self::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("chat_templates/{name}.jinja"))).unwrap()
+    pub(super) fn named(name: &str) -> &'static Self {
+        of_template(name).unwrap()
     }
 
     pub(super) fn render(&self, messages: &Value, prompt: bool) -> Option<String> {
@@ -69,6 +70,20 @@ impl Model {
         let stop = grammar.stop().iter().filter_map(|(stop, _)| rest.find(stop.as_str())).min();
         Some(stop.map_or(rest.trim_end(), |at| &rest[..at]).to_owned())
     }
+}
+
+/// The models of `chat_templates/` whose wire is found, each found once for all tests, as that takes longest.
+pub(super) fn models() -> impl Iterator<Item = &'static Model> {
+    templates().into_iter().filter_map(|path| of_template(path.file_stem()?.to_str()?))
+}
+
+fn of_template(name: &str) -> Option<&'static Model> {
+    static MODELS: LazyLock<BTreeMap<String, (PathBuf, OnceLock<Option<Model>>)>> = LazyLock::new(|| {
+        let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+        templates().into_iter().map(|path| (name(&path), (path, OnceLock::new()))).collect()
+    });
+    let (path, model) = MODELS.get(name).unwrap();
+    model.get_or_init(|| Model::load(path)).as_ref()
 }
 
 pub(super) fn value(text: &str) -> Value {
@@ -109,8 +124,7 @@ pub(super) fn call(name: &str, arguments: &str) -> String {
 #[test]
 fn what_chat_templates_render_is_accepted_at_every_prefix() {
     let mut seen = 0;
-    for path in templates() {
-        let Some(model) = Model::load(&path) else { continue };
+    for model in models() {
         let Some(prompt) = model.prompt() else { continue };
         let answers = [
             (call("get_weather", r#"{"city": "São Paulo", "days": 3}"#), true),
@@ -191,8 +205,7 @@ fn result_of(calls: &[Value]) -> Value {
 fn what_is_accepted_reads_back_whole() {
     let known = Arc::new(Tools::new(&tools()).unwrap());
     let mut drawn = 0;
-    for (number, path) in templates().into_iter().enumerate() {
-        let Some(model) = Model::load(&path) else { continue };
+    for (number, model) in models().enumerate() {
         let Some(prompt) = model.prompt() else { continue };
         let choice = Choice::Required;
         let tools = tools();
@@ -241,7 +254,7 @@ fn what_is_accepted_reads_back_whole() {
 fn damaged_calls_are_not_accepted() {
     let model = Model::named("hermes");
     let prompt = model.prompt().unwrap();
-    let grammar = build(&model, &Choice::Required, &tools(), Some(&prompt));
+    let grammar = build(model, &Choice::Required, &tools(), Some(&prompt));
     let table = [
         (r#"{"name": "get_weather", "arguments": {"city": "Paris"}}"#, "accept"),
         (r#"{"name": "get_wether", "arguments": {"city": "Paris"}}"#, "reject"),
@@ -258,7 +271,7 @@ fn damaged_calls_are_not_accepted() {
     assert_eq!(verdict(&grammar, "<tool_call>\n{\"name\": \"get_w"), "prefix");
     assert_eq!(verdict(&grammar, ""), "prefix");
     assert_eq!(verdict(&grammar, "Hello."), "reject");
-    let none = build(&model, &Choice::None, &tools(), Some(&prompt));
+    let none = build(model, &Choice::None, &tools(), Some(&prompt));
     assert_eq!(verdict(&none, "Hello <tool"), "accept");
     assert_eq!(verdict(&none, "Hello <tool_call>"), "reject");
 }
@@ -412,7 +425,7 @@ fn json_in_a_value_without_quotes_keeps_clear_of_the_mark_that_ends_it() {
             "properties": {"p": {"type": "array", "items": {"type": "string"}}}}}]"#,
     );
     let prompt = model.prompt().unwrap();
-    let grammar = build(&model, &Choice::Required, &tools, Some(&prompt));
+    let grammar = build(model, &Choice::Required, &tools, Some(&prompt));
     let call = |item: &str| {
         let before = "\n<think></think>\n<tool_call>f\n<arg_key>p</arg_key>\n<arg_value>";
         format!("{before}[\"{item}\"]</arg_value>\n</tool_call>")
@@ -484,7 +497,7 @@ fn schemas_are_enforced_keyword_by_keyword() {
                 "$defs": {{"node": {{"type": "object", "properties": {{"v": {{"type": "integer"}},
                 "next": {{"$ref": "#/$defs/node"}}}}, "required": ["v"]}}}}}}}}]"##
         ));
-        let grammar = build(&model, &Choice::Required, &tools, Some(&prompt));
+        let grammar = build(model, &Choice::Required, &tools, Some(&prompt));
         for (values, wanted) in [(good, "accept"), (bad, "reject")] {
             for text in values {
                 let call = format!("<tool_call>\n{{\"name\": \"f\", \"arguments\": {{\"p\": {text}}}}}\n</tool_call>");
@@ -507,7 +520,7 @@ fn types_that_the_parser_does_not_look_up_are_noted_where_values_have_no_quotes(
             r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
                 "additionalProperties": false}}}}]"#
         ));
-        let grammar = build(&model, &Choice::Required, &tools, None);
+        let grammar = build(model, &Choice::Required, &tools, None);
         let note = grammar.notes().iter().find(|note| note.effect == Effect::Assumed && note.path.is_some());
         assert_eq!(note.and_then(|note| note.keyword.as_deref()), keyword, "{schema}");
     }
@@ -540,8 +553,7 @@ fn arguments_that_are_accepted_read_back_as_their_schemas_want_them() {
         _ => false,
     };
     let mut drawn = 0;
-    for (number, path) in templates().into_iter().enumerate() {
-        let Some(model) = Model::load(&path) else { continue };
+    for (number, model) in models().enumerate() {
         let Some(prompt) = model.prompt() else { continue };
         let request = Request::default().tools(&tools).choice(&Choice::Required).prompt(prompt.as_str());
         let Ok(grammar) = grammar::build(&model.template, &model.wire, &request) else { continue };
@@ -612,7 +624,7 @@ fn spellings_that_do_not_come_back_as_their_values_are_left_out_and_noted() {
                 r#"[{{"name": "f", "parameters": {{"type": "object", "properties": {{"p": {schema}}}, "required": ["p"],
                     "additionalProperties": false}}}}]"#
             ));
-            let grammar = build(&model, &Choice::Required, &tools, model.prompt().as_deref());
+            let grammar = build(model, &Choice::Required, &tools, model.prompt().as_deref());
             for (values, wanted) in [(good, "accept"), (bad, "reject")] {
                 for text in *values {
                     let output = format!("{open}{text}{close}");
@@ -688,7 +700,7 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
         (r#"{"$ref": "https://schemas.example/a.json"}"#, "$ref"),
     ];
     for (schema, keyword) in loose {
-        let grammar = build(&model, &Choice::Required, &tool(schema), None);
+        let grammar = build(model, &Choice::Required, &tool(schema), None);
         let note = grammar.notes().iter().find(|note| note.effect == Effect::Looser);
         assert_eq!(note.and_then(|note| note.keyword.as_deref()), Some(keyword), "{schema}");
     }
@@ -705,7 +717,7 @@ fn what_cannot_be_enforced_is_noted_and_what_cannot_be_is_refused() {
         let problems = grammar::build(&model.template, &model.wire, &request).unwrap_err();
         assert!(problems[0].message.contains(words), "{schema}: {}", problems[0].message);
         // One bad schema never takes the other tools down.
-        let grammar = build(&model, &Choice::Auto, &tools, None);
+        let grammar = build(model, &Choice::Auto, &tools, None);
         assert!(grammar.notes().iter().any(|note| note.message.contains("dropped")), "{schema}");
     }
 }
@@ -803,7 +815,7 @@ fn special_tokens_are_named_where_text_does_not_match_them() {
         SpecialToken::new("<|channel>", Some(3)),
         SpecialToken::new("<reserved>", Some(4)),
     ];
-    let grammar = build(&model, &Choice::Auto, &tools(), model.prompt().as_deref()).with_special_tokens(&special);
+    let grammar = build(model, &Choice::Auto, &tools(), model.prompt().as_deref()).with_special_tokens(&special);
     let lark = grammar.to_lark();
     for named in ["<|tool_call>", "<tool_call|>", "<|channel>"] {
         assert!(lark.contains(named), "{named}: {lark}");
@@ -811,7 +823,7 @@ fn special_tokens_are_named_where_text_does_not_match_them() {
     assert!(!lark.contains("<reserved>"), "a token that is no mark of the wire stays out");
     // Two marks share their first characters, which no character may stand for.
     assert!(!lark.contains("start: \"\" | /[\\u{3C}]/"), "{lark}");
-    let grammar = build(&Model::named("mistral_small_3_2"), &Choice::Auto, &tools(), None);
+    let grammar = build(Model::named("mistral_small_3_2"), &Choice::Auto, &tools(), None);
     let named = grammar.clone().with_special_tokens(&[SpecialToken::new("[TOOL_CALLS]", Some(9))]).to_lark();
     assert!(named.contains("<[9]>"), "{named}");
     let unknown = grammar.with_special_tokens(&[SpecialToken::new("[TOOL_CALLS]", None)]);
@@ -823,7 +835,7 @@ fn special_tokens_are_named_where_text_does_not_match_them() {
 fn the_same_request_gives_the_same_bytes_in_every_format() {
     let model = Model::named("qwen3_coder");
     let again = || {
-        let grammar = build(&model, &Choice::Auto, &tools(), None);
+        let grammar = build(model, &Choice::Auto, &tools(), None);
         let lazy = grammar.to_lazy_gbnf().map(|(text, triggers)| (text, triggers.to_vec()));
         (grammar.to_gbnf(), lazy, grammar.to_ebnf(), grammar.to_lark(), grammar.to_json().to_string())
     };
@@ -947,8 +959,7 @@ fn literals(value: &Value, found: &mut Vec<String>) {
 fn a_response_template_alone_has_its_wire_assumed() {
     let known = Arc::new(Tools::new(&tools()).unwrap());
     let (mut assumed, mut drawn) = (0, 0);
-    for (number, path) in templates().into_iter().enumerate() {
-        let Some(model) = Model::load(&path) else { continue };
+    for (number, model) in models().enumerate() {
         let wire = match grammar::assume(&model.template) {
             Ok(wire) => wire,
             Err(refused) => {

@@ -9,7 +9,7 @@ use backchat::parser::parse;
 use backchat::template::Template;
 use backchat::wire::Wire;
 
-use crate::grammar::{Model, call, templates, tools, value, verdict};
+use crate::grammar::{Model, call, models, tools, value, verdict};
 
 const ANSWER: &str = r#"{"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object", "properties": {
     "answer": {"type": "string"}, "score": {"type": "integer", "minimum": 0, "maximum": 100}}, "required": ["answer"],
@@ -17,10 +17,6 @@ const ANSWER: &str = r#"{"type": "json_schema", "json_schema": {"name": "answer"
 
 fn body(fields: &str) -> Value {
     value(&format!("{{{fields}}}"))
-}
-
-fn models() -> impl Iterator<Item = Model> {
-    templates().into_iter().filter_map(|path| Model::load(&path))
 }
 
 fn build(model: &Model, request: &Request<'_>) -> Grammar {
@@ -43,7 +39,7 @@ fn the_content_is_json_of_the_schema_in_the_form_of_the_turn() {
     for model in models() {
         let Some(prompt) = model.prompt() else { continue };
         let request = Request::from_body(&format).unwrap().prompt(prompt.as_str());
-        let grammar = build(&model, &request);
+        let grammar = build(model, &request);
         assert!(grammar.to_lazy_gbnf().is_none(), "{}", model.name);
         for (content, expected) in [
             (r#"{"answer": "Zürich \"x\" \\ \n", "score": 7}"#, "accept"),
@@ -85,7 +81,7 @@ fn an_answer_stands_beside_calls_as_the_choice_says() {
         (r#"{"type": "function", "function": {"name": "get_time"}}"#, Presence::Auto, "reject", "accept", "reject"),
     ] {
         let body = body(&format!(r#""tools": {}, "tool_choice": {choice}, "response_format": {ANSWER}"#, tools()));
-        let grammar = build(&model, &Request::from_body(&body).unwrap().content(content).prompt(prompt.as_str()));
+        let grammar = build(model, &Request::from_body(&body).unwrap().content(content).prompt(prompt.as_str()));
         let verdicts = [json, spoken, &format!("{json}\n{spoken}")].map(|text| verdict(&grammar, text));
         assert_eq!(verdicts, [answer, call, both], "{choice} {content:?}");
         let is_noted = grammar.notes().iter().any(|note| note.message.contains("the form of the answer has no effect"));
@@ -118,7 +114,7 @@ fn objects_of_any_members_are_answers() {
         (r#"{"type": "json_object"}"#, r#"{"a": "\u003ctool_call>"}"#, "accept"),
     ] {
         let body = body(&format!(r#""response_format": {format}"#));
-        let grammar = build(&model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
+        let grammar = build(model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
         assert_eq!(verdict(&grammar, text), expected, "{format}: {text}");
     }
 }
@@ -211,7 +207,7 @@ fn tools_that_cannot_be_used_leave_the_others_theirs() {
         r#""tools": [{"type": "web_search"}, {"type": "function", "name": "go", "parameters": {"type": "object", "properties": {}}},
             {"type": "custom", "custom": {"name": "f", "format": {"type": "grammar", "grammar": {"syntax": "regex", "definition": "("}}}}]"#,
     );
-    let grammar = build(&model, &Request::from_body(&body).unwrap().prompt(model.prompt().unwrap().as_str()));
+    let grammar = build(model, &Request::from_body(&body).unwrap().prompt(model.prompt().unwrap().as_str()));
     let dropped: Vec<_> = grammar.notes().iter().filter(|note| note.message.contains("the tool is dropped")).collect();
     assert_eq!(dropped.len(), 2, "{:?}", grammar.notes());
     assert!(dropped.iter().all(|note| note.effect == Effect::Tighter));
@@ -261,7 +257,7 @@ fn reasoning_ends_at_once_where_the_result_says_how() {
     for model in models() {
         let Some(prompt) = model.prompt() else { continue };
         let request = Request::from_body(&format).unwrap().prompt(prompt.as_str());
-        let grammar = build(&model, &request);
+        let grammar = build(model, &request);
         let result = result(&grammar);
         let text = |name: &str| result.get("reasoning").unwrap().get(name).and_then(Value::as_str).map(str::to_owned);
         let (Some(open), Some(end), Some(force)) = (text("open"), text("end"), text("force")) else { continue };
@@ -288,7 +284,7 @@ fn a_grammar_outside_reasoning_starts_after_it() {
     let format = body(&format!(r#""response_format": {ANSWER}"#));
     let prompt = format!("{}<think>\n", model.prompt().unwrap());
     let request = Request::from_body(&format).unwrap().prompt(prompt.as_str()).reasoning(Reasoning::Outside);
-    let grammar = build(&model, &request);
+    let grammar = build(model, &request);
     for (text, expected) in [
         ("\n\n{\"answer\": \"a\"}", "accept"),
         ("{\"answer\": \"a\"}", "accept"),
@@ -300,7 +296,7 @@ fn a_grammar_outside_reasoning_starts_after_it() {
     let waits = |grammar: &Grammar| grammar.notes().iter().any(|note| note.message.contains("the engine has to wait"));
     assert!(!waits(&grammar));
     let prompt = model.prompt().unwrap();
-    assert!(waits(&build(&model, &request.clone().prompt(prompt.as_str()))));
+    assert!(waits(&build(model, &request.clone().prompt(prompt.as_str()))));
 }
 
 #[test]
@@ -310,7 +306,7 @@ fn every_call_has_a_text_that_may_be_banned() {
     for model in models() {
         let Some(prompt) = model.prompt() else { continue };
         let request = Request::default().tools(&tools).choice(&none).prompt(prompt.as_str());
-        let grammar = build(&model, &request);
+        let grammar = build(model, &request);
         let result = result(&grammar);
         let Some(bans) = result.get("bans").and_then(|bans| bans.get("texts")).and_then(Value::as_list) else {
             continue;
@@ -371,7 +367,7 @@ fn structural_tags_say_in_formats_of_their_own_what_these_say_exactly() {
     let odd = r#"[{"name": "go", "parameters": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 7}}}}]"#;
     for (tools, is_native) in [(own, true), (odd, false)] {
         let body = body(&format!(r#""tools": {tools}, "tool_choice": "required""#));
-        let grammar = build(&model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
+        let grammar = build(model, &Request::from_body(&body).unwrap().prompt(prompt.as_str()));
         let (mut native, mut plain) = (Vec::new(), Vec::new());
         kinds(&grammar.to_structural_tag(), &mut native);
         kinds(&grammar.to_grammar_tag(), &mut plain);

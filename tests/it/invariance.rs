@@ -1,6 +1,8 @@
 //! One answer however the text is cut, for every template in `tests/templates/`: at least one for each row of the table
 //! of what makes transformers' answer depend on the cut, and one for each thing the format can do.
 
+use std::sync::LazyLock;
+
 use backchat::content::Mode;
 use backchat::json::Value;
 use backchat::parser::{Event, Finished, Options, ParseError, Parser};
@@ -79,7 +81,10 @@ const FRAGMENTS: &[&str] = &[
     "\u{1c}",
 ];
 
-/// The templates with their names, in the order of those. A test of its own finds one that does not load.
+/// The templates with their names, in the order of those, loaded once for all cases.
+static TEMPLATES: LazyLock<Vec<(String, Template)>> = LazyLock::new(templates);
+
+/// A test of its own finds one that does not load.
 fn templates() -> Vec<(String, Template)> {
     let Ok(folder) = std::fs::read_dir("tests/templates") else { return Vec::new() };
     let mut found: Vec<_> = folder
@@ -97,7 +102,7 @@ fn templates() -> Vec<(String, Template)> {
 fn every_template_loads() {
     let files = std::fs::read_dir("tests/templates").unwrap().count();
     assert!(files > 30);
-    assert_eq!(templates().len(), files);
+    assert_eq!(TEMPLATES.len(), files);
 }
 
 /// Everything a parse gives: the message, the required fields that are absent, the events with neighboring chunks of a
@@ -165,8 +170,7 @@ proptest! {
         prefix in text(),
         lengths in lengths(),
     ) {
-        let templates = templates();
-        let (name, template) = &templates[which.index(templates.len())];
+        let (name, template) = which.get(&TEMPLATES);
         let whole = parsed(template, "", &[&text], Mode::Stable).unwrap();
         for lengths in [vec![1], lengths] {
             let chunks = cut(&text, &lengths);
@@ -181,8 +185,7 @@ proptest! {
 
     #[test]
     fn in_one_piece_both_modes_agree(which in any::<prop::sample::Index>(), text in text()) {
-        let templates = templates();
-        let (name, template) = &templates[which.index(templates.len())];
+        let (name, template) = which.get(&TEMPLATES);
         // Stable mode departs on purpose: what gives no value or is absent, an implicit close of nothing, and the JSON
         // dialect.
         let departs = ["zero-width-implicit-close", "nothing-at-all", "end-before-newline", "end-alternative", "values"];
@@ -203,8 +206,7 @@ proptest! {
         text in text(),
         lengths in lengths(),
     ) {
-        let templates = templates();
-        let (_, template) = &templates[which.index(templates.len())];
+        let (_, template) = which.get(&TEMPLATES);
         let _ = parsed(template, "", &cut(&text, &lengths), Mode::Reference);
     }
 }
@@ -225,10 +227,10 @@ fn an_empty_feed_settles_nothing() {
 #[test]
 fn no_text_is_lost_and_none_shown_twice() {
     // Outside of delimiters every character is in exactly one chunk, in its order.
-    for (name, template) in templates() {
+    for (name, template) in TEMPLATES.iter() {
         let text = FRAGMENTS.concat();
         for lengths in [vec![1], vec![3, 1, 4], vec![usize::MAX]] {
-            let mut parser = Parser::new(&template, "", Options::default()).unwrap();
+            let mut parser = Parser::new(template, "", Options::default()).unwrap();
             let mut events = Vec::new();
             for chunk in cut(&text, &lengths) {
                 events.extend(parser.feed(chunk).unwrap());
