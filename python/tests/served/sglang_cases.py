@@ -18,6 +18,7 @@ package.load(
     ("torch", "orjson", "fastapi", "transformers", "triton"),
 )
 import backchat.integrations.sglang
+import xgrammar
 from sglang.srt.entrypoints.openai.protocol import Tool
 from sglang.srt.function_call.function_call_parser import FunctionCallParser
 from sglang.srt.parser.reasoning_parser import ReasoningParser
@@ -56,8 +57,8 @@ def streams(model):
 
 def constrains(model):
     kind, tag = calls_of(model).get_structure_constraint("required", thinking_mode=model.reasons)
-    tag = tag.model_dump(by_alias=True, exclude_none=True)
-    assert kind == "structural_tag" and "get_weather" in tag["format"]["grammar"], tag
+    tag = tag.model_dump_json(by_alias=True, exclude_none=True)
+    assert kind == "structural_tag" and "get_weather" in str(xgrammar.Grammar.from_structural_tag(tag)), tag
 
 
 for model in models():
