@@ -234,6 +234,19 @@ pub fn mask<'py>(
     to_python(py, &Value::Object(answer.map_err(PyValueError::new_err)?))
 }
 
+/// What a look at a chat template gives.
+fn examined<'py>(
+    py: Python<'py>,
+    chat_template: &Bound<'py, PyAny>,
+    variables: Option<&Bound<'py, PyDict>>,
+    look: impl FnOnce(&ChatTemplate, &backchat::doctor::Options) -> Value + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let model = Model::of(chat_template, variables)?;
+    let template = model.compiled(py)?;
+    let options = backchat::doctor::Options::default().variables(model.variables).now(answers::NOW.to_owned());
+    to_python(py, &py.detach(|| look(&template, &options)))
+}
+
 #[pyfunction]
 #[pyo3(signature = (chat_template, *, variables=None))]
 pub fn doctor<'py>(
@@ -241,10 +254,7 @@ pub fn doctor<'py>(
     chat_template: &Bound<'py, PyAny>,
     variables: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
-    let template = model.compiled(py)?;
-    let options = backchat::doctor::Options::default().variables(model.variables).now(answers::NOW.to_owned());
-    to_python(py, &py.detach(|| answers::doctor(&template, &options)))
+    examined(py, chat_template, variables, answers::doctor)
 }
 
 #[pyfunction]
@@ -254,10 +264,7 @@ pub fn input_schema<'py>(
     chat_template: &Bound<'py, PyAny>,
     variables: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let model = Model::of(chat_template, variables)?;
-    let template = model.compiled(py)?;
-    let options = backchat::doctor::Options::default().variables(model.variables).now(answers::NOW.to_owned());
-    to_python(py, &py.detach(|| backchat::doctor::input_schema(&template, &options)))
+    examined(py, chat_template, variables, backchat::doctor::input_schema)
 }
 
 #[pyfunction]

@@ -172,21 +172,24 @@ fn what_cannot_be_proved_is_refused() {
     assert_eq!(bridge(CHAT).next(&sample).unwrap_err().kind, Refusal::HistoryEdited);
 }
 
+/// The bridge of a sample that followed a prompt of these messages.
+fn after_prompt(chat: &str, said: &str, prompt: &str) -> Result<Bridged, Refused> {
+    bridge(chat).next(&Sample {
+        messages: &messages(said),
+        tools: None,
+        prompt_ids: &ids(prompt),
+        sampled_ids: &ids("No.<end>"),
+        new_messages: &messages(USER),
+        stop_ids: &[],
+        refuses_edits: false,
+    })
+}
+
 #[test]
 fn a_prompt_may_have_what_the_model_wrote_in_another_way() {
     let said = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes.", "thinking": "Hm."},
         {"role": "user", "content": "And?"}]"#;
-    let sample = |prompt: &str| {
-        bridge(CHAT).next(&Sample {
-            messages: &messages(said),
-            tools: None,
-            prompt_ids: &ids(prompt),
-            sampled_ids: &ids("No.<end>"),
-            new_messages: &messages(USER),
-            stop_ids: &[],
-            refuses_edits: false,
-        })
-    };
+    let sample = |prompt: &str| after_prompt(CHAT, said, prompt);
     let kept = sample("<user>Hi<end><model><think>Hm.<think>Yes.<end><user>And?<end><model>").unwrap();
     assert_eq!((kept.text.as_str(), kept.is_exact()), ("<user>And?<end><model>", false));
     let other = sample("<user>Hi<end><model>Yes.<end><user>What?<end><model>").unwrap_err();
@@ -200,17 +203,7 @@ fn a_prompt_keeps_what_the_template_wrote_before_other_messages_followed() {
         {%- if loop.last %}Short! {% endif %}{{ m.content }}<end>{% elif m.role == 'assistant' %}<model>{{ m.content }}<end>\
         {%- endif %}{% endfor %}{% if add_generation_prompt %}<model>{% endif %}";
     let said = r#"[{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "And?"}]"#;
-    let sample = |prompt: &str| {
-        bridge(chat).next(&Sample {
-            messages: &messages(said),
-            tools: None,
-            prompt_ids: &ids(prompt),
-            sampled_ids: &ids("No.<end>"),
-            new_messages: &messages(USER),
-            stop_ids: &[],
-            refuses_edits: false,
-        })
-    };
+    let sample = |prompt: &str| after_prompt(chat, said, prompt);
     let kept = sample("<user>Short! Hi<end><model>Yes.<end><user>Short! And?<end><model>").unwrap();
     assert_eq!(kept.text, "<user>Short! And?<end><model>");
     assert_eq!(
