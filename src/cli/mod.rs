@@ -13,6 +13,7 @@ use say;
 
 #[doc(hidden)]
 pub mod answers;
+mod arriving;
 mod audit;
 mod bridge;
 mod case_selection;

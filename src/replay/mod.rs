@@ -49,7 +49,7 @@ pub use compare::{Difference, first_difference};
 pub use cut_search::{CutSearch, CutSearchResult};
 pub use explain::quoted;
 pub use moment::Moment;
-pub use record::{Run, TooLarge};
+pub use record::{Growing, Run, TooLarge};
 pub use recording::{Held, Kind, Outcome, Pending, Recording, Region, Seen};
 pub use recovery::Recovery;
 pub use segments::Segment;

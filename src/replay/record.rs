@@ -72,7 +72,7 @@ impl Recording {
         ends: impl IntoIterator<Item = usize>,
         is_whole: bool,
     ) -> Result<Self, TooLarge> {
-        if u32::try_from(text.len()).is_err() || u16::try_from(run.template.fields().len()).is_err() {
+        if !fits(&text, run.template) {
             return Err(TooLarge);
         }
         let mut recorder = Recorder::new(run.template, run.mode, run.recovery, text.clone(), run.prefix.len());
@@ -87,6 +87,62 @@ impl Recording {
         recording.holds.shrink_to_fit();
         recording.pending.shrink_to_fit();
         Ok(recording)
+    }
+}
+
+fn fits(text: &str, template: &Template) -> bool {
+    u32::try_from(text.len()).is_ok() && u16::try_from(template.fields().len()).is_ok()
+}
+
+/// A recording of an output that still arrives.
+pub struct Growing {
+    recorder: Recorder,
+    /// None once it has failed.
+    parser: Option<Parser>,
+}
+
+impl Growing {
+    /// Begins with the prompt.
+    pub fn new(run: &Run<'_>) -> Result<Self, TooLarge> {
+        if !fits(run.prefix, run.template) {
+            return Err(TooLarge);
+        }
+        let mut recorder = Recorder::new(run.template, run.mode, run.recovery, run.prefix.into(), run.prefix.len());
+        recorder.recording.outcome = Outcome::Open;
+        let parser = recorder.begin(run);
+        Ok(Self { recorder, parser })
+    }
+
+    /// Parses a piece; nothing once a piece has failed. It costs a copy of the text so far, so that reading in time
+    /// needs pieces that grow with it, as those of a pipe do whose reader is behind.
+    pub fn feed(&mut self, piece: &str) -> Result<(), TooLarge> {
+        let Some(parser) = &mut self.parser else { return Ok(()) };
+        let recording = &mut self.recorder.recording;
+        let text: Arc<str> = [&*recording.text, piece].concat().into();
+        if !fits(&text, &recording.template) {
+            return Err(TooLarge);
+        }
+        let end = text.len();
+        recording.text = text;
+        if let Err(error) = self.recorder.feed(parser, piece, end) {
+            self.recorder.fail(error, end);
+            self.parser = None;
+        }
+        Ok(())
+    }
+
+    /// The recording so far.
+    pub fn recording(&self) -> &Recording {
+        &self.recorder.recording
+    }
+
+    /// Ends the output.
+    pub fn finish(mut self) -> Recording {
+        if let Some(parser) = self.parser.take() {
+            let end = self.recorder.recording.text.len();
+            self.recorder.finish(parser, end);
+        }
+        self.recorder.recording
     }
 }
 
@@ -121,31 +177,49 @@ impl Recorder {
 
     fn run(&mut self, run: &Run<'_>, text: &str, ends: impl IntoIterator<Item = usize>, is_whole: bool) {
         let output = self.recording.output;
-        let options = run.recovery.of(Options::default().mode(run.mode).tools(run.tools.clone()));
-        let mut parser = match Parser::new(run.template, run.prefix, options) {
-            Ok(parser) => parser,
-            Err(error) => {
-                self.recording.outcome = Outcome::Failed(error);
-                return self.fed(output, output);
-            }
-        };
-        self.recording.origin = output - parser.prefix_length();
-        for event in parser.initial_events().to_vec() {
-            self.take(event.borrowed());
-        }
-        self.held(&parser, output);
+        let Some(mut parser) = self.begin(run) else { return };
         let mut start = output;
         for end in ends {
             if let Err(error) = self.feed(&mut parser, slice(text, start..end), end) {
-                self.recording.outcome = Outcome::Failed(error);
-                return self.fed(end, self.last_end());
+                return self.fail(error, end);
             }
             start = end;
         }
-        if !is_whole {
-            self.recording.outcome = Outcome::Open;
-            return;
+        match is_whole {
+            true => self.finish(parser, start),
+            false => self.recording.outcome = Outcome::Open,
         }
+    }
+
+    /// Gives the parser the prompt, and keeps what that brings. None if it could not be read.
+    fn begin(&mut self, run: &Run<'_>) -> Option<Parser> {
+        let output = self.recording.output;
+        let options = run.recovery.of(Options::default().mode(run.mode).tools(run.tools.clone()));
+        match Parser::new(run.template, run.prefix, options) {
+            Ok(parser) => {
+                self.recording.origin = output - parser.prefix_length();
+                for event in parser.initial_events().to_vec() {
+                    self.take(event.borrowed());
+                }
+                self.held(&parser, output);
+                Some(parser)
+            }
+            Err(error) => {
+                self.recording.outcome = Outcome::Failed(error);
+                self.fed(output, output);
+                None
+            }
+        }
+    }
+
+    /// Keeps that the feed up to a place could not be parsed.
+    fn fail(&mut self, error: ParseError, end: usize) {
+        self.recording.outcome = Outcome::Failed(error);
+        self.fed(end, self.last_end());
+    }
+
+    /// Ends the text, at this place, and keeps what that brings.
+    fn finish(&mut self, parser: Parser, end: usize) {
         match parser.finish() {
             Ok(finished) => {
                 finished.events.iter().for_each(|event| self.take(event.borrowed()));
@@ -154,7 +228,7 @@ impl Recorder {
             }
             Err(error) => self.recording.outcome = Outcome::Failed(error),
         }
-        self.fed(start, start);
+        self.fed(end, end);
     }
 
     /// Gives the parser a feed, which ends at a place of the text, and keeps what happens.

@@ -101,6 +101,29 @@ impl Session {
         true
     }
 
+    /// Takes outputs that were added to the list; true if there are some. Whoever is at the end of the last output goes
+    /// to the end of the newest.
+    pub(super) fn take_added(&mut self) -> bool {
+        let added = self.library.outputs.take_added();
+        if added.is_empty() {
+            return false;
+        }
+        let library = &mut self.library;
+        let is_at_end = self.playback.sides.first().is_none_or(|side| side.moment == side.recording.end());
+        let follows = library.output + 1 == added.start && is_at_end && !self.editing.is_typing;
+        library.names = library.outputs.names().to_vec();
+        library.verdicts.splice(added.start..added.start, added.clone().map(|_| None));
+        let moved = |output: usize| if output >= added.start { output + added.len() } else { output };
+        library.output = moved(library.output);
+        let edits = std::mem::take(&mut self.editing.edits);
+        self.editing.edits = edits.into_iter().map(|(output, edit)| (moved(output), edit)).collect();
+        if follows {
+            self.open(added.end.saturating_sub(1));
+            self.set_moment(|recording, _| recording.end());
+        }
+        true
+    }
+
     /// Goes to the position that was asked for at the start, once the output is that long.
     pub(super) fn go_to_opening(&mut self) {
         let Some(at) = self.playback.opening_at else { return };

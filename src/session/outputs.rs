@@ -2,6 +2,7 @@
 //!
 //! [`OutputSet`](super::OutputSet) implements this for files; tests and benchmarks bring their own.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::chunking::Chunking;
@@ -25,7 +26,12 @@ pub trait Outputs {
         Arrival::Whole
     }
 
-    /// The files that an output is read from.
+    /// Takes the outputs that were added since this was asked last; gives their indices. Those after them move on.
+    fn take_added(&mut self) -> Range<usize> {
+        0..0
+    }
+
+    /// The files that an output is read from; the workbench reads an output again when one changes.
     fn files(&self, index: usize) -> Vec<PathBuf>;
 
     /// The file of the output itself and the line it starts on, counted from 1. None if it is in no file.

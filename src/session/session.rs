@@ -121,7 +121,7 @@ impl Session {
 
     /// Does a little of what takes long; true if the screen changes.
     pub fn work(&mut self, now: Instant) -> Worked {
-        let grown = self.take_more(now);
+        let grown = self.take_more(now) | self.take_added();
         let played = self.play(now);
         let searched = self.go_on_searching(now);
         let judged = self.judge_one();

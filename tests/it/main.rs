@@ -11,6 +11,7 @@
 )]
 
 mod action;
+mod arriving;
 mod audit;
 mod calls;
 mod canonical;

@@ -289,32 +289,6 @@ fn the_renders_of_a_command_have_one_budget() {
     assert_eq!(backchat(&["lint", slow, "--budget", "0"]).output().unwrap().status.code(), Some(2));
 }
 
-/// What is written to `parse` is parsed as it arrives.
-#[test]
-fn standard_input_is_parsed_as_it_arrives() {
-    use std::io::{Read, Write};
-    let mut child = backchat(&["parse", DRAFT, "-", "--events", "--quiet"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let mut seen = String::new();
-    for piece in ["Hel", "lo wor", "ld"] {
-        stdin.write_all(piece.as_bytes()).unwrap();
-        // Blocks until the piece has come out again.
-        while !seen.contains(&format!("\"text\": \"{piece}\"")) {
-            let mut bytes = [0; 1024];
-            let read = stdout.read(&mut bytes).unwrap();
-            assert!(read > 0, "{seen}");
-            seen += std::str::from_utf8(&bytes[..read]).unwrap();
-        }
-    }
-    drop(stdin);
-    stdout.read_to_string(&mut seen).unwrap();
-    assert!(child.wait().unwrap().success() && seen.contains(r#""content": "Hello world""#), "{seen}");
-}
-
 /// An output may be larger than what is read as a whole.
 #[test]
 fn the_size_of_an_output_does_not_matter() {

@@ -500,6 +500,35 @@ fn an_output_is_looked_at_while_it_comes() {
 }
 
 #[test]
+fn a_list_grows_while_its_file_is_followed() {
+    let folder = folder();
+    let mut file = fs::File::create(folder.path().join("record.jsonl")).unwrap();
+    let row = |id: &str, text: &str| format!("{{\"id\": \"{id}\", \"prefix\": \"<bot>\", \"text\": \"{text}\"}}\n");
+    let mut session = replay(folder.path(), &["template.json", "--follow", "record.jsonl"]);
+    session.sees("waiting for the first row of record.jsonl");
+    file.write_all(row("one", "<think>Hm.</think>Alpha.<stop>").as_bytes()).unwrap();
+    session.sees("record.jsonl#one");
+    session.sees("Alpha.");
+    session.sees("char 30/30");
+    file.write_all(row("two", "Beta.<stop>").as_bytes()).unwrap();
+    session.sees("record.jsonl#two 2/2");
+    session.sees("char 11/11");
+    session.press("\x1b[H");
+    session.sees("char 0/11");
+    file.write_all((row("three", "Gamma.") + "oops\n").as_bytes()).unwrap();
+    session.sees("record.jsonl#two 2/4");
+    session.sees("char 0/11");
+    session.press("]");
+    session.sees("record.jsonl#three 3/4");
+    session.sees("Gamma.");
+    session.press("]");
+    session.sees("not valid JSON");
+    session.press("q");
+    assert_eq!(session.ends().code(), Some(0));
+    session.is_given_back();
+}
+
+#[test]
 fn a_place_that_has_not_come_yet_is_waited_for() {
     let folder = folder();
     let (read, mut write) = std::io::pipe().unwrap();

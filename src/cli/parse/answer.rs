@@ -33,6 +33,8 @@ pub struct Asked {
     pub events: bool,
     /// Whether events have their position.
     pub spans: bool,
+    /// Whether events show calls as they grow.
+    pub grows_calls: bool,
     /// How a row is cut that does not say.
     pub chunks: Chunks,
     /// The template of a row that has none.
@@ -434,6 +436,7 @@ pub fn begin(
     let options = Options::default().mode(asked.mode).tools(tools).closers_in_strings(asked.closers);
     let options =
         options.reasoning(reasoning).tools_off(tools_off).stop_ids(stop_ids).recover(recover).validate(validate);
+    let options = options.grow_calls(asked.grows_calls);
     beginning.parser(options).map_err(|error| RowError::new("prefix", error.to_string()))
 }
 

@@ -1,7 +1,6 @@
 //! `backchat parse`: model output in, messages and events out.
 
 mod answer;
-mod arriving;
 mod ids;
 mod output;
 mod row;
@@ -18,8 +17,8 @@ use std::sync::Arc;
 
 pub use self::answer::{Answerer, Asked, Doubts, Reader};
 use self::answer::{AskedIds, Keeping, Recording};
-use self::arriving::Arriving;
 use self::output::{Beginning, Piece};
+use super::arriving::Arriving;
 use super::rows::Tally;
 use super::tokenizers::Tokenizers;
 use super::{Failure, Global, input, note, rows, token_ids};
@@ -58,7 +57,7 @@ pub struct Parse {
     /// Cast the arguments of calls to the types of these tools, a JSON list
     #[arg(long, value_name = "FILE")]
     tools: Option<String>,
-    /// Also print the events, feed by feed
+    /// Also print the events, feed by feed; those of one output show calls as they grow, in stable mode
     #[arg(long)]
     events: bool,
     /// Add to each event the start and end of its text, and the captures of the opening pattern
@@ -148,6 +147,8 @@ impl Parse {
             },
             events: self.events,
             spans: self.spans,
+            // Rows have the events of transformers, and no others.
+            grows_calls: self.events && self.jsonl.is_none(),
             chunks: self.chunks,
             template: self.template.as_deref().map(|path| load(path, global)).transpose()?,
             prefix: self.prefix.as_deref().map(input::text).transpose()?,

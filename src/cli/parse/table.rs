@@ -143,8 +143,8 @@ impl Table<'_> {
                 let field = problem.field.as_deref().unwrap_or_default();
                 self.line(problem.kind.as_str(), field, &self.at(&problem.span, ""), BAD);
             }
-            // The command does not ask for growing calls.
-            EventRef::CallStart { .. } | EventRef::CallArguments { .. } => {}
+            EventRef::CallStart { field, name, .. } => self.line("call", field, &excerpt(name), KEY),
+            EventRef::CallArguments { field, delta, .. } => self.line("arguments", field, &excerpt(delta), ""),
         }
     }
 }

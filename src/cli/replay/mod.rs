@@ -5,17 +5,20 @@ mod table;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
+use super::arriving::Arriving;
 use super::chat_options::{NOW, assignment};
 use super::report::Report;
 use super::{Failure, Global, note};
 use crate::diagnostic::Diagnostic;
 use crate::json::Value;
 use crate::parser::{Chunks, Mode};
-use crate::replay::{Recording, Run};
+use crate::replay::{Growing, Outcome, Recording, Run, TooLarge};
 use crate::report;
 use crate::session::{
-    Chunking, Given, Material, Origin, OutputSet, Outputs, Position, Request, Showing, Start, holds_cases,
+    Chunking, Given, Material, Origin, OutputSet, Outputs, Position, Problem, Request, Showing, Start, Stdin,
+    holds_cases,
 };
 use crate::template::Template;
 use crate::tui::{self, App, Theme};
@@ -31,6 +34,7 @@ Examples:
   backchat replay tests/fixtures/thinking.fixture#two-calls --at 17
   backchat replay ./my-model outputs.jsonl
   generate | backchat replay template.json -
+  backchat replay ./my-model --follow record.jsonl
 
 Press ? to list the keys. If standard output is not a terminal, the events are printed as a table.
 
@@ -42,6 +46,10 @@ pub struct Replay {
     /// The model's output, or a list of outputs: JSON lines, fixtures or a folder; `-` is standard input. Rows
     /// {"after_ms", "text"} are one output, in the chunks it came in
     output: Option<String>,
+    /// Show the rows of this file, a JSON Lines file such as that of `backchat serve --record`, and those that are
+    /// appended to it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "report"])]
+    follow: Option<String>,
     /// Read the output as the continuation of this prompt
     #[arg(long, value_name = "FILE")]
     prefix: Option<String>,
@@ -106,17 +114,46 @@ impl Replay {
         if !on_screen
             && !global.is_quiet()
             && self.output.is_none()
+            && self.follow.is_none()
             && io::stdin().is_terminal()
             && !holds_cases(&self.template)
         {
             note("reading the model's output from standard input, up to its end (Ctrl-D)");
         }
-        let outputs = OutputSet::open(&self.request(), on_screen)?;
+        let stdin = match on_screen {
+            true => Stdin::Shown,
+            false if self.is_read_along() => Stdin::Left,
+            false => Stdin::Whole,
+        };
+        let mut outputs = OutputSet::open(&self.request(), stdin)?;
+        if let Some(file) = &self.follow {
+            if !on_screen {
+                return self.print_followed(outputs, global);
+            }
+            await_row(&mut outputs, file, global);
+        }
+        if stdin == Stdin::Left {
+            return self.print_arriving(&outputs, global);
+        }
         if self.page.is_asked() {
             let page = self.page(&outputs)?;
             self.page.write(global, || page)?;
         }
         self.show(outputs, global)
+    }
+
+    /// Whether the table of standard input is written while it arrives: nothing has to be known of its end first.
+    fn is_read_along(&self) -> bool {
+        let is_piped = self.follow.is_none()
+            && match self.output.as_deref() {
+                Some(output) => output == "-",
+                None => !holds_cases(&self.template),
+            };
+        is_piped
+            && !self.page.is_asked()
+            && self.chunks.is_none()
+            && self.mode == ShownModes::Stable
+            && self.with.is_none()
     }
 
     /// Puts outputs on the screen, or prints them.
@@ -140,6 +177,7 @@ impl Replay {
         Self {
             template: template.to_owned(),
             output: output.map(str::to_owned),
+            follow: None,
             prefix: None,
             tools: None,
             at: None,
@@ -163,7 +201,12 @@ impl Replay {
         let notice = assumes.then(|| NO_PREFIX.to_owned());
         let at = self.at;
         let typing = outputs.is_typed();
-        Start { output: 0, at, chunking: self.chunks.clone(), showing, notice, typing }
+        // Of a list that grows, the newest is shown, and what comes next follows.
+        let (output, at) = match &self.follow {
+            Some(_) => (outputs.names().len().saturating_sub(1), at.or(Some(Position::End))),
+            None => (0, at),
+        };
+        Start { output, at, chunking: self.chunks.clone(), showing, notice, typing }
     }
 
     fn theme(&self, global: &Global) -> Theme {
@@ -181,6 +224,7 @@ impl Replay {
         Request {
             template: self.template.clone(),
             output: self.output.clone(),
+            follow: self.follow.clone(),
             prefix: self.prefix.clone(),
             tools: self.tools.clone(),
             other: self.with.clone(),
@@ -195,19 +239,12 @@ impl Replay {
         let mut out = io::stdout().lock();
         let several = outputs.names().len() > 1;
         let mut read = 0;
-        let mut gap = "";
-        let mut seen = HashSet::new();
+        let mut seen = Problems::default();
         for (index, name) in outputs.names().iter().enumerate() {
             let material = match outputs.material(index) {
                 Ok(material) => material,
-                Err(mut problem) if several => {
-                    // A problem of a template that outputs share is reported once.
-                    problem
-                        .diagnostics
-                        .retain(|found| seen.insert(format!("{:?}", (found.id, &found.message, &found.place))));
-                    if !problem.diagnostics.is_empty() {
-                        Failure::from(problem).report(global);
-                    }
+                Err(problem) if several => {
+                    seen.report(problem, global);
                     continue;
                 }
                 Err(problem) => return Err(problem.into()),
@@ -216,20 +253,87 @@ impl Replay {
             if read == 1 && !global.is_quiet() {
                 self.tell_assumptions(outputs);
             }
-            let sides = self.sides(&material);
-            for (side, template, mode) in &sides {
-                let heads = [Some(name.as_str()).filter(|_| several), Some(side.as_str()).filter(|_| sides.len() > 1)];
-                let head: Vec<_> = heads.into_iter().flatten().map(crate::diagnostic::escape).collect();
-                if !head.is_empty() {
-                    writeln!(out, "{gap}== {}", head.join(": "))?;
-                    gap = "\n";
-                }
-                let recording = self.recording(&material, template, *mode, Chunks::Whole.into())?;
-                out.write_all(table::table(&recording, material.expected.as_ref()).as_bytes())?;
-            }
+            let name = Some(name.as_str()).filter(|_| several);
+            self.print_one(&material, name, read == 1, &mut out)?;
         }
         out.flush()?;
         Ok(ExitCode::from(if read == 0 { 2 } else { 0 }))
+    }
+
+    /// The tables of one output, with its name if there are others.
+    fn print_one(
+        &self,
+        material: &Material,
+        name: Option<&str>,
+        is_first: bool,
+        out: &mut impl Write,
+    ) -> Result<(), Failure> {
+        let sides = self.sides(material);
+        for (index, (side, template, mode)) in sides.iter().enumerate() {
+            let side = Some(side.as_str()).filter(|_| sides.len() > 1);
+            let head: Vec<_> = name.into_iter().chain(side).map(crate::diagnostic::escape).collect();
+            if !head.is_empty() {
+                let gap = if is_first && index == 0 { "" } else { "\n" };
+                writeln!(out, "{gap}== {}", head.join(": "))?;
+            }
+            let recording = self.recording(material, template, *mode, Chunks::Whole.into())?;
+            out.write_all(table::table(&recording, material.expected.as_ref()).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The tables of the rows of a file, and of those that are appended to it, until a signal ends it.
+    fn print_followed(&self, mut outputs: OutputSet, global: &Global) -> Result<ExitCode, Failure> {
+        let mut out = io::stdout().lock();
+        let mut seen = Problems::default();
+        let mut is_first = true;
+        loop {
+            for index in outputs.take_added() {
+                match outputs.material(index) {
+                    Ok(material) => {
+                        self.print_one(&material, outputs.names().get(index).map(String::as_str), is_first, &mut out)?;
+                        is_first = false;
+                    }
+                    Err(problem) => seen.report(problem, global),
+                }
+            }
+            out.flush()?;
+            std::thread::sleep(BEAT);
+        }
+    }
+
+    /// The table of standard input, each line as soon as it is known.
+    fn print_arriving(&self, outputs: &OutputSet, global: &Global) -> Result<ExitCode, Failure> {
+        let material = outputs.material(0)?;
+        if !global.is_quiet() {
+            self.tell_assumptions(outputs);
+        }
+        let mut arriving = Arriving::open("-")?;
+        let run = run_of(&material, &material.template, self.mode.mode());
+        let mut growing = Growing::new(&run).map_err(too_large)?;
+        let mut out = io::stdout().lock();
+        let mut lines = String::new();
+        let mut table = table::Table::begin(growing.recording(), &mut lines);
+        table.rows(growing.recording(), &mut lines);
+        loop {
+            out.write_all(lines.as_bytes())?;
+            out.flush()?;
+            lines.clear();
+            if matches!(growing.recording().outcome(), Outcome::Failed(_)) {
+                break;
+            }
+            let Some(piece) = arriving.next_piece() else { break };
+            growing.feed(&piece).map_err(too_large)?;
+            table.rows(growing.recording(), &mut lines);
+            table.held(growing.recording(), growing.recording().feed_count(), &mut lines);
+        }
+        arriving.finish()?;
+        let recording = growing.finish();
+        table.rows(&recording, &mut lines);
+        table.end(&recording, None, &mut lines);
+        out.write_all(lines.as_bytes())?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn tell_assumptions(&self, outputs: &OutputSet) {
@@ -293,17 +397,47 @@ impl Replay {
             (None, Some(_)) => Chunking::RECORDED,
             (None, None) => otherwise,
         };
-        let run = Run {
-            template,
-            prefix: &material.prefix,
-            mode,
-            tools: material.tools.clone(),
-            recovery: material.recovery,
-        };
+        let run = run_of(material, template, mode);
         let ends = chunking.ends(&material.output, material.chunks.as_deref());
         let ends = ends.map(|end| material.prefix.len() + end);
         let text = [material.prefix.as_str(), &material.output].concat().into();
-        Recording::of_text(&run, text, ends).map_err(|error| Diagnostic::error("too-large", error.to_string()).into())
+        Recording::of_text(&run, text, ends).map_err(too_large)
+    }
+}
+
+fn run_of<'m>(material: &'m Material, template: &'m Template, mode: Mode) -> Run<'m> {
+    let (tools, recovery) = (material.tools.clone(), material.recovery);
+    Run { template, prefix: &material.prefix, mode, tools, recovery }
+}
+
+fn too_large(error: TooLarge) -> Failure {
+    Diagnostic::error("too-large", error.to_string()).into()
+}
+
+/// The problems that were reported: one that outputs share, as that of their template, is reported once.
+#[derive(Default)]
+struct Problems(HashSet<String>);
+
+impl Problems {
+    fn report(&mut self, mut problem: Problem, global: &Global) {
+        problem.diagnostics.retain(|found| self.0.insert(format!("{:?}", (found.id, &found.message, &found.place))));
+        if !problem.diagnostics.is_empty() {
+            Failure::from(problem).report(global);
+        }
+    }
+}
+
+/// How often a file that is followed is looked at.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Waits until a file has a row to show.
+fn await_row(outputs: &mut OutputSet, file: &str, global: &Global) {
+    let mut is_told = global.is_quiet();
+    while outputs.take_added().is_empty() {
+        if !std::mem::replace(&mut is_told, true) {
+            note(&format!("waiting for the first row of {}", crate::diagnostic::escape(file)));
+        }
+        std::thread::sleep(BEAT);
     }
 }
 
@@ -326,7 +460,7 @@ pub fn open_case(id: &str, template: Option<&str>, global: &Global) -> Result<Op
         Some(template) => Replay::of(template, Some(id)),
         None => Replay::of(id, None),
     };
-    replay.on_screen(OutputSet::open(&replay.request(), true)?, global)
+    replay.on_screen(OutputSet::open(&replay.request(), Stdin::Shown)?, global)
 }
 
 /// Whether there is a terminal to draw on.

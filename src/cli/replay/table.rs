@@ -1,4 +1,4 @@
-//! The events of a recording as a table of text.
+//! The events of a recording as a table of text: of all of it, or of what has come.
 
 use std::fmt::Write;
 
@@ -11,92 +11,121 @@ const WIDTH: usize = 60;
 
 /// One row for each event, with adjacent chunks of a region as one; between them the held text, and why it is held.
 pub fn table(recording: &Recording, expected: Option<&Object>) -> String {
-    let fields = recording.template().fields();
-    let name_width = fields.iter().map(|field| escape(&field.name).chars().count()).chain([5]).max().unwrap_or(5);
-    let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
-    let is_met = |expected: &Object| is_finished && recording.message(recording.end()) == *expected;
+    let is_met = |expected: &Object| is_met(recording, expected);
     let wrong = expected.filter(|expected| !is_met(expected)).map(|expected| recording.wrong_events(expected));
-    let wrong = wrong.unwrap_or_default();
     let mut out = String::new();
-    // Writing to a string does not fail.
-    let _ = writeln!(out, "{:>6}  {:<10} {:<name_width$}  TEXT", "CHAR", "EVENT", "FIELD");
-    let mut feed = 0;
-    let mut offsets = Offsets { recording, known: (0, recording.offset_of(0)) };
-    for row in 0..recording.row_count() {
-        let events = recording.row(row);
-        let Some(event) = recording.event(events.start) else { continue };
-        let moment = recording.moment_of_event(events.start);
-        held(recording, feed..moment.feed, name_width, &mut offsets, &mut out);
-        feed = recording.moment_of_event(events.end.saturating_sub(1)).feed;
-        let text = match (event.kind, event.value) {
-            (Kind::Chunk, _) => excerpt(recording.slice(recording.row_span(row))),
-            (_, Some(Ok(value))) => shortened(&value.json()),
-            (_, Some(Err(reason))) => shortened(reason),
-            (_, None) => excerpt(recording.slice(event.span.clone())),
-        };
-        let at = offsets.of(event.span.start);
-        let name = escape(recording.field_name(event.field));
-        let mark = if events.clone().any(|event| wrong.binary_search(&event).is_ok()) { "✗" } else { " " };
-        let line = format!("{at:>6}{mark} {:<10} {name:<name_width$}  {text}", event.kind.short());
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
-    held(recording, feed..recording.before_end().feed + 1, name_width, &mut offsets, &mut out);
-    let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
-    let _ = match expected {
-        None => writeln!(out, "{:>6}  {}", "", shortened(&message(recording))),
-        Some(expected) if is_met(expected) => {
-            writeln!(out, "{:>6}  {}\n{:>6}  as expected", "", shortened(&message(recording)), "")
-        }
-        // Complete, as the difference may be anywhere.
-        Some(expected) => {
-            let expected = Value::Object(expected.clone()).to_string();
-            writeln!(
-                out,
-                "{:>6}  gives:    {}\n{:>6}✗ expected: {}",
-                "",
-                escape(&message(recording)),
-                "",
-                escape(&expected)
-            )
-        }
-    };
+    let mut table = Table::begin(recording, &mut out);
+    table.wrong = wrong.unwrap_or_default();
+    table.rows(recording, &mut out);
+    table.end(recording, expected, &mut out);
     out
 }
 
-/// The longest text that was held in some feeds, and why.
-fn held(
-    recording: &Recording,
-    feeds: std::ops::Range<usize>,
+/// A table that is written as far as its recording has come. Each call goes on where the one before ended.
+pub struct Table {
     name_width: usize,
-    offsets: &mut Offsets<'_>,
-    out: &mut String,
-) {
-    let moments = feeds.map(|feed| recording.moment_of_feed(feed)).filter(|moment| recording.held(*moment).is_some());
-    let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
-    let at = recording.held(moment).map_or(0, |held| offsets.of(held.span.start));
-    let why = recording.why(moment);
-    let why = why.strip_prefix("holding ").unwrap_or(&why);
-    let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "");
+    /// The events that are not as expected.
+    wrong: Vec<usize>,
+    /// The first event that is not in the table.
+    event: usize,
+    /// The first feed whose held text is not in it.
+    feed: usize,
+    offsets: Offsets,
 }
 
-/// The characters of the output at bytes of the text, asked for from front to back: each costs the distance to the one
-/// before, where one alone costs the distance to the output's beginning.
-struct Offsets<'r> {
-    recording: &'r Recording,
-    /// The byte asked for last, and its character.
-    known: (usize, isize),
-}
+impl Table {
+    /// Writes the heading.
+    pub fn begin(recording: &Recording, out: &mut String) -> Self {
+        let fields = recording.template().fields();
+        let name_width = fields.iter().map(|field| escape(&field.name).chars().count()).chain([5]).max().unwrap_or(5);
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{:>6}  {:<10} {:<name_width$}  TEXT", "CHAR", "EVENT", "FIELD");
+        Self { name_width, wrong: Vec::new(), event: 0, feed: 0, offsets: Offsets(0, recording.offset_of(0)) }
+    }
 
-impl Offsets<'_> {
-    fn of(&mut self, byte: usize) -> isize {
-        let (before, offset) = self.known;
-        let offset = match byte >= before {
-            true => offset.saturating_add_unsigned(self.recording.slice(before..byte).chars().count()),
-            false => self.recording.offset_of(byte),
+    /// Writes the events that have come.
+    pub fn rows(&mut self, recording: &Recording, out: &mut String) {
+        while let Some(event) = recording.event(self.event) {
+            let events = self.event..recording.row(recording.row_of(self.event)).end;
+            let last = events.end.saturating_sub(1);
+            self.held(recording, recording.moment_of_event(events.start).feed, out);
+            self.feed = recording.moment_of_event(last).feed;
+            let text = match (event.kind, event.value) {
+                (Kind::Chunk, _) => {
+                    let end = recording.event(last).map_or(event.span.end, |last| last.span.end);
+                    excerpt(recording.slice(event.span.start..end))
+                }
+                (_, Some(Ok(value))) => shortened(&value.json()),
+                (_, Some(Err(reason))) => shortened(reason),
+                (_, None) => excerpt(recording.slice(event.span.clone())),
+            };
+            let at = self.offsets.of(recording, event.span.start);
+            let (name, name_width) = (escape(recording.field_name(event.field)), self.name_width);
+            let mark = if events.clone().any(|event| self.wrong.binary_search(&event).is_ok()) { "✗" } else { " " };
+            let line = format!("{at:>6}{mark} {:<10} {name:<name_width$}  {text}", event.kind.short());
+            let _ = writeln!(out, "{}", line.trim_end());
+            self.event = events.end;
+        }
+    }
+
+    /// Writes the longest text that was held in the feeds before this one, and why.
+    pub fn held(&mut self, recording: &Recording, before: usize, out: &mut String) {
+        let feeds = self.feed..before;
+        self.feed = self.feed.max(before);
+        let moments = feeds.map(|feed| recording.moment_of_feed(feed));
+        let moments = moments.filter(|moment| recording.held(*moment).is_some());
+        let Some(moment) = moments.max_by_key(|moment: &Moment| recording.held_text(*moment).len()) else { return };
+        let at = recording.held(moment).map_or(0, |held| self.offsets.of(recording, held.span.start));
+        let why = recording.why(moment);
+        let why = why.strip_prefix("holding ").unwrap_or(&why);
+        let _ = writeln!(out, "{at:>6}  {:<10} {:<name_width$}  {why}", "held", "", name_width = self.name_width);
+    }
+
+    /// Writes how it ended, and the message.
+    pub fn end(mut self, recording: &Recording, expected: Option<&Object>, out: &mut String) {
+        self.held(recording, recording.before_end().feed + 1, out);
+        let _ = writeln!(out, "{:>6}  {}", "end", escape(&ending(recording)));
+        let _ = match expected {
+            None => writeln!(out, "{:>6}  {}", "", shortened(&message(recording))),
+            Some(expected) if is_met(recording, expected) => {
+                writeln!(out, "{:>6}  {}\n{:>6}  as expected", "", shortened(&message(recording)), "")
+            }
+            // Complete, as the difference may be anywhere.
+            Some(expected) => {
+                let expected = Value::Object(expected.clone()).to_string();
+                writeln!(
+                    out,
+                    "{:>6}  gives:    {}\n{:>6}✗ expected: {}",
+                    "",
+                    escape(&message(recording)),
+                    "",
+                    escape(&expected)
+                )
+            }
         };
-        self.known = (byte, offset);
+    }
+}
+
+/// The last byte of the text that was asked for, and its character of the output. Asked for from front to back, each
+/// costs the distance to the one before, where one alone costs the distance to the output's beginning.
+struct Offsets(usize, isize);
+
+impl Offsets {
+    fn of(&mut self, recording: &Recording, byte: usize) -> isize {
+        let Self(before, offset) = *self;
+        let offset = match byte >= before {
+            true => offset.saturating_add_unsigned(recording.slice(before..byte).chars().count()),
+            false => recording.offset_of(byte),
+        };
+        *self = Self(byte, offset);
         offset
     }
+}
+
+/// Whether an output gives the expected message.
+fn is_met(recording: &Recording, expected: &Object) -> bool {
+    let is_finished = matches!(recording.outcome(), Outcome::Finished { .. });
+    is_finished && recording.message(recording.end()) == *expected
 }
 
 fn ending(recording: &Recording) -> String {
@@ -122,7 +151,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::Run;
+    use crate::replay::{Growing, Run};
     use crate::template::Template;
 
     #[test]
@@ -174,6 +203,35 @@ mod tests {
              3  close      thought  "hm\u001b"
              7  open       content
              7  chunk      content  "Hello <b>"
+            16  close      content  "Hello <b>"
+           end  the message is complete
+                {"thought": "hm\u001b", "content": "Hello <b>"}
+        "#);
+        let mut growing = Growing::new(&run).unwrap();
+        let mut out = String::new();
+        let mut table = Table::begin(growing.recording(), &mut out);
+        for piece in ["h", "m\u{1b}", "<", "/t", ">Hel", "lo <", "b>"] {
+            growing.feed(piece).unwrap();
+            table.rows(growing.recording(), &mut out);
+            table.held(growing.recording(), growing.recording().feed_count(), &mut out);
+        }
+        let recording = growing.finish();
+        table.rows(&recording, &mut out);
+        table.end(&recording, None, &mut out);
+        // As it arrives, each piece has a row of its own, and what is held after it is told at once.
+        insta::assert_snapshot!(out, @r#"
+          CHAR  EVENT      FIELD    TEXT
+            -3  open       thought  "<t>"
+             0  chunk      thought  "h"
+             1  chunk      thought  "m\u001b"
+             3  held                `<`: could become the close of `thought` (`/t>` to go)
+             3  held                `</t`: could become the close of `thought` (`>` to go)
+             3  close      thought  "hm\u001b"
+             7  open       content
+             7  chunk      content  "Hel"
+            10  chunk      content  "lo "
+            13  held                `<`: could become the opening of `thought` (`t>` to go)
+            13  chunk      content  "<b>"
             16  close      content  "Hello <b>"
            end  the message is complete
                 {"thought": "hm\u001b", "content": "Hello <b>"}

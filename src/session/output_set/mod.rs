@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::files::{holds_cases, is_recorded};
+use super::followed::{Followed, RowPlace};
 use super::material::{Conversation, Derived, Material, OtherTemplate};
 use super::piped::Piped;
 use crate::check::fixture::{self, Case, FixtureFile, Shared, TemplateSource};
@@ -35,6 +36,8 @@ pub struct Request {
     pub template: String,
     /// An output, or a list of outputs.
     pub output: Option<String>,
+    /// A file whose rows are the outputs, those that are still to come included.
+    pub follow: Option<String>,
     /// The prompt that the output continues.
     pub prefix: Option<String>,
     /// The tools the model was given.
@@ -47,6 +50,17 @@ pub struct Request {
     pub variables: Vec<(String, Value)>,
     /// The clock that the chat template sees.
     pub now: Option<String>,
+}
+
+/// What becomes of standard input if it is an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// It is shown while it arrives.
+    Shown,
+    /// All of it is read first.
+    Whole,
+    /// The caller reads it; here it is empty.
+    Left,
 }
 
 /// An output that was generated, not read from a file.
@@ -92,12 +106,17 @@ pub struct OutputSet {
     once: RefCell<HashMap<String, String>>,
     /// Standard input, if it is an output that is shown while it arrives.
     piped: Option<Piped>,
+    /// The file whose rows are the outputs.
+    followed: Option<Followed>,
     /// Whether there is no output yet because the user will type it.
     is_typed: bool,
     origin: Option<Origin>,
     /// Files of cases, as of their last modification.
     read: RefCell<HashMap<PathBuf, Read>>,
 }
+
+/// What is said of an index beyond the list.
+const NO_OUTPUT: &str = "there is no output";
 
 /// A file of cases, and when it and the prompt were last modified before it was read.
 type Read = ([Option<SystemTime>; 2], Rc<FixtureFile>);
@@ -113,6 +132,8 @@ enum Item {
         file: PathBuf,
         name: String,
     },
+    /// A row of the file that is followed.
+    Row(RowPlace),
     /// A case that cannot be read.
     Broken {
         file: PathBuf,
@@ -128,7 +149,7 @@ enum Item {
 
 impl OutputSet {
     /// Reads what a command line names.
-    pub fn open(asked: &Request, on_screen: bool) -> Result<Self, Problem> {
+    pub fn open(asked: &Request, stdin: Stdin) -> Result<Self, Problem> {
         let mut set = Self::of_given(Vec::new(), None);
         set.prefix.clone_from(&asked.prefix);
         set.tools.clone_from(&asked.tools);
@@ -137,7 +158,11 @@ impl OutputSet {
         set.variables.clone_from(&asked.variables);
         set.now.clone_from(&asked.now);
         let template_is_cases = holds_cases(&asked.template);
-        match (&asked.output, template_is_cases) {
+        match (asked.output.as_ref().or(asked.follow.as_ref()), template_is_cases) {
+            (Some(followed), false) if asked.output.is_none() => {
+                set.template = Some(asked.template.clone());
+                set.followed = Some(Followed::open(followed)?);
+            }
             (None, true) => set.add_cases(&asked.template)?,
             (Some(output), false) if is_recorded(output) => {
                 set.template = Some(asked.template.clone());
@@ -151,8 +176,8 @@ impl OutputSet {
             (output, false) => {
                 set.template = Some(asked.template.clone());
                 // Nothing is piped in: the user types the output on the screen.
-                let output = output.clone().unwrap_or_else(|| "-".to_owned());
-                set.is_typed = output == "-" && on_screen && io::stdin().is_terminal();
+                let output = output.cloned().unwrap_or_else(|| "-".to_owned());
+                set.is_typed = output == "-" && stdin == Stdin::Shown && io::stdin().is_terminal();
                 let name = if set.is_typed { "typed output" } else { input::name(&output) };
                 set.names.push(name.to_owned());
                 set.items.push(Item::Text(output));
@@ -173,8 +198,8 @@ impl OutputSet {
                 .into());
         }
         match times {
-            1 if set.is_typed => set.stdin = Some(String::new()),
-            1 if is_output && on_screen => set.piped = Some(Piped::new(io::stdin())),
+            1 if set.is_typed || (is_output && stdin == Stdin::Left) => set.stdin = Some(String::new()),
+            1 if is_output && stdin == Stdin::Shown => set.piped = Some(Piped::new(io::stdin())),
             1 => set.stdin = Some(input::text("-")?),
             _ => {}
         }
@@ -199,6 +224,7 @@ impl OutputSet {
             stdin: None,
             once: RefCell::default(),
             piped: None,
+            followed: None,
             is_typed: false,
             origin,
             read: RefCell::default(),
@@ -269,10 +295,30 @@ impl OutputSet {
     }
 
     fn read_cases(&self, path: &Path) -> FixtureFile {
-        let Some(template) = &self.template else { return fixture::read(path) };
+        fixture::read_with(path, |shared| self.standing_in(shared))
+    }
+
+    /// What a folder shares, with the template and the prompt of the command line for cases that have none.
+    fn standing_in(&self, shared: Shared) -> Shared {
+        let Some(template) = &self.template else { return shared };
         let stand_in = TemplateSource::File(PathBuf::from(template));
         let prefix = self.prefix.as_deref().map_or(Some(String::new()), |prefix| self.text(prefix).ok());
-        fixture::read_with(path, |shared: Shared| shared.standing_in(stand_in, prefix))
+        shared.standing_in(stand_in, prefix)
+    }
+
+    /// A row of the file that is followed, if it is still the one of that name.
+    fn row(&self, index: usize, row: RowPlace) -> Result<Case, Problem> {
+        let Some(followed) = &self.followed else { return Err(Diagnostic::error("no-output", NO_OUTPUT).into()) };
+        let case = followed
+            .case(row, |shared| self.standing_in(shared))
+            .map_err(|broken| Problem { diagnostics: broken.diagnostics, sources: Sources::none() })?;
+        if self.names.get(index) == Some(&case.id) {
+            return Ok(case);
+        }
+        let file = followed.path().display().to_string();
+        Err(Diagnostic::error("no-such-case", "the file was begun anew: this row is no longer in it")
+            .at(Place::file(file))
+            .into())
     }
 
     fn case(&self, file: &Path, name: &str) -> Result<(Case, Rc<FixtureFile>), Problem> {

@@ -1,15 +1,17 @@
 //! What can be done to the outputs: read, bless, derive, verify, and name the command that shows them.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::super::chunking::Chunking;
 use super::super::files::recorded;
 use super::super::fixture_writer::{actual, new_fixture, write};
+use super::super::followed::Followed;
 use super::super::material::{Conversation, Derived, Material, ProofTask};
 use super::super::outputs::{Arrival, Outputs, View};
 use super::super::playback::Showing;
 use super::{Item, OutputSet, derived};
-use crate::check::fixture::{self, TemplateSource};
+use crate::check::fixture::{self, Case, TemplateSource};
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, line_column, shell_word};
 use crate::input::Problem;
@@ -41,15 +43,8 @@ impl Outputs for OutputSet {
                 let prefix = prefix.unwrap_or_default();
                 self.of(self.template_of(None)?, prefix, chunks.concat(), None, None, Some(lengths))
             }
-            Some(Item::Case { file, name }) => {
-                let (case, _) = self.case(file, name)?;
-                let opened = self.template_of(Some(&case))?;
-                let expected = case.expected.message.map(|message| message.value);
-                let recovery = Recovery { policies: case.recover, validate: case.validate };
-                let is_excused = case.allow.iter().any(|id| id == "check-message");
-                let material = self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
-                Ok(Material { is_excused, recovery, ..material })
-            }
+            Some(Item::Case { file, name }) => self.of_case(self.case(file, name)?.0),
+            Some(Item::Row(row)) => self.of_case(self.row(index, *row)?),
             Some(Item::Given(given)) => {
                 let text = given.template.to_json();
                 let opened = source::from_text(String::new(), text)?;
@@ -63,7 +58,7 @@ impl Outputs for OutputSet {
                 let diagnostics = broken.map(|broken| broken.diagnostics.clone()).unwrap_or_default();
                 Err(Problem { diagnostics, sources: Sources::none().with(read.file.clone(), read.text.clone()) })
             }
-            None => Err(Diagnostic::error("no-output", "there is no output").into()),
+            None => Err(Diagnostic::error("no-output", super::NO_OUTPUT).into()),
         }
     }
 
@@ -72,6 +67,22 @@ impl Outputs for OutputSet {
             (Some(Item::Text(path)), Some(piped)) if path == "-" => piped.arrival(),
             _ => Arrival::Whole,
         }
+    }
+
+    fn take_added(&mut self) -> Range<usize> {
+        let rows = self.followed.as_mut().map(Followed::take_rows).unwrap_or_default();
+        // Conversations that fail stay the last.
+        let is_asked_for = |item: &&Item| !matches!(item, Item::Failing { .. });
+        let start = self.items.iter().take_while(is_asked_for).count();
+        let names = rows.iter().filter_map(|row| {
+            let case = self.followed.as_ref()?.case(*row, |shared| self.standing_in(shared));
+            Some(case.map_or_else(|broken| broken.id, |case| case.id))
+        });
+        let names: Vec<String> = names.collect();
+        let end = start + names.len();
+        self.names.splice(start..start, names);
+        self.items.splice(start..start, rows.into_iter().map(Item::Row));
+        start..end
     }
 
     fn files(&self, index: usize) -> Vec<PathBuf> {
@@ -96,7 +107,8 @@ impl Outputs for OutputSet {
             }
             Some(Item::Broken { file, .. }) => add(&file.display().to_string()),
             Some(Item::Failing { of, .. }) => return self.files(*of),
-            Some(Item::Given(_)) | None => {}
+            // That rows are appended to its file does not change this one.
+            Some(Item::Row(_) | Item::Given(_)) | None => {}
         }
         files
     }
@@ -109,6 +121,7 @@ impl Outputs for OutputSet {
                 Some((file.clone(), line_column(&read.text, case.span.start).0))
             }
             Item::Broken { file, .. } => Some((file.clone(), 1)),
+            Item::Row(row) => self.followed.as_ref().map(|followed| (followed.path().to_owned(), row.line)),
             Item::Given(_) | Item::Failing { .. } => None,
         }
     }
@@ -194,7 +207,7 @@ impl Outputs for OutputSet {
                 return Err("no command shows an output that is typed; save it, and replay the file".to_owned());
             }
             Some(Item::Text(path) | Item::Recorded(path)) => words.push(shell_word(path)),
-            Some(Item::Case { .. } | Item::Broken { .. }) => {
+            Some(Item::Case { .. } | Item::Broken { .. } | Item::Row(_)) => {
                 words.extend(self.names.get(index).map(|name| shell_word(name)))
             }
             Some(Item::Failing { .. }) => {
@@ -228,5 +241,17 @@ impl Outputs for OutputSet {
         }
         option("--at", &view.at.to_string());
         Ok(words.join(" "))
+    }
+}
+
+impl OutputSet {
+    /// What a case says.
+    fn of_case(&self, case: Case) -> Result<Material, Problem> {
+        let opened = self.template_of(Some(&case))?;
+        let expected = case.expected.message.map(|message| message.value);
+        let recovery = Recovery { policies: case.recover, validate: case.validate };
+        let is_excused = case.allow.iter().any(|id| id == "check-message");
+        let material = self.of(opened, case.prefix, case.output, case.tools.as_ref(), expected, case.chunks)?;
+        Ok(Material { is_excused, recovery, ..material })
     }
 }
