@@ -9,6 +9,7 @@ mod grammar_case;
 mod output_case;
 mod pending;
 mod reading;
+mod record_cases;
 mod round_trip;
 mod scaffold;
 mod splits;
@@ -23,6 +24,7 @@ pub use output_case::{Settings, Verdict, check_case, check_schema_case};
 #[doc(hidden)]
 pub use pending::{Pending, PendingSection, Which, written};
 pub use reading::Reading;
+pub use record_cases::{RecordCases, RecordNames, record_cases};
 pub use round_trip::Chat;
 // For the command.
 #[doc(hidden)]

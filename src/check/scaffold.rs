@@ -114,7 +114,7 @@ impl Plan<'_> {
     }
 }
 
-fn prefix_section(prefix: &str) -> String {
+pub(super) fn prefix_section(prefix: &str) -> String {
     if prefix.is_empty() { "=== prefix none\n".to_owned() } else { write_section("prefix", prefix) }
 }
 
@@ -125,13 +125,13 @@ fn written(token: &str) -> String {
 }
 
 /// The common value, if all have the same.
-fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+pub(super) fn shared<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }
 
 /// The most frequent value; the first of several.
-fn most_frequent<'t>(all: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {
+pub(super) fn most_frequent<'t>(all: impl Iterator<Item = &'t str> + Clone) -> Option<&'t str> {
     let count = |wanted: &str| all.clone().filter(|other| *other == wanted).count();
     all.clone().reduce(|best, other| if count(other) > count(best) { other } else { best })
 }

@@ -27,6 +27,7 @@ use crate::template::source::replace_file;
   backchat check --filter 'parallel' --fail-fast
   backchat check --bless=new outputs.fixture
   backchat check --new ./my-model tests/fixtures
+  backchat check --new ./my-model --from record.jsonl
   backchat check --output report.xml --output report.sarif
 
 Exit codes: 0 every case passes, 1 a case fails, 2 a case or the command could not run,
@@ -63,6 +64,10 @@ pub struct Check {
     /// file, tokenizer_config.json or ORG/NAME, and read with its response template or with `--template`
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["bless", "list", "filter"])]
     new: Option<String>,
+    /// With --new, make the cases of the rows of this file instead, such as that of `backchat serve --record`: each
+    /// complete output once
+    #[arg(long, value_name = "RECORD", requires = "new")]
+    from: Option<String>,
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
@@ -126,7 +131,7 @@ impl FromStr for Shard {
 impl Check {
     pub fn run(&self, global: &Global) -> Result<ExitCode, Failure> {
         if let Some(model) = &self.new {
-            return new::run(model, &self.cases, global);
+            return new::run(model, self.from.as_deref(), &self.cases, global);
         }
         self.may_bless()?;
         let started = Instant::now();

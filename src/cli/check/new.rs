@@ -4,35 +4,28 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::chat;
-use crate::check::{self, Chat, Names, fixture};
+use crate::check::fixture::{self, Shared, TemplateSource};
+use crate::check::{self, Chat, Names, RecordCases, RecordNames};
 use crate::cli::case_selection::Cases;
 use crate::cli::chat_options::{NOW, source_failure};
-use crate::cli::{Failure, Global, input, signals};
+use crate::cli::{Failure, Global, input, note, signals};
 use crate::derive::{self, Options};
 use crate::diagnostic::{Diagnostic, Place, escape};
 use crate::template::source::{SourceError, replace_file};
 
 /// Writes the file, and says what is in it.
-pub fn run(model: &str, cases: &Cases, global: &Global) -> Result<ExitCode, Failure> {
+pub fn run(model: &str, record: Option<&str>, cases: &Cases, global: &Global) -> Result<ExitCode, Failure> {
     let path = target(model, cases);
     let shown = path.display().to_string();
     if path.exists() {
         let problem = Diagnostic::error("file-exists", "the file already exists").at(Place::file(&shown));
         return Err(problem.help("choose another PATH, such as `first.fixture`").into());
     }
-    let source = chat::source::open(model, None).map_err(source_failure)?.for_tools();
-    let template_name = cases.template.as_deref().unwrap_or(model);
-    let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
-    let template = opened.loaded.template;
-    let options = Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()), ..Options::default() };
-    let turns = derive::readable_turns(&source.template, &template, &options)?;
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let relative = |name: &str| Ok::<_, SourceError>(input::path_from(folder, Path::new(&input::place(name)?)));
-    let (template_path, chat_path) = (relative(template_name)?, relative(model)?);
-    let chat = Chat::open(&input::place(model)?)
-        .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
-    let names = Names { file: &shown, template: &template_path, chat_template: &chat_path };
-    let new = check::scaffold(&turns, &template, &chat, names);
+    let new = match record {
+        Some(record) => of_record(model, record, &shown, folder, cases)?,
+        None => of_renders(model, &shown, folder, cases)?,
+    };
     signals::uninterrupted(|| {
         std::fs::create_dir_all(folder)?;
         replace_file(&path, new.text.as_bytes())
@@ -41,14 +34,81 @@ pub fn run(model: &str, cases: &Cases, global: &Global) -> Result<ExitCode, Fail
     if !global.is_quiet() {
         let failing = match new.failing {
             0 => String::new(),
-            count => {
-                format!(", of which {count} fail: the template reads another message than the one that was rendered")
-            }
+            count => format!(
+                ", of which {count} fail: the template reads another message than the one that was {}",
+                new.said
+            ),
         };
         let next = format!("backchat check {}", crate::diagnostic::shell_word(&shown));
-        crate::cli::say!("Wrote {}: {} cases{failing}. Next: {next}", escape(&shown), new.cases);
+        let cases = if new.cases == 1 { "1 case".to_owned() } else { format!("{} cases", new.cases) };
+        crate::cli::say!("Wrote {}: {cases}{failing}. Next: {next}", escape(&shown));
+        new.notes.iter().for_each(|text| note(text));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A file of cases that is to be written.
+struct New {
+    text: String,
+    cases: usize,
+    failing: usize,
+    /// Where the expected messages come from.
+    said: &'static str,
+    notes: Vec<String>,
+}
+
+/// Everyday turns as the chat template writes them.
+fn of_renders(model: &str, file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
+    let source = chat::source::open(model, None).map_err(source_failure)?.for_tools();
+    let template_name = cases.template.as_deref().unwrap_or(model);
+    let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
+    let template = opened.loaded.template;
+    let options = Options { variables: source.special_tokens.clone(), now: Some(NOW.to_owned()), ..Options::default() };
+    let turns = derive::readable_turns(&source.template, &template, &options)?;
+    let (template_path, chat_path) = (relative(folder, template_name)?, relative(folder, model)?);
+    let chat = Chat::open(&input::place(model)?)
+        .map_err(|(diagnostics, sources)| Failure::Diagnostics { diagnostics, sources })?;
+    let names = Names { file, template: &template_path, chat_template: &chat_path };
+    let new = check::scaffold(&turns, &template, &chat, names);
+    Ok(New { text: new.text, cases: new.cases, failing: new.failing, said: "rendered", notes: Vec::new() })
+}
+
+/// The outputs of a record.
+fn of_record(model: &str, record: &str, file: &str, folder: &Path, cases: &Cases) -> Result<New, Failure> {
+    let template_name = cases.template.as_deref().unwrap_or(model);
+    let opened = input::template(template_name).map_err(|error| without_template(error, model, cases))?;
+    let template_path = relative(folder, template_name)?;
+    let stand_in = Shared::default().standing_in(TemplateSource::File(PathBuf::from(&template_path)), None);
+    // Its rows are cases whatever the record is called.
+    let rows = fixture::read_rows(Path::new(record), &stand_in);
+    let names = RecordNames { file, template: &template_path, record };
+    let RecordCases { text, cases, failing, incomplete, repeated, broken } =
+        check::record_cases(rows, &opened.loaded.template, names);
+    let mut left_out = Vec::new();
+    for (count, why) in [(incomplete, "broken off"), (repeated, "the same as another"), (broken.len(), "no cases")] {
+        if count > 0 {
+            left_out.push(format!("{count} {why}"));
+        }
+    }
+    let first = broken.into_iter().flat_map(|broken| broken.diagnostics).next();
+    if cases == 0 {
+        let nothing = || {
+            let problem = Diagnostic::error("no-such-case", "no row is a complete output").at(Place::file(record));
+            problem.help("record some answers first")
+        };
+        return Err(first.unwrap_or_else(nothing).into());
+    }
+    let mut notes = Vec::new();
+    if !left_out.is_empty() {
+        let first = first.map(|first| format!("; the first problem: {}", first.message)).unwrap_or_default();
+        notes.push(escape(&format!("rows left out: {}{first}", left_out.join(", "))).into_owned());
+    }
+    Ok(New { text, cases, failing, said: "recorded", notes })
+}
+
+/// A path as a file in a folder names it.
+fn relative(folder: &Path, name: &str) -> Result<String, SourceError> {
+    Ok(input::path_from(folder, Path::new(&input::place(name)?)))
 }
 
 /// The file to write: the one that is named, or one called after the model in the folder that is named.
