@@ -43,6 +43,16 @@ pub enum Delta<'d> {
     },
 }
 
+/// When a client is sent a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallDelivery {
+    /// While it is written.
+    #[default]
+    Growing,
+    /// Once it is complete: a call that cannot be read is content in any case.
+    Whole,
+}
+
 /// Why an answer cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
@@ -88,10 +98,21 @@ struct State {
     opened: usize,
     calls: usize,
     calls_before: usize,
+    delivery: CallDelivery,
+    /// The calls of the open region, if they are sent once it is complete.
+    waiting: Vec<WaitingCall>,
     /// Whether the open region's calls are cut off, so that the rest of it is no news.
     skips: bool,
     /// Whether the engine ended the answer at its limit.
     is_cut: bool,
+}
+
+/// A call that is not sent yet.
+#[derive(Debug)]
+struct WaitingCall {
+    id: Option<String>,
+    name: String,
+    arguments: String,
 }
 
 /// How a field of text becomes a value.
@@ -115,9 +136,9 @@ impl TextField {
 impl Answer {
     /// Begins an answer. The parser has the prompt. What the prompt has begun belongs to the answer, unless it
     /// `continues` a message that the client has.
-    pub fn new(parser: Parser, continues: bool, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+    pub fn new(parser: Parser, continues: bool, delivery: CallDelivery, sink: &mut impl FnMut(Delta<'_>)) -> Self {
         let fields = parser.template().fields().iter().filter_map(TextField::of).collect();
-        let mut state = State { prefix: parser.prefix_length(), fields, is_blank: true, ..State::default() };
+        let mut state = State { prefix: parser.prefix_length(), fields, is_blank: true, delivery, ..State::default() };
         for event in parser.initial_events() {
             if continues { state.take(event.borrowed(), &mut |_| {}) } else { state.take(event.borrowed(), sink) }
         }
@@ -194,25 +215,50 @@ impl State {
         match event {
             EventRef::Open { field, span, .. } => self.open(field, span.start, sink),
             EventRef::Chunk { field, text, dirty: false, .. } => self.add(field, text, sink),
-            EventRef::Problem(problem) => {
-                self.skips |= self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS);
+            EventRef::Problem(problem) if self.is_cut && problem.at_end && problem.field.as_deref() == Some(CALLS) => {
+                self.skips = true;
+                self.withdraw();
             }
-            // The client sees what the model wrote in place of a call, unless it only had no time to end it.
-            EventRef::Malformed { field, span, .. }
-                if &**field == CALLS && self.calls == self.calls_before && !self.is_cut =>
-            {
-                let raw = self.raw(self.opened..span.end).to_owned();
-                self.open("content", span.end, sink);
-                self.add("content", &raw, sink);
+            EventRef::Malformed { field, span, .. } if &**field == CALLS => {
+                self.withdraw();
+                // The client sees what the model wrote in place of a call, unless it only had no time to end it.
+                if self.calls == self.calls_before && !self.is_cut {
+                    let raw = self.raw(self.opened..span.end).to_owned();
+                    self.open("content", span.end, sink);
+                    self.add("content", &raw, sink);
+                }
             }
             _ if self.skips => {}
             EventRef::CallStart { index, name, id, .. } => {
                 self.calls += 1;
-                sink(Delta::Call { index, id, name });
+                match self.delivery {
+                    CallDelivery::Growing => sink(Delta::Call { index, id, name }),
+                    CallDelivery::Whole => {
+                        let (id, name) = (id.map(str::to_owned), name.to_owned());
+                        self.waiting.push(WaitingCall { id, name, arguments: String::new() });
+                    }
+                }
             }
-            EventRef::CallArguments { index, delta, .. } => sink(Delta::Arguments { index, text: delta }),
+            EventRef::CallArguments { index, delta, .. } => match self.waiting.last_mut() {
+                Some(call) => call.arguments.push_str(delta),
+                None => sink(Delta::Arguments { index, text: delta }),
+            },
+            EventRef::Close { field, .. } if &**field == CALLS => {
+                // Calls that were withdrawn have no number.
+                let first = self.calls - self.waiting.len();
+                for (index, call) in (first..).zip(self.waiting.drain(..)) {
+                    sink(Delta::Call { index, id: call.id.as_deref(), name: &call.name });
+                    sink(Delta::Arguments { index, text: &call.arguments });
+                }
+            }
             _ => {}
         }
+    }
+
+    /// Forgets the calls of the open region that were not sent.
+    fn withdraw(&mut self) {
+        self.calls -= self.waiting.len();
+        self.waiting.clear();
     }
 
     /// The text between two places of what the parser reads.
@@ -290,8 +336,16 @@ mod tests {
 
     /// What a client puts together of a text in pieces of this size: reasoning, content, calls; and the reason.
     fn told(text: &str, size: usize, end: End) -> (String, String, Vec<(String, String)>, &'static str) {
+        told_of(CallDelivery::Growing, text, size, end).0
+    }
+
+    type Told = (String, String, Vec<(String, String)>, &'static str);
+
+    /// The same, and how many deltas of arguments there were.
+    fn told_of(delivery: CallDelivery, text: &str, size: usize, end: End) -> (Told, usize) {
         let template = Template::load(TEMPLATE).unwrap().template;
         let (mut reasoning, mut content, mut calls) = (String::new(), String::new(), Vec::new());
+        let mut pieces = 0;
         let mut sink = |delta: Delta<'_>| match delta {
             Delta::Reasoning(text) => reasoning.push_str(text),
             Delta::Content(text) => content.push_str(text),
@@ -299,10 +353,13 @@ mod tests {
                 assert_eq!(index, calls.len());
                 calls.push((name.to_owned(), String::new()));
             }
-            Delta::Arguments { index, text } => calls[index].1.push_str(text),
+            Delta::Arguments { index, text } => {
+                pieces += 1;
+                calls[index].1.push_str(text);
+            }
         };
         let parser = Parser::new(&template, "<bot>", Options::default().grow_calls(true)).unwrap();
-        let mut answer = Answer::new(parser, false, &mut sink);
+        let mut answer = Answer::new(parser, false, delivery, &mut sink);
         let characters: Vec<char> = text.chars().collect();
         for piece in characters.chunks(size) {
             answer.feed(&piece.iter().collect::<String>(), 1, &mut sink).unwrap();
@@ -311,7 +368,7 @@ mod tests {
         assert_eq!(answer.text(), text);
         assert_eq!(answer.chunks().iter().map(|(length, _)| *length as usize).sum::<usize>(), text.chars().count());
         let reason = answer.finish_reason();
-        (reasoning, content, calls, reason)
+        ((reasoning, content, calls, reason), pieces)
     }
 
     #[test]
@@ -332,6 +389,23 @@ mod tests {
         for size in [1, 4, 1000] {
             let (_, content, calls, reason) = told(&format!("{broken}<end>"), size, End::Stop);
             assert_eq!((content.as_str(), calls.len(), reason), (broken, 0, "stop"), "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn calls_may_be_sent_whole() {
+        let call = r#"<call>{"name": "pay", "arguments": {"sum": 1000}}</call>"#;
+        let broken = r#"<call>{"name": "pay", "arguments": {"sum" 1}}</call>"#;
+        let unended = r#"<call>{"name": "pay", "arguments": {"sum": 1"#;
+        let pay = ("pay".to_owned(), "{\"sum\": 1000}".to_owned());
+        let whole = |text: &str, size, end| told_of(CallDelivery::Whole, text, size, end);
+        for size in [1, 4, 1000] {
+            let ((_, content, calls, reason), pieces) = whole(&format!("Hm.{call}{broken}{call}"), size, End::Stop);
+            // What follows a call is no part of the content before it, so the broken call is all that is added.
+            assert_eq!(content, format!("Hm.{broken}"), "in pieces of {size}");
+            assert_eq!((calls, reason, pieces), (vec![pay.clone(); 2], "tool_calls", 2), "in pieces of {size}");
+            let ((_, content, calls, reason), _) = whole(&format!("{call}{unended}"), size, End::Length);
+            assert_eq!((content.as_str(), calls, reason), ("", vec![pay.clone()], "length"), "in pieces of {size}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use backchat::{Value, json};
@@ -75,9 +76,12 @@ struct Server(Child, String);
 
 impl Server {
     fn start(upstream: &str, record: &Path) -> Self {
+        Self::with(&["--engine", "vllm", "--upstream", upstream, "--record", record.to_str().unwrap()])
+    }
+
+    fn with(options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
-        command.args(["serve", "-q", "chat_templates/qwen3.jinja", "--engine", "vllm", "--port", "0"]);
-        command.args(["--upstream", upstream, "--record"]).arg(record);
+        command.args(["serve", "-q", "chat_templates/qwen3.jinja", "--port", "0"]).args(options);
         command.current_dir(env!("CARGO_MANIFEST_DIR")).stdout(Stdio::piped());
         let mut server = command.spawn().unwrap();
         let mut line = String::new();
@@ -99,6 +103,20 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// The rows of a record once it has so many: they are written by a thread that answers don't wait for.
+fn rows(record: &Path, count: usize) -> String {
+    let began = Instant::now();
+    loop {
+        let rows = fs::read_to_string(record).unwrap();
+        if rows.lines().count() >= count {
+            assert_eq!(rows.lines().count(), count, "{rows}");
+            return rows;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{rows}");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -130,8 +148,7 @@ fn a_call_is_served_streamed_and_recorded() {
     assert_eq!((sent["temperature"].as_f64(), sent["max_tokens"].as_i64()), (Some(0.5), Some(4096)));
     assert_eq!(sent["skip_special_tokens"].as_bool(), Some(false));
 
-    let rows = fs::read_to_string(&record).unwrap();
-    assert_eq!(rows.lines().count(), 2, "{rows}");
+    let rows = rows(&record, 2);
     let row = json::read(rows.lines().next().unwrap()).unwrap();
     assert_eq!((row["text"].as_str(), row["outcome"].as_str()), (Some(ANSWER), Some("complete")));
     let parse = Command::new(env!("CARGO_BIN_EXE_backchat"))
@@ -144,6 +161,90 @@ fn a_call_is_served_streamed_and_recorded() {
     assert_eq!(parsed["message"]["tool_calls"], row["message"]["tool_calls"]);
     let (_, metrics) = server.ask("GET /metrics", "");
     assert!(metrics.contains("backchat_requests_total{status=\"200\"} 2"), "{metrics}");
+}
+
+fn backchat(arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_backchat"));
+    let output = command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+}
+
+#[test]
+fn every_command_reads_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record.jsonl");
+    let (upstream, _) = engine(false);
+    let server = Server::start(&upstream, &record);
+    let messages = r#"[{"role": "user", "content": "Weather?"}]"#;
+    for choice in ["\"auto\"", "\"required\"", "\"required\""] {
+        let body = format!(r#"{{"messages": {messages}, "tools": {TOOLS}, "tool_choice": {choice}}}"#);
+        let (head, answer) = server.ask("POST /v1/chat/completions", &body);
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}{answer}");
+    }
+    let rows = rows(&record, 3);
+    assert!(rows.contains("\"grammar\": \""), "a required call has a grammar: {rows}");
+    let first = folder.path().join("first.fixture");
+    let (record, first) = (record.to_str().unwrap(), first.to_str().unwrap());
+    let template = "derived/qwen3.json";
+    for (arguments, told) in [
+        (&["parse", template, "--jsonl", record, "--strict"][..], "\"get_weather\""),
+        (&["replay", template, record], "as expected"),
+        (&["check", "--template", template, record], "3 cases: 3 passed"),
+        (&["audit", record, "--template", template], "0 of 3 outputs have problems"),
+        (&["derive", "chat_templates/qwen3.jinja", "--samples", record], "3 of 3 explained"),
+        (
+            &["check", "--new", "chat_templates/qwen3.jinja", "--template", template, "--from", record, first],
+            "1 case. Next",
+        ),
+        (&["check", first], "1 case: 1 passed"),
+    ] {
+        let (code, output) = backchat(arguments);
+        assert!(code == Some(0) && output.contains(told), "{arguments:?}: {code:?}: {output}");
+    }
+}
+
+#[test]
+fn recorded_outputs_are_served_one_after_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("outputs.jsonl");
+    let text = Value::from(ANSWER);
+    fs::write(
+        &file,
+        format!("{{\"text\": {text}, \"chunks\": [5, 9]}}\n{{\"text\": \"Hi\", \"finish_reason\": \"length\"}}\n"),
+    )
+    .unwrap();
+    let server = Server::with(&["--replay", file.to_str().unwrap(), "--calls", "whole"]);
+    let ask = |more: &str| {
+        let body = format!(r#"{{"messages": [{{"role": "user", "content": "Hi"}}], "tools": {TOOLS}{more}}}"#);
+        let (head, text) = server.ask("POST /v1/chat/completions", &body);
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}{text}");
+        text
+    };
+    let stream = ask(r#", "stream": true"#);
+    assert!(stream.contains("data: [DONE]"), "{stream}");
+    // One for the name, one for all of the arguments.
+    assert_eq!(stream.matches("\"tool_calls\": [").count(), 2, "{stream}");
+    assert!(stream.contains(r#""arguments": "{\"city\": \"Oslo\"}""#), "{stream}");
+    let second = json::read(&ask("")).unwrap();
+    assert_eq!(second["choices"][0]["message"]["content"].as_str(), Some("Hi"));
+    assert_eq!(second["choices"][0]["finish_reason"].as_str(), Some("length"));
+    let third = json::read(&ask(r#", "tool_choice": "required""#)).unwrap();
+    assert_eq!(third["choices"][0]["finish_reason"].as_str(), Some("tool_calls"));
+    assert_eq!(third["backchat"]["problems"][0]["kind"].as_str(), Some("unconstrained"));
+    let both = json::read(&ask(r#", "n": 2"#)).unwrap();
+    assert_eq!(both["choices"].as_list().unwrap().len(), 2);
+    assert!(server.ask("GET /health", "").0.starts_with("HTTP/1.1 200"));
+    fs::write(&file, "{\"text\": \"Hi\"}\n{}\n").unwrap();
+    let empty = folder.path().join("empty.jsonl");
+    fs::write(&empty, "").unwrap();
+    for (file, why) in [
+        ("nowhere.jsonl", "nowhere.jsonl"),
+        (file.to_str().unwrap(), "outputs.jsonl:2:1"),
+        (empty.to_str().unwrap(), "the file holds no output"),
+    ] {
+        let (code, output) = backchat(&["serve", "chat_templates/qwen3.jinja", "--replay", file]);
+        assert!(code == Some(2) && output.contains(why), "{output}");
+    }
 }
 
 #[test]

@@ -200,7 +200,7 @@ impl Exchange {
                 true => envelope.delta(index, delta, &mut ids, &mut out),
                 false => whole.add(delta),
             };
-            let answer = Answer::new(parser, request.continues, &mut sink);
+            let answer = Answer::new(parser, request.continues, server.options.calls, &mut sink);
             // Only one engine leaves the text in that ended the answer.
             let stops = if engine == Engine::Tgi { StopStrings::new(&request.stop) } else { StopStrings::default() };
             choices.push(Choice { answer, ids, whole, stops, tokens: Vec::new(), usage: None, has_ended: false });
@@ -261,7 +261,7 @@ impl Exchange {
         let limit = self.server.options.timeout_first;
         let server = Rc::clone(&self.server);
         for choice in 0..if together { 1 } else { request.n } {
-            let asked = server.target.send(Method::POST, self.engine.path(), body.clone());
+            let asked = server.upstream.send(Method::POST, self.engine.path(), body.clone());
             let incomplete = match tokio::time::timeout(limit.saturating_sub(self.began.elapsed()), asked).await {
                 Err(_) => return Err(too_late(limit)),
                 Ok(Err(error)) => {

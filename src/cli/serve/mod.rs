@@ -3,6 +3,7 @@
 mod exchange;
 mod outgoing;
 mod probe;
+mod recorded;
 mod recorder;
 mod routes;
 mod state;
@@ -23,15 +24,17 @@ use hyper::header::HeaderValue;
 use tokio::net::TcpListener;
 use tokio::task::LocalSet;
 
+use self::recorded::Recorded;
 use self::recorder::Recorder;
 use self::state::{Options, Server};
-use self::upstream::Target;
+use self::upstream::{Target, Upstream};
 use super::chat_options::source_failure;
 use super::{Failure, Global, input, note, special_tokens};
 use crate::chat::source;
 use crate::derive;
 use crate::diagnostic::{Diagnostic, Place, Sources, escape};
 use crate::parser::{Policies, RecoveryPolicy};
+use crate::serve::answer::CallDelivery;
 use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::Engine;
 use crate::serve::model::Model;
@@ -43,6 +46,7 @@ Examples:
   backchat serve ./my-model --upstream http://127.0.0.1:8000
   backchat serve ./my-model --upstream http://127.0.0.1:11434 --engine ollama --record log.jsonl
   backchat serve ORG/NAME --upstream http://127.0.0.1:30000 --host 0.0.0.0 --api-key-file key.txt
+  backchat serve ./my-model --replay log.jsonl
 
 The server renders the prompt, asks the engine for text, parses it with the model's response
 template, or the one derived, and answers as OpenAI's chat completions. Engines: llama.cpp, vllm,
@@ -53,8 +57,12 @@ pub struct Serve {
     /// A model folder, .jinja file, tokenizer_config.json, .gguf file, or ORG/NAME in the Hugging Face cache
     model: String,
     /// Ask the engine at this address
-    #[arg(long, value_name = "URL")]
-    upstream: String,
+    #[arg(long, value_name = "URL", required_unless_present = "replay")]
+    upstream: Option<String>,
+    /// Answer with the outputs of this file, one after another, instead of asking an engine: rows that `--record`
+    /// wrote, the rows {"after_ms", "text"} of one output, or an output as text
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["upstream", "engine", "upstream_model", "upstream_api_key_env"])]
+    replay: Option<String>,
     /// Name the engine instead of recognizing it
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     engine: Option<Engine>,
@@ -103,6 +111,9 @@ pub struct Serve {
     /// Select the name of the reasoning in answers
     #[arg(long, value_name = "NAME", value_enum, default_value = "reasoning_content")]
     reasoning_field: ReasoningField,
+    /// Select whether calls are sent while they are written, or once they are whole
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "growing")]
+    calls: Calls,
     /// Select what becomes of a required call if the engine takes no grammars
     #[arg(long, value_name = "WHAT", value_enum, default_value = "refuse")]
     unconstrained: Unconstrained,
@@ -132,6 +143,12 @@ enum ReasoningField {
     ReasoningContent,
     Reasoning,
     Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Calls {
+    Growing,
+    Whole,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -171,7 +188,7 @@ impl Serve {
                 .help("pass `--api-key-file FILE`, or `--no-auth` to serve everyone")
                 .into());
         }
-        let target = self.target()?;
+        let upstream = self.upstream()?;
         let model = self.model(global)?;
         let recorder = self.recorder()?;
         let cors = self.cors.as_deref().map(HeaderValue::from_str).transpose();
@@ -191,14 +208,19 @@ impl Serve {
                 ReasoningField::Reasoning => ReasoningName::Reasoning,
                 ReasoningField::Both => ReasoningName::Both,
             },
-            allows_unconstrained: self.unconstrained == Unconstrained::Allow,
+            calls: match self.calls {
+                Calls::Growing => CallDelivery::Growing,
+                Calls::Whole => CallDelivery::Whole,
+            },
+            // What was recorded cannot be constrained: the answer says so.
+            allows_unconstrained: self.unconstrained == Unconstrained::Allow || self.replay.is_some(),
             keeps_bos: self.bos.map(|bos| bos == Bos::Keep),
             redact: self.record_redact,
             record_tokens: self.record_tokens,
             upstream_model: self.upstream_model.clone(),
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        LocalSet::new().block_on(&runtime, self.serve(options, Arc::new(model), target, recorder, global))?;
+        LocalSet::new().block_on(&runtime, self.serve(options, Arc::new(model), upstream, recorder, global))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -206,26 +228,29 @@ impl Serve {
         &self,
         options: Options,
         model: Arc<Model>,
-        target: Target,
+        upstream: Upstream,
         recorder: Option<Recorder>,
         global: &Global,
     ) -> Result<(), Failure> {
-        let engine = match self.engine {
-            Some(engine) => engine,
-            None => probe::recognize(&target).await.ok_or_else(|| {
-                Diagnostic::error("serve-no-engine", format!("no engine answers at {}", escape(&self.upstream)))
+        let engine = match (&upstream, self.engine) {
+            // Recorded outputs are played in the plain protocol.
+            (Upstream::Recorded(_), _) => Engine::OpenAi,
+            (_, Some(engine)) => engine,
+            (_, None) => probe::recognize(&upstream).await.ok_or_else(|| {
+                let address = self.upstream.as_deref().unwrap_or_default();
+                Diagnostic::error("serve-no-engine", format!("no engine answers at {}", escape(address)))
                     .help("start the engine first, or name it with `--engine`")
             })?,
         };
         if !global.is_quiet() {
-            self.announce(engine, &model)?;
+            self.announce(engine, &upstream, &model)?;
         }
         let listener = TcpListener::bind((self.host, self.port)).await.map_err(|error| {
             Diagnostic::error("serve-listen", format!("cannot listen on {}, port {}: {error}", self.host, self.port))
                 .help("pass another `--port`; 0 takes a free one")
         })?;
         let address = listener.local_addr()?;
-        let server = Rc::new(Server::new(options, model, engine, target, recorder));
+        let server = Rc::new(Server::new(options, model, engine, upstream, recorder));
         let accepting = tokio::task::spawn_local(Rc::clone(&server).accept(listener));
         let mut signals = Signals::new()?;
         let mut out = io::stdout().lock();
@@ -243,12 +268,23 @@ impl Serve {
     }
 
     /// What the user should know before the first request.
-    fn announce(&self, engine: Engine, model: &Model) -> Result<(), Failure> {
-        super::say!("engine: {}", engine.name());
+    fn announce(&self, engine: Engine, upstream: &Upstream, model: &Model) -> Result<(), Failure> {
+        let shows_special_tokens = match upstream {
+            Upstream::Engine(_) => {
+                super::say!("engine: {}", engine.name());
+                engine.shows_special_tokens()
+            }
+            Upstream::Recorded(recorded) => {
+                let count = recorded.count();
+                let outputs = if count == 1 { "output" } else { "outputs" };
+                super::say!("engine: none, {count} recorded {outputs}");
+                true
+            }
+        };
         if model.was_derived() {
             note("the model has no response template: it is served with the one derived from its chat template");
         }
-        if !engine.shows_special_tokens() {
+        if !shows_special_tokens {
             let special = special_tokens::read(None, &self.model)?;
             let lost: Vec<&str> = model
                 .markers()
@@ -285,14 +321,19 @@ impl Serve {
         Ok(key)
     }
 
-    fn target(&self) -> Result<Target, Failure> {
+    fn upstream(&self) -> Result<Upstream, Failure> {
+        if let Some(file) = &self.replay {
+            return Ok(Upstream::Recorded(Recorded::read(file)?));
+        }
         let key = match &self.upstream_api_key_env {
             None => None,
             Some(name) => Some(env::var(name).map_err(|_| {
                 Diagnostic::error("serve-no-variable", format!("the environment has no variable `{}`", escape(name)))
             })?),
         };
-        Target::read(&self.upstream, key.as_deref())
+        let address = self.upstream.as_deref().unwrap_or_default();
+        Target::read(address, key.as_deref())
+            .map(Upstream::Engine)
             .map_err(|message| Diagnostic::error("serve-upstream", format!("`--upstream`: {message}")).into())
     }
 

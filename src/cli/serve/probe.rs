@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::Method;
 
-use super::upstream::Target;
+use super::upstream::Upstream;
 use crate::json::Value;
 use crate::serve::engine::{Engine, Facts};
 
@@ -12,13 +12,13 @@ use crate::serve::engine::{Engine, Facts};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Finds out which engine it is; nothing if nothing answers there.
-pub async fn recognize(target: &Target) -> Option<Engine> {
+pub async fn recognize(upstream: &Upstream) -> Option<Engine> {
     for engine in Engine::ALL {
         match engine.probe() {
-            Some(path) if target.ask(Method::GET, path, "", PATIENCE).await.is_some() => return Some(engine),
+            Some(path) if upstream.ask(Method::GET, path, "", PATIENCE).await.is_some() => return Some(engine),
             Some(_) => {}
             None => {
-                let models = target.ask(Method::GET, "/v1/models", "", PATIENCE).await;
+                let models = upstream.ask(Method::GET, "/v1/models", "", PATIENCE).await;
                 return models.map(|_| engine);
             }
         }
@@ -27,15 +27,15 @@ pub async fn recognize(target: &Target) -> Option<Engine> {
 }
 
 /// Asks for the facts; nothing if the engine does not answer.
-pub async fn facts(engine: Engine, target: &Target) -> Option<Facts> {
-    let ask = |path: &'static str| target.ask(Method::GET, path, "", PATIENCE);
+pub async fn facts(engine: Engine, upstream: &Upstream) -> Option<Facts> {
+    let ask = |path: &'static str| upstream.ask(Method::GET, path, "", PATIENCE);
     let first = |value: &Value, list: &str| value.get(list)?.as_list()?.first().cloned();
     let name = |model: &Value, key: &str| model.get(key)?.as_str().map(str::to_owned);
     let mut facts = Facts { streams_pieces: true, ..Facts::default() };
     match engine {
         Engine::LlamaCpp => {
             let body = r#"{"content": "", "add_special": true}"#;
-            let tokens = target.ask(Method::POST, "/tokenize", body, PATIENCE).await?;
+            let tokens = upstream.ask(Method::POST, "/tokenize", body, PATIENCE).await?;
             facts.adds_bos = tokens.get("tokens").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
         }
         Engine::Vllm | Engine::OpenAi => {

@@ -93,7 +93,7 @@ impl Server {
         if self.is_stopping.get() {
             return Err(ApiError::new(503, "the server is stopping"));
         }
-        match self.target.ask(Method::GET, self.engine.health(), "", HEALTH_PATIENCE).await {
+        match self.upstream.ask(Method::GET, self.engine.health(), "", HEALTH_PATIENCE).await {
             Some(_) => json(StatusCode::OK, &Value::from([("status", "ok".into())])),
             None => Err(ApiError::new(503, "the engine does not answer")),
         }

@@ -9,7 +9,8 @@ use tokio::sync::Notify;
 
 use super::probe;
 use super::recorder::Recorder;
-use super::upstream::Target;
+use super::upstream::Upstream;
+use crate::serve::answer::CallDelivery;
 use crate::serve::api_error::ApiError;
 use crate::serve::chunk::ReasoningName;
 use crate::serve::engine::{Engine, Facts};
@@ -29,6 +30,7 @@ pub struct Options {
     pub timeout_idle: Duration,
     pub grace: Duration,
     pub reasoning_field: ReasoningName,
+    pub calls: CallDelivery,
     pub allows_unconstrained: bool,
     pub keeps_bos: Option<bool>,
     pub redact: bool,
@@ -41,7 +43,7 @@ pub struct Server {
     pub options: Options,
     pub model: Arc<Model>,
     pub engine: Engine,
-    pub target: Target,
+    pub upstream: Upstream,
     pub recorder: Option<Recorder>,
     pub metrics: RefCell<Metrics>,
     /// Told when streams have had their grace.
@@ -61,14 +63,14 @@ impl Server {
         options: Options,
         model: Arc<Model>,
         engine: Engine,
-        target: Target,
+        upstream: Upstream,
         recorder: Option<Recorder>,
     ) -> Self {
         Self {
             options,
             model,
             engine,
-            target,
+            upstream,
             recorder,
             metrics: RefCell::default(),
             cut: Arc::default(),
@@ -85,7 +87,7 @@ impl Server {
         if let Some(facts) = &*self.facts.borrow() {
             return facts.clone();
         }
-        let found = probe::facts(self.engine, &self.target).await;
+        let found = probe::facts(self.engine, &self.upstream).await;
         let is_known = found.is_some();
         let mut facts = found.unwrap_or_default();
         if self.options.upstream_model.is_some() {

@@ -1,4 +1,4 @@
-//! Connections to the engine: one for each completion, which closes with it, as that is how engines are told to stop.
+//! Where answers come from: recorded outputs, or connections to the engine. There is one connection for each completion, which closes with it, as that is how engines are told to stop.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,12 +14,20 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use super::outgoing::Outgoing;
+use super::recorded::{Playing, Recorded};
 use crate::json::{self, Value};
 
 /// The most bytes of an answer that is read whole.
 const MOST_WHOLE: usize = 1 << 20;
 
-/// The engine's address, fixed at the start.
+/// Where answers come from, fixed at the start.
+#[derive(Debug)]
+pub enum Upstream {
+    Engine(Target),
+    Recorded(Recorded),
+}
+
+/// The engine's address.
 #[derive(Clone, Debug)]
 pub struct Target {
     host: String,
@@ -34,9 +42,18 @@ pub struct Target {
 pub struct Incomplete {
     pub status: StatusCode,
     pub headers: HeaderMap,
-    body: Incoming,
-    /// Dropped with the body, which closes the connection.
-    _connection: Connection,
+    body: Source,
+}
+
+/// Where the bytes of a body come from.
+#[derive(Debug)]
+enum Source {
+    Engine {
+        body: Incoming,
+        /// Dropped with the body, which closes the connection.
+        _connection: Connection,
+    },
+    Recorded(Playing),
 }
 
 #[derive(Debug)]
@@ -78,7 +95,7 @@ impl Target {
     /// # Errors
     ///
     /// The engine cannot be reached, or does not speak HTTP.
-    pub async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
+    async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
         let (mut sender, connection) =
@@ -102,7 +119,29 @@ impl Target {
         }
         let request = request.body(Outgoing::whole(body)).map_err(io::Error::other)?;
         let (head, body) = sender.send_request(request).await.map_err(io::Error::other)?.into_parts();
-        Ok(Incomplete { status: head.status, headers: head.headers, body, _connection: connection })
+        Ok(Incomplete {
+            status: head.status,
+            headers: head.headers,
+            body: Source::Engine { body, _connection: connection },
+        })
+    }
+}
+
+impl Upstream {
+    /// Sends a request and reads the head of the answer.
+    ///
+    /// # Errors
+    ///
+    /// The engine cannot be reached, or does not speak HTTP.
+    pub async fn send(&self, method: Method, path: &str, body: String) -> io::Result<Incomplete> {
+        match self {
+            Self::Engine(target) => target.send(method, path, body).await,
+            Self::Recorded(recorded) => Ok(Incomplete {
+                status: StatusCode::OK,
+                headers: HeaderMap::new(),
+                body: Source::Recorded(recorded.answer(path, &body)),
+            }),
+        }
     }
 
     /// Asks for a JSON value; nothing if there is no such path, or no answer in time.
@@ -120,8 +159,12 @@ impl Target {
 impl Incomplete {
     /// The next bytes; nothing at the end.
     pub fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, hyper::Error>>> {
+        let body = match &mut self.body {
+            Source::Engine { body, .. } => body,
+            Source::Recorded(playing) => return playing.poll_bytes(context).map(|bytes| bytes.map(Ok)),
+        };
         loop {
-            match Pin::new(&mut self.body).poll_frame(context) {
+            match Pin::new(&mut *body).poll_frame(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
