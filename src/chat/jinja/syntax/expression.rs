@@ -397,7 +397,7 @@ impl<'s> Parser<'s> {
     fn filter(&mut self) -> Result<(String, Vec<Argument<'s>>)> {
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("filter", &name, names::is_filter, at.span())?;
+        self.check_name("filter", &name, names::FILTERS, at.span())?;
         let arguments = if self.eat("(") { self.arguments()? } else { Vec::new() };
         Ok((name, arguments))
     }
@@ -421,7 +421,7 @@ impl<'s> Parser<'s> {
         let negated = self.eat_name("not");
         let at = self.current();
         let name = self.dotted_name()?;
-        self.check_name("test", &name, names::is_test, at.span())?;
+        self.check_name("test", &name, names::TESTS, at.span())?;
         let token = self.current();
         let begins_argument = match token.kind {
             TokenKind::Name => !matches!(token.text, "else" | "or" | "and"),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::error::SyntaxError;
+use super::error::{SyntaxError, meant};
 use super::lexer::{Lexer, Token, TokenKind};
 use super::tree::{Body, Expr, ExprKind, Parameters, Statement, StatementKind, Target};
 
@@ -15,6 +15,27 @@ const MAX_DEPTH: usize = 70;
 const MAX_BRANCHES: usize = 300;
 /// How many levels the whole tree may have: chains and branches add levels inside each nested part.
 const MAX_LEVELS: usize = 1000;
+
+/// The tags that may stand anywhere.
+const TAGS: [&str; 17] = [
+    "autoescape",
+    "block",
+    "break",
+    "call",
+    "continue",
+    "extends",
+    "filter",
+    "for",
+    "from",
+    "generation",
+    "if",
+    "import",
+    "include",
+    "macro",
+    "print",
+    "set",
+    "with",
+];
 
 /// Refuses a target inside a loop, or of it, that takes the place of `loop`.
 fn check_loop(target: &Target<'_>, at: Range<usize>) -> Result<()> {
@@ -164,11 +185,11 @@ impl<'s> Parser<'s> {
         if self.links + self.tallest > MAX_LEVELS { Err(self.error_here("this is nested too deep")) } else { Ok(()) }
     }
 
-    pub(super) fn check_name(&self, what: &str, name: &str, exists: fn(&str) -> bool, at: Range<usize>) -> Result<()> {
-        if self.in_branch > 0 || exists(name) {
+    pub(super) fn check_name(&self, what: &str, name: &str, known: &[&str], at: Range<usize>) -> Result<()> {
+        if self.in_branch > 0 || known.contains(&name) {
             return Ok(());
         }
-        Err(SyntaxError::new(format!("there is no {what} named '{name}'"), at))
+        Err(SyntaxError::new(format!("there is no {what} named '{name}'{}", meant(name, known.iter().copied())), at))
     }
 
     pub(super) fn template(mut self) -> Result<Body<'s>> {
@@ -205,7 +226,7 @@ impl<'s> Parser<'s> {
                     if ends.contains(&tag.text) {
                         return Ok((body, tag.text));
                     }
-                    let kind = self.nested(|parser| parser.statement(tag))?;
+                    let kind = self.nested(|parser| parser.statement(tag, ends))?;
                     self.end_of_tag()?;
                     kind
                 }
@@ -216,7 +237,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A tag and its body, up to the end of its closing tag, which is not taken.
-    fn statement(&mut self, tag: Token<'s>) -> Result<StatementKind<'s>> {
+    fn statement(&mut self, tag: Token<'s>, ends: &[&str]) -> Result<StatementKind<'s>> {
         match tag.text {
             "set" => self.set(tag),
             "if" => self.condition(tag),
@@ -288,7 +309,10 @@ impl<'s> Parser<'s> {
             }
             "break" => Ok(StatementKind::Break),
             "continue" => Ok(StatementKind::Continue),
-            other => Err(SyntaxError::new(format!("unknown tag '{other}'"), tag.span())),
+            other => {
+                let known = TAGS.iter().chain(ends).copied();
+                Err(SyntaxError::new(format!("unknown tag '{other}'{}", meant(other, known)), tag.span()))
+            }
         }
     }
 
