@@ -94,6 +94,7 @@ fn what_holds_no_template_is_told_with_its_place() {
         ("broken.json", "{\n  \"chat_template\": \"a\n}"),
         ("list.json", "[1]"),
         ("none.json", "{\"bos_token\": \"<s>\"}"),
+        ("response.json", "{\"fields\": {\"content\": {}}}"),
         ("number.json", "{\n  \"chat_template\": 3\n}"),
         ("named.json", "{\"chat_template\": [{\"name\": \"a\", \"template\": \"A\"}, {\"name\": \"b\"}]}"),
         (
@@ -108,6 +109,7 @@ fn what_holds_no_template_is_told_with_its_place() {
         "broken.json",
         "list.json",
         "none.json",
+        "response.json",
         "number.json",
         "named.json",
         "nodefault.json",

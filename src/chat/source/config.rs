@@ -11,13 +11,25 @@ const KEY: &str = "chat_template";
 pub(super) fn read(file: &str, text: &str) -> Result<Found, SourceError> {
     let found = parse(file, text)?;
     if found.templates.is_empty() {
-        let diagnostic =
-            Diagnostic::error("no-chat-template", format!("the file has no template under the key `{KEY}`"))
-                .at(Place::file(file))
-                .help("newer models keep the template in chat_template.jinja: name that file, or the model's folder");
+        let (message, help) = match is_response_template(text) {
+            true => (
+                "this is a response template, not a chat template".to_owned(),
+                "name the chat template that it is for; to prove it: `backchat prove FILE --chat-template SOURCE`",
+            ),
+            false => (
+                format!("the file has no template under the key `{KEY}`"),
+                "newer models keep the template in chat_template.jinja: name that file, or the model's folder",
+            ),
+        };
+        let diagnostic = Diagnostic::error("no-chat-template", message).at(Place::file(file)).help(help);
         return Err(SourceError::new(diagnostic));
     }
     Ok(found)
+}
+
+/// Whether a file without a chat template holds what only a response template has.
+fn is_response_template(text: &str) -> bool {
+    json::read(text).is_ok_and(|value| value.get("fields").is_some_and(|fields| fields.as_object().is_some()))
 }
 
 /// Reads the templates and the special tokens of a config.

@@ -82,7 +82,8 @@ pub struct Derive {
     /// Set the clock that `strftime_now` reads, such as 2026-11-20T08:00:00
     #[arg(long, value_name = "TIME", value_parser = time, default_value = NOW)]
     now: String,
-    /// Use this key for reasoning instead of the one the chat template reads
+    /// Name the field with the reasoning, and so its key in messages, such as reasoning_content; by default it is the key
+    /// that the chat template reads
     #[arg(long, value_name = "NAME")]
     reasoning_field: Option<String>,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = target_named, help = target_help())]
